@@ -124,7 +124,7 @@ async def test_anonymous_requests_outside_graphql_are_limited_by_address(
 
 def test_limited_routes_are_copies_and_each_kind_is_limited() -> None:
     """Two applications can have the same routes: neither charges for the other one, and none twice."""
-    given = [Route("/one", serve_nothing), Mount("/two", PlainTextResponse("two"))]
+    given: list[Route | Mount] = [Route("/one", serve_nothing), Mount("/two", PlainTextResponse("two"))]
     before = [route.app for route in given]
     once, again = (limit_by_address(given, UNLIMITED_ADDRESSES) for _ in range(2))
     assert [route.app for route in given] == before

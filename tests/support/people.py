@@ -70,30 +70,30 @@ async def email_change_token(tenant: Any, who: dict[str, str], email: str) -> st
 async def account_mails(tenant: Any, account_id: str) -> list[AccountMail]:
     """Return the mails of the gateway itself to an account, oldest first."""
     of_account = col(AccountMail.account_id) == account_id
-    return list(await _read(tenant, lambda rows: rows.all(AccountMail, of_account, order_by=[AccountMail.created_at])))
+    return list(await read(tenant, lambda rows: rows.all(AccountMail, of_account, order_by=[AccountMail.created_at])))
 
 
 async def newest_code(tenant: Any, account_id: str, short_code: str) -> str:
     """Return the code in the newest mail of a kind to an account, which waits for its delivery."""
 
-    async def read(rows: Rows) -> str:
+    async def find(rows: Rows) -> str:
         where = col(AccountMail.account_id) == account_id, col(AccountMail.name) == short_code
         mail = await rows.first(AccountMail, *where, order_by=[col(AccountMail.created_at).desc()])
         assert mail is not None
         return rows.decrypt(AccountMail, mail, "secret")
 
-    return str(await _read(tenant, read))
+    return str(await read(tenant, find))
 
 
 async def waiting_secrets(tenant: Any) -> list[str]:
     """Return the encrypted codes of all mails of an application."""
-    mails = await _read(tenant, lambda rows: rows.all(AccountMail, col(AccountMail.secret).is_not(None)))
+    mails = await read(tenant, lambda rows: rows.all(AccountMail, col(AccountMail.secret).is_not(None)))
     return [mail.secret for mail in mails]
 
 
 async def unsubscribe_address(tenant: Any, address: str) -> None:
     """Unsubscribe an address by the link in the newest mail to it."""
-    delivery = await _read(
+    delivery = await read(
         tenant,
         lambda rows: rows.first(Delivery, Delivery.address == address, order_by=[col(Delivery.created_at).desc()]),
     )
@@ -101,7 +101,8 @@ async def unsubscribe_address(tenant: Any, address: str) -> None:
     await tenant.gateway.runner.run(mail.unsubscribe, system, {"delivery_id": delivery.delivery_id})
 
 
-async def _read(tenant: Any, query: Any) -> Any:
+async def read(tenant: Any, query: Any) -> Any:
+    """Return the result of a query of rows of an application."""
     system = Principal(Role.SYSTEM, application_id=tenant.application_id)
     return await tenant.gateway.runner.read(system, Permission.SYSTEM, query)
 

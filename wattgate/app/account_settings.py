@@ -22,6 +22,14 @@ class AccountSettings(PageSettings):
         ),
     )
 
+    register_by_mail: bool = Field(
+        default=False,
+        description=(
+            "Whether a registration has the same response for a username that is in use, so that strangers cannot find "
+            "it out. The username must then be the e-mail address, which gets a mail; the response has no IDs."
+        ),
+    )
+
     recent_login_minutes: int = Field(
         default=10,
         ge=1,
@@ -89,12 +97,13 @@ class AccountSettings(PageSettings):
 
     @property
     def account_policy(self) -> AccountPolicy:
-        """The limits of the tokens of accounts."""
+        """The policy for accounts, their log-ins and tokens."""
         return AccountPolicy(
             recent_login=timedelta(minutes=self.recent_login_minutes),
             max_tokens=self.max_account_tokens,
             session_lifetime=timedelta(days=self.session_days),
             grant_lifetime=timedelta(days=self.grant_days),
+            registers_by_mail=self.register_by_mail,
         )
 
     @property

@@ -56,7 +56,8 @@ TEXTS: Mapping[str, Mapping[str, NoticeText | CodeText]] = MappingProxyType(
             ),
             account_mails.RESET: CodeText(
                 "Set a new password",
-                "Somebody requested a new password for your account of {{ application.name }}.",
+                "Somebody requested a new password for your account of {{ application.name }}, or tried to register "
+                "with its address. You have an account already.",
                 "To choose one, open this page within {{ minutes }} minutes:",
                 "Choose a new password",
                 "If the page asks for a code, enter this one:",
@@ -120,7 +121,8 @@ TEXTS: Mapping[str, Mapping[str, NoticeText | CodeText]] = MappingProxyType(
             ),
             account_mails.RESET: CodeText(
                 "Choisissez un nouveau mot de passe",
-                "Quelqu'un a demandé un nouveau mot de passe pour votre compte {{ application.name }}.",
+                "Quelqu'un a demandé un nouveau mot de passe pour votre compte {{ application.name }}, ou a essayé de "
+                "s'inscrire avec son adresse. Vous avez déjà un compte.",
                 "Pour le choisir, ouvrez cette page dans les {{ minutes }} minutes :",
                 "Choisir un nouveau mot de passe",
                 "Si la page demande un code, saisissez celui-ci :",

@@ -1,6 +1,6 @@
 """The deadlines of an HTTP connection.
 
-For what it receives, a connection has at most one deadline at a time, and one timer that checks it:
+While it receives, a connection has at most one deadline at a time, and one timer that checks it:
 - from the connection, or the first byte of a next request, to the end of the head: `head_seconds`;
 - in the body: windows of `body_seconds`, each of which must bring a minimum of bytes. While the application does not
   read, the client cannot send, and a new window begins;
@@ -8,7 +8,7 @@ For what it receives, a connection has at most one deadline at a time, and one t
 Between requests, the keep-alive timer of uvicorn applies. Each request only stores its deadline; the timer is not
 cancelled and set again, because that would cost each request several microseconds.
 
-For what it sends, a connection has a second deadline, with a timer of its own. It runs while more bytes wait than the
+While it sends, a connection has a second deadline, with a timer of its own. It runs while more bytes wait than the
 transport takes, or while bytes wait on a connection that closes: windows of `response_seconds`, in each of which the
 client must read a minimum of bytes. Otherwise an application would wait, or a closed connection stay open, without end.
 Event streams also have the shorter rule of `realtime.connections.event_stream`.

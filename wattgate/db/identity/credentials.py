@@ -175,7 +175,7 @@ class CredentialLookup:
         passwords, and SecondFactorRequired for an account with a second factor.
 
         A right password is remembered as a token is: only its digest with a key of this process. Its hash is charged to
-        the account, and a wrong one to the client's address. The name alone charges nobody's account, and does not tell
+        the account, and a wrong one to the client's address. The name alone charges nobody's account, and does not show
         whether its budget is exhausted. Only a password that was right shortly before is charged before its hash.
         """
         digest = self._password_digest(application_id, username, password)

@@ -161,8 +161,10 @@ class LoginAttempt:
             await attempt._enforce_backoff(rows)
         return attempt
 
-    async def verify(self, password: str, limits: AddressLimiter, owner: str) -> bool:
+    async def verify(self, password: str, limits: AddressLimiter, owner: str, *, is_refunded: bool = True) -> bool:
         """Return whether the password is right. Charge a wrong one to the client's address, unless the source is known.
+
+        Without `is_refunded`, a right one is charged too, so that nobody learns from the limit which one it was.
 
         A known source has a count of its own, so that the holder can log in while others use up the limit of an address
         that they share. `owner` is the application whose share of the threads for hashes is used, or "" without one.
@@ -172,7 +174,7 @@ class LoginAttempt:
             await limits.charge(AddressPolicy.LOGIN, self.client)
         stored_hash = self.account.password_hash if self.account else None
         is_right = await passwords.password_matches(stored_hash, password, owner)
-        if is_charged and is_right:
+        if is_charged and is_right and is_refunded:
             await limits.refund(AddressPolicy.LOGIN, self.client)
         return is_right
 

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import strawberry
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.identity.login_backoff import NO_ACCOUNT, backoff_id, count_failure, remember_client
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.pages import Condition
+from wattgate.db.queries.templates import application_culture
 from wattgate.db.rows import Rows
 from wattgate.delivery.account_mails import PASSWORD_CHANGED, RESET, VERIFY
 from wattgate.errors import BadInput, Problem
@@ -27,7 +29,7 @@ from wattgate.graphql.services.account_mails import enqueue_account_mail, withdr
 from wattgate.graphql.services.activation import UNVERIFIED, VERIFICATION, activate
 from wattgate.graphql.services.credential_endings import end_account_credentials
 from wattgate.graphql.services.cultures import parse_optional_culture
-from wattgate.graphql.services.directories import require_own_directory
+from wattgate.graphql.services.directories import find_directory, require_own_directory
 from wattgate.graphql.services.login import (
     application_directory,
     check_new_password,
@@ -37,7 +39,9 @@ from wattgate.graphql.services.login import (
     normalize_username,
     parse_email,
     password_context,
+    record_right_password,
     rows_for_login,
+    try_password,
     verify_password,
 )
 from wattgate.graphql.services.message_variables import mail_address
@@ -51,6 +55,9 @@ MAX_OPEN_CODES = 5
 
 MAX_CODE_ATTEMPTS = 5
 """Maximum attempts to enter a verification code."""
+
+NOBODY = strawberry.ID("00000000-0000-0000-0000-000000000000")
+"""The ID in the response to a registration by mail, which does not show whether a user was added."""
 
 PASSWORD_RESET = "passwordReset"  # noqa: S105 (the purpose of a code)
 
@@ -104,27 +111,22 @@ async def register(
     """Register as a new user and send a verification code of six digits to the e-mail address.
 
     The account can log in after `verifyUser` with the code. A registration that is not verified in time is deleted. The
-    application comes from `applicationId` or from the header `applicationId`.
+    application comes from `applicationId` or from the header `applicationId`. If the operator has set
+    WATTGATE_REGISTER_BY_MAIL, the username must be the e-mail address, and the response is the same for one that is in
+    use: its IDs are those of nobody, and the address gets a mail.
     """
     rows = rows_for_login(call, application_id)
     if await application_directory(rows) != (directory_id or await application_directory(rows)):
         raise BadInput(
             "Users can register only in the application's own directory.", problems=[_wrong_value("directoryId")]
         )
-    user = await rows.add(
-        models.User(status=UNVERIFIED, culture_code=parse_optional_culture(culture_code), created_at=rows.now)
-    )
+    user = models.User(status=UNVERIFIED, culture_code=parse_optional_culture(culture_code), created_at=rows.now)
+    columns: dict[str, Any] = {"name": name, "email": parse_email(email), "status": UNVERIFIED, "active": False}
+    if call.account_policy.registers_by_mail:
+        return await _register_by_mail(replace(call, rows=rows), user, username, password, columns)
+    await rows.add(user)
     account = await create_account(
-        call.outside,
-        rows,
-        user,
-        username=username,
-        password=password,
-        name=name,
-        email=parse_email(email),
-        status=UNVERIFIED,
-        active=False,
-        created_at=rows.now,
+        call.outside, rows, user, username=username, password=password, created_at=rows.now, **columns
     )
     await _send_code(replace(call, rows=rows), account, VERIFICATION_CODES)
     return await build_user(rows, user)
@@ -154,7 +156,11 @@ async def request_verification(
     """
     rows = rows_for_login(call, application_id)
     account = await _find_unverified_account(rows, username, directory_id)
-    if await verify_password(call, rows, account, password, username, directory_id) and account is not None:
+    if call.account_policy.registers_by_mail:
+        # neither counted nor refunded: a wait would show whether a registration has this password, or none exists
+        _, is_right = await try_password(call, rows, account, password, username, directory_id, is_refunded=False)
+        await _send_code(replace(call, rows=rows), account if is_right else None, VERIFICATION_CODES)
+    elif await verify_password(call, rows, account, password, username, directory_id) and account is not None:
         await _send_code(replace(call, rows=rows), account, VERIFICATION_CODES)
     return accounts.Done(valid=True)
 
@@ -180,12 +186,19 @@ async def verify_user(
     """Verify an account with the code from its verification e-mail. The account and its user become active."""
     rows = rows_for_login(call, application_id)
     account = await _find_unverified_account(rows, username, directory_id)
-    if (
-        not await verify_password(call, rows, account, password, username, directory_id)
-        or account is None
-        or not await _verify_code(rows, account, token)
-    ):
+    by_mail = call.account_policy.registers_by_mail
+    attempt, is_right = await try_password(
+        call, rows, account, password, username, directory_id, is_refunded=not by_mail
+    )
+    if is_right and not by_mail:
+        await record_right_password(rows, attempt)
+    is_verified = await _verify_code(rows, account if is_right else None, token)
+    if not is_verified and (by_mail or not is_right):
+        await attempt.record_failure(rows)
+    if account is None or not is_verified:
         raise BadInput("The code is wrong or has expired.", problems=[_wrong_value("token")], commits_changes=True)
+    if by_mail:
+        await record_right_password(rows, attempt)
     await activate(rows, await rows.edit(models.Account, account.account_id))
     user = await rows.get(models.User, account.user_id)
     return types.Verified(valid=True, user_id=strawberry.ID(user.user_id), status=user.status)
@@ -260,6 +273,45 @@ async def reset_password(
     return accounts.Done(valid=True)
 
 
+async def _register_by_mail(
+    call: Call, user: models.User, username: str, password: str, columns: dict[str, Any]
+) -> types.User:
+    """Register an address, with the same statements and the same response whether or not an account has the name.
+
+    A free address gets a verification code. So does one whose registration is not verified: the newest one counts. The
+    address of another account gets the mail for a new password.
+    """
+    rows, email = call.rows, columns["email"]
+    name, directory_id = normalize_username(email), await application_directory(call.rows)
+    if normalize_username(username) != name or await find_directory(rows, directory_id) is not None:
+        raise BadInput("Use the e-mail address as the username.", problems=[_wrong_value("username")])
+    hashed = hash_new_password(call.outside, rows, password, context=await password_context(rows, name))
+    await rows.add_if_absent(user)
+    account = models.Account(
+        user_id=user.user_id, directory_id=directory_id, username=name, created_at=rows.now, **columns
+    )
+    is_new = await rows.add_if_absent(account)
+    await rows.delete(models.User, col(models.User.user_id) == (NO_ACCOUNT if is_new else user.user_id))
+    is_pending = col(models.Account.username) == name, col(models.Account.status) == UNVERIFIED
+    in_directory = col(models.Account.directory_id) == directory_id
+    await rows.update(models.Account, *is_pending, in_directory, password_hash=hashed, name=columns["name"])
+    holder = await _find_open_account(rows, name, None)
+    is_verified = holder is not None and holder.status != UNVERIFIED
+    await _send_code(call, holder, RESET_CODES if is_verified else VERIFICATION_CODES)
+    application = types.UserApplication(
+        active=False, account_id=NOBODY, application_id=strawberry.ID(rows.application_id)
+    )
+    return types.User(
+        user_id=NOBODY,
+        applications=[application],
+        status=UNVERIFIED,
+        active=user.active,
+        culture_code=user.culture_code or await application_culture(rows),
+        created_at=rows.now,
+        updated_at=rows.now,
+    )
+
+
 async def _find_unverified_account(rows: Rows, username: str, directory_id: str | None) -> models.Account | None:
     await require_own_directory(rows, directory_id)
     account = await find_account(rows, username, directory_id)
@@ -293,8 +345,7 @@ async def _send_code(call: Call, account: models.Account | None, kind: CodeKind)
         expires_at=expires_at,
     )
     await rows.add_for(models.Account, stored)
-    if kind.replaces_earlier:
-        await withdraw_codes(rows, stored.account_id, kind.short_code)
+    await withdraw_codes(rows, stored.account_id if kind.replaces_earlier else NO_ACCOUNT, kind.short_code)
     address = mail_address(recipient) if recipient else None
     await enqueue_account_mail(call, kind.short_code, recipient, address, code=code, expires_at=expires_at)
 
@@ -309,22 +360,24 @@ def _may_send(open_codes: list[models.OneTimeCode], kind: CodeKind, now: datetim
     return len(open_codes) < MAX_OPEN_CODES and not is_too_new
 
 
-async def _verify_code(rows: Rows, account: models.Account, code: str) -> bool:
-    """Return whether this is the account's newest code and has attempts left. Count the attempt."""
+async def _verify_code(rows: Rows, account: models.Account | None, code: str) -> bool:
+    """Return whether this is the account's newest code and has attempts left. Count the attempt.
+
+    Without an account or a valid code, execute the same statements.
+    """
     newest = await rows.first(
         models.OneTimeCode,
         *_code_conditions(account, VERIFICATION),
         order_by=[col(models.OneTimeCode.created_at).desc()],
     )
-    if newest is None or newest.expires_at <= rows.now:
-        return False
+    valid = newest if newest and newest.expires_at > rows.now else None
     counted = await rows.update(
         models.OneTimeCode,
-        _is_code(newest.code_id),
+        _is_code(valid.code_id if valid else ""),
         col(models.OneTimeCode.failures) < MAX_CODE_ATTEMPTS,
         failures=col(models.OneTimeCode.failures) + 1,
     )
-    return bool(counted) and _matches_code(newest, code)
+    return bool(counted) and valid is not None and _matches_code(valid, code)
 
 
 def _matches_code(sent: models.OneTimeCode, code: str) -> bool:

@@ -103,19 +103,45 @@ async def verify_password(
     If no account that may log in has the name, `account` is None, and the work is the same. Raise RateLimited after too
     many wrong passwords. A caller that raises an error must set `commits_changes`, so that the count is stored.
     """
+    attempt, is_right = await try_password(call, rows, account, password, username, directory_id)
+    if is_right:
+        await record_right_password(rows, attempt)
+    else:
+        await attempt.record_failure(rows)
+    return is_right
+
+
+async def try_password(
+    call: Call,
+    rows: Rows,
+    account: models.Account | None,
+    password: str,
+    username: str,
+    directory_id: str | None,
+    *,
+    is_refunded: bool = True,
+) -> tuple[LoginAttempt, bool]:
+    """Return an attempt as `verify_password` makes one, and whether the password is right. Count nothing.
+
+    `is_refunded` as for `LoginAttempt.verify`.
+    """
     application = await rows.application()
     own_directory_id = application.directory_id if application else None
     key = backoff_id(rows, directory_id or own_directory_id, normalize_username(username))
     owner = application.application_id if application else NO_OWNER
     inputs = "password", key, account.password_hash if account else None, password
     attempt = await LoginAttempt.begin(rows, account, key, call.client, is_verified=call.outside.is_done(inputs))
-    if not call.outside.result(inputs, lambda: attempt.verify(password, call.address_limits, owner)):
-        await attempt.record_failure(rows)
-        return False
+    is_right = call.outside.result(
+        inputs, lambda: attempt.verify(password, call.address_limits, owner, is_refunded=is_refunded)
+    )
+    return attempt, is_right
+
+
+async def record_right_password(rows: Rows, attempt: LoginAttempt) -> None:
+    """Record an attempt with the right password. Raise RateLimited if others failed too often in the meantime."""
     await attempt.recheck(rows)
     if attempt.must_record_success(rows.now):
         await attempt.record_success(rows)
-    return True
 
 
 async def log_in(
