@@ -18,6 +18,7 @@ import httpx
 import pytest
 from websockets.asyncio.client import connect
 
+from tests.deploy.files import DEPLOY
 from tests.faults.gateways import GatewayProcess
 from tests.support.certificates import issue_certificates
 from tests.support.house import CALLER_BUDGET, Tenant, settle
@@ -254,6 +255,28 @@ async def test_gateway_knows_the_scheme_and_serves_no_metrics(proxy: Proxy) -> N
     async with client(proxy) as http:
         assert "Strict-Transport-Security" in (await http.get("/display")).headers
         assert (await http.get("/metrics")).status_code == 404
+
+
+async def test_plain_http_is_refused_and_not_redirected(proxy: Proxy) -> None:
+    """A redirect comes too late: the client has sent its credentials. Clients that follow one never notice."""
+    for method, path in (("POST", "/graphql"), ("GET", "/api/v0-1/account"), ("GET", "/display"), ("GET", "/graphql")):
+        reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+        writer.write(f"{method} {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Basic eDp5\r\n\r\n".encode())
+        with suppress(ConnectionResetError):
+            answer = b""
+            answer = await asyncio.wait_for(reader.read(-1), 60)
+        writer.close()
+        assert answer == b"" or answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.0 400 ")), answer
+        assert b"\nlocation:" not in answer.lower()
+
+
+def test_examples_listen_on_no_port_without_tls() -> None:
+    """Caddy would open port 80 for redirects if nothing forbade it."""
+    texts = {name: (DEPLOY / "proxies" / example.file).read_text() for name, example in EXAMPLES.items()}
+    assert re.findall(r"^\s*listen .*", texts["nginx"], re.MULTILINE) == ["    listen 443 ssl;"]
+    assert all(" ssl " in line for line in re.findall(r"^\s*bind .*", texts["HAProxy"], re.MULTILINE))
+    assert re.findall(r"^\S+(?= \{$)", texts["Caddy"], re.MULTILINE) == ["https://energy.example"]
+    assert "\tauto_https disable_redirects" in texts["Caddy"]
 
 
 async def test_response_to_each_method_is_that_of_the_gateway(site: Site, proxy: Proxy) -> None:

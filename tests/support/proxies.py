@@ -63,7 +63,7 @@ EXAMPLES = {
         {
             "https://energy.example": "https://127.0.0.1:{port}",
             "/etc/wattgate/tls": "{folder}",
-            "grace_period 30s": "grace_period 1s\n\tadmin off\n\tauto_https disable_redirects",
+            "grace_period 30s": "grace_period 1s\n\tadmin off",
         },
     ),
 }
