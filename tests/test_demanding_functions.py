@@ -43,11 +43,18 @@ async def serve(body):
     schema.validate(body)
     _NEW_DECODER.decode(body)
     text.decode()
+    METHOD.encode()
+    _NEW_ENCODER.encode(body)
+    orjson.dumps(body)
+    ip_address(body)
     self._threads.submit(HASHER.hash)
 """
     assert sorted(sites_in("module", ast.parse(source))) == [
         "module:serve calls HASHER.hash",
         "module:serve calls _NEW_DECODER.decode",
+        "module:serve calls _NEW_ENCODER.encode",
         "module:serve calls gzip.compress",
+        "module:serve calls ip_address",
+        "module:serve calls orjson.dumps",
         "module:serve calls templates.render",
     ]

@@ -24,12 +24,16 @@ KINDS: Mapping[str, frozenset[str]] = MappingProxyType(
             }
         ),
         "render": frozenset({"templates.render", "templates.preview", "templates.check", "environment.from_string"}),
+        "read addresses": frozenset({"ip_address", "ip_network"}),
         "resolve": frozenset({"socket.getaddrinfo", "loop.getaddrinfo"}),
         "ask": frozenset(
             {"http.send", "_http.send", "_browser_http.send", "_phone_http.send", "asyncio.open_connection"}
         ),
         "encode": frozenset(
-            {"encode_json", "encode_large_json", "pa.record_batch", "build_and_encode_mail", "write_archive"}
+            {
+                *("encode_json", "encode_large_json", "pa.record_batch", "build_and_encode_mail", "write_archive"),
+                *("json.dumps", "orjson.dumps", "msgspec.json.encode"),
+            }
         ),
         "compress": frozenset({"gzip.compress", "zlib.compress", "zlib.compressobj", "ZipFile", "zipfile.ZipFile"}),
         "sort": frozenset({"np.sort", "np.argsort", "np.lexsort", "np.unique"}),
@@ -37,11 +41,12 @@ KINDS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 """The demanding functions by kind, as the ends of the names by which the package calls them.
 
-`sorted` and `list.sort` are not among them: their lists have the bounds of arguments and pages.
+`sorted`, `list.sort`, and `min` and `max` with a key are not among them yet: their lists have the bounds of arguments,
+pages, quotas and stored rows.
 """
 
-CONSTANT_DECODER = re.compile(r"_?[A-Z][A-Z_]*\.decode(_lines)?")
-"""Calls of the decoders that modules keep, such as those of msgspec."""
+CONSTANT_DECODER = re.compile(r"_?[A-Z][A-Z_]*\.decode(_lines)?|_?[A-Z_]*ENCODER\.encode")
+"""Calls of the decoders and encoders that modules keep, such as those of msgspec."""
 
 
 def call_sites() -> frozenset[str]:
