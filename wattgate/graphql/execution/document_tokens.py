@@ -1,4 +1,4 @@
-"""The price of parsing and validating a document: its tokens, counted in one pass before the parser gets the text."""
+"""The size of a document before the parser gets its text: the tokens, counted in one pass, and their price."""
 
 import re
 
@@ -11,6 +11,12 @@ UNITS_PER_TOKEN = 3
 """Cost of each further token of a new document.
 
 The slowest documents within the limits take 72 µs of processor time for each token, most of it for validation.
+"""
+
+LONG_TOKENS, LONG_CHARACTERS = 200, 4_096
+"""Tokens and characters above which a document is long: a thread parses, validates and compiles it.
+
+For a shorter document, each of these steps holds the event loop for 15 ms at most.
 """
 
 _TOKEN = re.compile(
@@ -31,6 +37,11 @@ _TOKEN = re.compile(
 def count_tokens(text: str) -> int:
     """Return the number of tokens and comments that a parser reads in a text, or more if the text is invalid."""
     return sum(1 for _ in _TOKEN.finditer(text))
+
+
+def is_long(text: str) -> bool:
+    """Return whether a thread parses a document, and not the event loop."""
+    return len(text) > LONG_CHARACTERS or (len(text) > LONG_TOKENS and count_tokens(text) > LONG_TOKENS)
 
 
 def parse_cost(text: str, limits: DocumentLimits) -> int:

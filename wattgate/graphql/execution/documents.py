@@ -1,5 +1,6 @@
 """Cache of parsed and validated documents, by text and operation name."""
 
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from wattgate.graphql.cost.estimate import estimate_cost
 from wattgate.graphql.cost.operation_cost import OperationCost
 from wattgate.graphql.execution.compiled.variables import PlainVariable, plain_variables
 from wattgate.graphql.execution.document_limits import DocumentLimits, limit_error, parse_document
+from wattgate.graphql.execution.document_tokens import is_long
 from wattgate.graphql.execution.enum_errors import list_enum_values
 from wattgate.graphql.execution.root_fields import RootField, collect_root_fields
 from wattgate.graphql.execution.schema import Schema, shorten_message
@@ -40,9 +42,6 @@ MAX_ANONYMOUS_DOCUMENTS = 200
 
 MAX_LONG_DOCUMENTS = 50
 """Number of longer documents in the cache. One of 32 KB may take a megabyte of memory."""
-
-LONG_DOCUMENT_CHARACTERS = 2_000
-"""Length from which a document is compiled in a thread: a document of the maximum size takes more than 100 ms."""
 
 MAX_VALIDATION_ERRORS = 5
 """Maximum number of validation errors that are reported for a document. Each may contain the text of a large value."""
@@ -110,7 +109,7 @@ class _Cache:
 
 
 class DocumentCache:
-    """Parse and validate documents within their limits. Also cache the errors of invalid ones.
+    """Parse and validate documents within their limits, in any thread. Also cache the errors of invalid ones.
 
     Documents of anonymous callers are in a cache of their own, so that they evict none that known callers use.
     """
@@ -121,6 +120,8 @@ class DocumentCache:
         self._limits = limits
         self._short, self._long = _Cache(MAX_SHORT_DOCUMENTS), _Cache(MAX_LONG_DOCUMENTS)
         self._anonymous = _Cache(MAX_ANONYMOUS_DOCUMENTS)
+        self._lock = threading.Lock()
+        """Held while the caches are used, never while a document is read."""
 
     def get(self, text: str, name: str | None = None, *, is_known: bool = True) -> Document:
         """Return an operation of a document, by its name if there are several.
@@ -140,17 +141,19 @@ class DocumentCache:
 
     def _find(self, text: str, name: str | None) -> _CachedResult | None:
         key = text, name
-        if len(text) > SHORT_DOCUMENT_CHARACTERS:
-            return self._long.find(key)
-        return self._short.find(key) or self._anonymous.find(key)
+        with self._lock:
+            if len(text) > SHORT_DOCUMENT_CHARACTERS:
+                return self._long.find(key)
+            return self._short.find(key) or self._anonymous.find(key)
 
     def _store(self, text: str, name: str | None, result: _CachedResult, *, is_known: bool) -> None:
         if len(name or "") > MAX_CACHED_NAME_CHARACTERS:
             return
-        if len(text) <= SHORT_DOCUMENT_CHARACTERS:
-            (self._short if is_known else self._anonymous).store((text, name), result)
-        elif len(text) <= self._limits.characters and is_known:
-            self._long.store((text, name), result)
+        with self._lock:
+            if len(text) <= SHORT_DOCUMENT_CHARACTERS:
+                (self._short if is_known else self._anonymous).store((text, name), result)
+            elif len(text) <= self._limits.characters and is_known:
+                self._long.store((text, name), result)
 
     def _parse_and_validate(self, text: str, name: str | None) -> _CachedResult:
         result = self._read(text, name)
@@ -189,7 +192,7 @@ class DocumentCache:
             estimate_cost(graphql, node, operation, self._clock),
             plain_variables(graphql, operation),
             collect_root_fields(graphql, node, operation),
-            is_long=len(text) >= LONG_DOCUMENT_CHARACTERS,
+            is_long=is_long(text),
         )
 
 

@@ -19,7 +19,7 @@ from wattgate.graphql.execution.compiled.engine import ExecutionEngine
 from wattgate.graphql.execution.compiled.value_bounds import BoundValues
 from wattgate.graphql.execution.document_limits import DocumentLimits
 from wattgate.graphql.execution.document_queue import DocumentQueue
-from wattgate.graphql.execution.document_tokens import parse_cost
+from wattgate.graphql.execution.document_tokens import is_long, parse_cost
 from wattgate.graphql.execution.documents import Document, DocumentCache, InvalidRequest
 from wattgate.graphql.execution.input_worker import InputWorker
 from wattgate.graphql.execution.json_encoding import LARGE_COST, PIECE_VALUES, encode_large_json
@@ -114,7 +114,6 @@ class GraphQLPipeline:
         address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
     ) -> None:
         self._address_limits = address_limits
-        self.engine = ExecutionEngine(schema)
         self._runner = runner
         self._inputs = InputWorker()
         self._persisted_documents = persisted_documents
@@ -122,6 +121,7 @@ class GraphQLPipeline:
         self._limits = limits
         self._documents = DocumentCache(schema, limits, clock)
         self._document_queue = document_queue or DocumentQueue()
+        self.engine = ExecutionEngine(schema, document_queue=self._document_queue)
         self._time_limit = TimeLimit(time_limit_seconds)
 
     async def resolve_document(
@@ -165,7 +165,7 @@ class GraphQLPipeline:
         if is_known and (cost := parse_cost(request.query, self._limits)):
             await self._settled(OperationCharge.flat(self._budgets, principal, cost))
         parse = partial(self._documents.get, request.query, request.operation_name, is_known=is_known)
-        return await self._document_queue.run(principal, parse)
+        return await self._document_queue.run(principal, parse, is_long=is_long(request.query))
 
     def document_for(self, request: OperationRequest) -> Document:
         """Return the operation of a request that contains the text of its document.

@@ -190,6 +190,9 @@ class SubscriptionService:
         if since is not None and len(since) > TEXT_LIMITS[SINCE]:
             raise BadInput(f"since has {len(since):,} characters; the maximum is {TEXT_LIMITS[SINCE]:,}")
         key = SubscriptionKey.create(request, document, variables)
+        if document.is_long:
+            engine = self.pipeline.engine
+            await engine.compile_in_turn(principal, document, engine.coerce_variables(document, variables))
         prepared = self.prepare_cached(key)
         operation = prepared.operation
         await self.pipeline.charge(principal, document, prepared.variables)

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from graphql import (
@@ -29,10 +30,12 @@ from wattgate.graphql.execution.compiled.selection_tree import SelectedField, Se
 from wattgate.graphql.execution.compiled.value_bounds import BoundValues, bound_response
 from wattgate.graphql.execution.compiled.values import gather_or_cancel
 from wattgate.graphql.execution.compiled.variables import coerce_plain_variables
+from wattgate.graphql.execution.document_queue import DocumentQueue
 from wattgate.graphql.execution.documents import Document, InvalidRequest
 from wattgate.graphql.execution.enum_errors import list_enum_values
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, Schema, normalize_errors
+from wattgate.principal import Principal
 
 log = logging.getLogger(__name__)
 
@@ -91,15 +94,23 @@ class ExecutionEngine:
     """Executes the operations of a schema whose fields are operations, edges and attributes.
 
     A document is compiled when it is used for the `compile_at`-th time, because one that is used once is not worth it,
-    unless it costs at least MIN_COMPILED_COST.
+    unless it costs at least MIN_COMPILED_COST. Long documents are compiled in the thread of `document_queue`.
     """
 
-    def __init__(self, schema: Schema, *, compile_at: int = 2, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        compile_at: int = 2,
+        clock: Callable[[], float] = time.monotonic,
+        document_queue: DocumentQueue | None = None,
+    ) -> None:
         self.schema = schema
         self._graphql = schema._schema
         self._checks = TypeChecks(self._graphql)
         self._compile_at = compile_at
         self._clock = clock
+        self._document_queue = document_queue or DocumentQueue()
         self._fallback_semaphore = asyncio.Semaphore(MAX_CONCURRENT_FALLBACKS)
 
     def coerce_variables(self, document: Document, raw_variables: Mapping[str, Any] | None) -> VariableValues:
@@ -120,11 +131,10 @@ class ExecutionEngine:
             raise InvalidRequest(list_enum_values(result, self._graphql))
         return result
 
-    def plan_for(self, document: Document, variables: VariableValues, cost: int = 0) -> Plan | None:
-        """Return the plan of an operation for these variables, or None if graphql-core executes it. Count the use."""
+    def _count_use(self, document: Document, cost: int) -> bool:
+        """Count the use of a document. Return whether it is worth a plan."""
         document.use_count += 1
-        is_compiled = document.use_count >= self._compile_at or cost >= MIN_COMPILED_COST
-        return self.get_or_compile(document, variables) if is_compiled else None
+        return document.use_count >= self._compile_at or cost >= MIN_COMPILED_COST
 
     def get_or_compile(self, document: Document, variables: VariableValues) -> Plan | None:
         """Return the plan of an operation for these variables even if this is the first use of the document."""
@@ -135,6 +145,16 @@ class ExecutionEngine:
             document.plans[key] = self._compile(document, variables)
         plan: Plan | None = document.plans[key]
         return plan
+
+    async def compile_in_turn(self, principal: Principal, document: Document, variables: VariableValues) -> Plan | None:
+        """Return the plan as `get_or_compile` does. A long document is compiled in a thread, in the turn of the caller.
+
+        Raise as `DocumentQueue.run` does.
+        """
+        work = partial(self.get_or_compile, document, variables)
+        if not document.is_long or _plan_key(document, variables) in document.plans:
+            return work()
+        return await self._document_queue.run(principal, work, is_long=True)
 
     async def execute(
         self,
@@ -148,10 +168,8 @@ class ExecutionEngine:
         `raw_variables` are the variables as the client sent them, for subclasses.
         """
         cost = 0 if context.charge is None else context.charge.estimated
-        if document.is_long and _plan_key(document, variables) not in document.plans:
-            plan = await asyncio.to_thread(self.plan_for, document, variables, cost)
-        else:
-            plan = self.plan_for(document, variables, cost)
+        is_compiled = self._count_use(document, cost)
+        plan = await self.compile_in_turn(context.principal, document, variables) if is_compiled else None
         if plan is None or (plan.disabled_until and self._clock() < plan.disabled_until):
             async with self._fallback_semaphore:
                 return _normalize_outcome(
