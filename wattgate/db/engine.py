@@ -101,6 +101,7 @@ class Database:
         self.url = parsed
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.key_ring = key_ring
+        self.pool_size = pool_size
         self.instance_id = new_id()
         """Identifies this process among those that use the database."""
         self.has_transaction_pooler = has_transaction_pooler

@@ -4,6 +4,9 @@ The cost is OWASP's second recommendation: 19 MiB, 2 passes, 1 lane.
 """
 
 import asyncio
+import os
+import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -20,6 +23,16 @@ T = TypeVar("T")
 RETRY_SECONDS = 2
 """Value of Retry-After if no hash can be computed now."""
 
+MAX_THREADS = 4
+"""Maximum number of threads for hashes. Each hash takes 19 MiB."""
+
+LOWER_PRIORITY = 5
+"""How much less urgent a hash is than other work of the host, in steps of the nice value.
+
+A core that both want gives the hash a quarter of its time. So the event loop and the database do not wait for hashes,
+and log-ins end even if everything else is busy.
+"""
+
 HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 """Hashes and verifies at the cost of the gateway."""
 
@@ -27,12 +40,14 @@ HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 class HashPool:
     """Threads for hashes. Each hash takes 19 MiB and a core, so further ones wait: a bounded number for a bounded time.
 
-    One application has all threads but one. `run_count` is the number of hashes that have been started.
+    One core is left to the event loop. One application has all threads but one. `run_count` is the number of hashes
+    that have been started.
     """
 
-    def __init__(self, *, threads: int = 4, max_waiting: int = 100, max_wait_seconds: float = 5.0) -> None:
+    def __init__(self, *, threads: int | None = None, max_waiting: int = 100, max_wait_seconds: float = 5.0) -> None:
         self.run_count = 0
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="passwords")
+        threads = threads or threads_for(usable_cores())
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="passwords", initializer=_lower_priority)
         self._slots = FairShare(
             threads, share=max(1, threads - 1), max_waiting=max_waiting, max_wait_seconds=max_wait_seconds
         )
@@ -53,6 +68,24 @@ class HashPool:
     def _count_and_run(self, work: Callable[[], T]) -> T:
         self.run_count += 1
         return work()
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def threads_for(cores: int) -> int:
+    """Return the number of threads for hashes on a number of cores."""
+    return min(MAX_THREADS, max(1, cores - 1))
+
+
+def _lower_priority() -> None:
+    """Lower the priority of the current thread. Only Linux has a priority of threads."""
+    if sys.platform == "linux":
+        thread_id = threading.get_native_id()
+        priority = os.getpriority(os.PRIO_PROCESS, thread_id) + LOWER_PRIORITY
+        os.setpriority(os.PRIO_PROCESS, thread_id, priority)  # the system reduces it to the maximum, 19
 
 
 HASH_POOL = HashPool()

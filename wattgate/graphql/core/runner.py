@@ -33,6 +33,7 @@ from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundP
 from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.enums import to_camel_case
 from wattgate.errors import ENDED_CREDENTIALS, EXPIRED_CREDENTIALS, GatewayError, Unauthenticated
+from wattgate.graphql.core.anonymous_turns import AnonymousTurns
 from wattgate.graphql.core.audit import is_audited, record_act
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.input_limits import check_arguments, check_edge_arguments
@@ -104,6 +105,7 @@ class Runner(RowReader):
         self._address_limits = address_limits
         self.tracer = tracer
         self.templates = TemplateRenderer()
+        self._anonymous_turns = AnonymousTurns(database.pool_size)
         self._bus = bus
         self._network = network
         self._outbound_policy = outbound_policy
@@ -161,7 +163,8 @@ class Runner(RowReader):
         device, new_device = client.device, client.new_device
         for _ in range(MAX_ROUNDS):
             try:
-                result = await self._run_round(run)
+                async with self._anonymous_turns.turn(run.principal, run.client):
+                    result = await self._run_round(run)
             except WorkNeeded as needed:
                 client.device, client.new_device = device, new_device
                 outside.begin_round()
