@@ -102,6 +102,7 @@ def _measure_all(
             alone, flooded, answers = _measure(position, attacker, port, token)
             name = FLOODS[position].name
             row = (name, f"{alone.longest:,.0f}", f"{flooded.median:,.0f}", f"{flooded.longest:,.0f}")
+            print(f"{name}: at most {row[-1]} ms", file=sys.stderr)  # the table comes minutes later
             rows.append((*row, " ".join(f"{count:,} x {status}" for status, count in sorted(answers.items()))))
             judgements.append((at_most(LIMIT_MS, f"{name}: longest wait of another tenant, ms"), flooded.longest))
         columns = ("flood", "longest before, ms", "median, ms", "longest, ms", "answers to the flood, by status")

@@ -59,9 +59,9 @@ def _repeat(
         if time.monotonic() >= until:
             break
         try:
-            connection = connection or _connect(task.port, address)
+            connection = connection or _open(flood, task, address, numbers, until)
             connection.sendall(flood.request(task.attacker, next(numbers)))
-            status, keep = _read_answer(connection) if flood.has_response else (0, False)
+            status, keep = _read_answer(connection) if flood.has_response else (0, flood.opening is not None)
         except (OSError, http.client.HTTPException):
             status, keep = -1, False
         answers[status] += 1
@@ -70,6 +70,17 @@ def _repeat(
             connection = None
     if connection is not None:
         connection.close()
+
+
+def _open(flood: Flood, task: FloodTask, address: str, numbers: Iterator[int], until: float) -> socket.socket:
+    """Open a connection. One that is not read waits to send at most until the end of the flood."""
+    connection = _connect(task.port, address)
+    if flood.opening is not None:
+        connection.sendall(flood.opening(task.attacker, next(numbers)))
+        if flood.opens:
+            _read_answer(connection)
+        connection.settimeout(max(0.01, until - time.monotonic()))
+    return connection
 
 
 def _connect(port: int, address: str) -> socket.socket:

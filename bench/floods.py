@@ -35,7 +35,11 @@ BytesOf = Callable[[Attacker, int], bytes]
 
 @dataclass(frozen=True)
 class Flood:
-    """A kind of cheap request. Without a response, the connection closes after each sending."""
+    """A kind of cheap request.
+
+    Without a response, the connection closes after each sending; with an `opening`, it stays open and nobody reads. The
+    opening is what a connection sends first. Its response, if `opens` is true, is read.
+    """
 
     name: str
     connections: int
@@ -44,6 +48,8 @@ class Flood:
     has_response: bool = True
     rounds: int | None = None
     """How often each connection sends it. None means until the time is over."""
+    opening: BytesOf | None = None
+    opens: bool = True
 
 
 def _post(path: str, body: bytes, media: str, headers: str = "") -> bytes:
@@ -170,6 +176,47 @@ def _handshake(attacker: Attacker, number: int) -> bytes:
     return _get("/graphql", f"{upgrade}Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n")
 
 
+def _open_message(attacker: Attacker, number: int) -> bytes:
+    """Open a WebSocket, and begin a message of several fragments."""
+    return _handshake(attacker, number) + EMPTY_TEXT
+
+
+EMPTY_TEXT, EMPTY_FRAGMENT, PING = (bytes((first, 0x80, 0, 0, 0, 0)) for first in (0x01, 0x00, 0x89))
+"""Frames of a client without content, masked with zeros: the begin of a message, its continuation, a ping."""
+
+FRAMES_OF_PIECE = 500
+
+
+def _ask_for_reset(attacker: Attacker, number: int) -> bytes:
+    document = "mutation($a: ID!, $u: String!) { requestPasswordReset(applicationId: $a, username: $u) { valid } }"
+    return _graphql(document, a=attacker.application_id, u=f"nobody{number}@example.org")
+
+
+def _ask_for_verification(attacker: Attacker, number: int) -> bytes:
+    document = (
+        "mutation($a: ID!, $u: String!) {"
+        ' requestVerification(applicationId: $a, username: $u, password: "a long pass phrase") { valid } }'
+    )
+    return _graphql(document, a=attacker.application_id, u=f"nobody{number}@example.org")
+
+
+def _exchange_code(attacker: Attacker, number: int) -> bytes:
+    document = (
+        'mutation($c: String!) { grantOauthTokens(clientId: $c, grantType: "authorization_code", code: $c,'
+        ' codeVerifier: "v", redirectUri: "https://app.example/") { tokenType } }'
+    )
+    return _graphql(document, c=f"client{number}")
+
+
+def _claim_pairing(attacker: Attacker, number: int) -> bytes:
+    document = "mutation($a: ID!, $d: String!) { claimDisplayPairing(applicationId: $a, deviceCode: $d) { state } }"
+    return _graphql(document, a=attacker.application_id, d=f"device code {number}")
+
+
+def _export(attacker: Attacker) -> bytes:
+    return _graphql("mutation { exportMyData { state } }", _token(attacker))
+
+
 def _pieces_of_head(attacker: Attacker) -> bytes:
     return b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"X-Forwarded-For: 192.0.2.1\r\n" * 30_000 + b"\r\n"
 
@@ -199,5 +246,32 @@ FLOODS = (
         _constant(lambda attacker: _get("/", 'Cookie: wattgate_device="' + '\\"' * 14_000 + '"\r\n')),
     ),
     Flood("handshakes", 32, _handshake, has_response=False),
+    Flood(
+        "empty fragments without a log-in",
+        16,
+        lambda attacker, number: EMPTY_FRAGMENT * FRAMES_OF_PIECE,
+        has_response=False,
+        opening=_open_message,
+    ),
+    Flood(
+        "pings without a log-in",
+        16,
+        lambda attacker, number: PING * FRAMES_OF_PIECE,
+        has_response=False,
+        opening=_handshake,
+    ),
+    Flood(
+        "pipelined requests that nobody reads",
+        16,
+        _constant(lambda attacker: _graphql("{ viewer { __typename } }", _token(attacker)) * 20),
+        has_response=False,
+        opening=lambda attacker, number: b"",
+        opens=False,
+    ),
+    Flood("password resets from 64 addresses", 64, _ask_for_reset, 64),
+    Flood("verifications from 64 addresses", 64, _ask_for_verification, 64),
+    Flood("OAuth codes from 64 addresses", 64, _exchange_code, 64),
+    Flood("device codes from 64 addresses", 64, _claim_pairing, 64),
+    Flood("exports of an account", 8, _constant(_export)),
     Flood("connections", 32, lambda attacker, number: b"", has_response=False),
 )

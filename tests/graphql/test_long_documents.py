@@ -162,5 +162,26 @@ async def test_long_document_is_compiled_in_the_thread_at_its_second_use(settled
     assert await turns_during(pipeline.resolve_document(settled.account, request)) == 0
 
 
+async def test_long_subscription_is_compiled_in_the_thread(settled: Tenant) -> None:
+    service, may_end = settled.gateway.subscription_service, threading.Event()
+    resource_id = await settled.add_resource()
+    selections = " ".join("... on LiveReading { __typename }" for _ in range(20))
+    arguments = f'resourceIds: ["{resource_id}"]'
+    request = OperationRequest(
+        query=f"subscription {{ readings({arguments}) {{ {selections} }} }} #{'x' * LONG_CHARACTERS}"
+    )
+    document = (await service.prepare(settled.account, request)).document
+    queue = service.pipeline.engine.document_queue
+    occupied = asyncio.create_task(queue.run(known("other"), partial(may_end.wait, WAIT_SECONDS), is_long=True))
+    started = asyncio.create_task(service.start_operation(settled.account, request))
+    small = OperationRequest(query="{ virtualEntities { name } }")
+    for _ in range(3):
+        await service.start_operation(settled.account, small)
+    assert document.plans == {}
+    may_end.set()
+    await asyncio.gather(occupied, started)
+    assert len(document.plans) == 1
+
+
 def pipeline_with(queue: DocumentQueue, tenant: Tenant) -> GraphQLPipeline:
     return GraphQLPipeline(tenant.gateway.schema, tenant.gateway.runner, document_queue=queue)

@@ -110,7 +110,7 @@ class ExecutionEngine:
         self._checks = TypeChecks(self._graphql)
         self._compile_at = compile_at
         self._clock = clock
-        self._document_queue = document_queue or DocumentQueue()
+        self.document_queue = document_queue or DocumentQueue()
         self._fallback_semaphore = asyncio.Semaphore(MAX_CONCURRENT_FALLBACKS)
 
     def coerce_variables(self, document: Document, raw_variables: Mapping[str, Any] | None) -> VariableValues:
@@ -154,7 +154,7 @@ class ExecutionEngine:
         work = partial(self.get_or_compile, document, variables)
         if not document.is_long or _plan_key(document, variables) in document.plans:
             return work()
-        return await self._document_queue.run(principal, work, is_long=True)
+        return await self.document_queue.run(principal, work, is_long=True)
 
     async def execute(
         self,
