@@ -97,15 +97,18 @@ def _unknown_members(attacker: Attacker) -> bytes:
     return _graphql(f"mutation M00000000 {{ addDevice(input: {{{members}}}) {{ id }} }}", _token(attacker))
 
 
-def _fragments(attacker: Attacker) -> bytes:
-    fields = (
-        "id resourceId resourceTypeId ownerId name description label classifier baseUnit dataSourceType"
-        " dataSourceResourceTypeInfo dataSourceUnitInfo mpxn costOf active createdAt"
-    )
-    spreads = " ".join(f"...F{n}" for n in range(59))
-    fragments = " ".join(f"fragment F{n} on Resource {{ {fields} }}" for n in range(59))
+FIELDS = (
+    "id resourceId resourceTypeId ownerId name description label classifier baseUnit dataSourceType"
+    " dataSourceResourceTypeInfo dataSourceUnitInfo mpxn costOf active createdAt"
+)
+
+
+def _fragments(count: int) -> str:
+    """Return a document of some fragments with 16 fields each. With 7, it is one of the longest short documents."""
+    spreads = " ".join(f"...F{n}" for n in range(count))
+    fragments = " ".join(f"fragment F{n} on Resource {{ {FIELDS} }}" for n in range(count))
     query = f"query Q00000000 {{ viewer {{ resources(first: 1) {{ edges {{ node {{ {spreads} }} }} }} }} }}"
-    return _graphql(f"{query} {fragments}", _token(attacker))
+    return f"{query} {fragments}"
 
 
 def _anonymous_document(attacker: Attacker) -> bytes:
@@ -227,7 +230,9 @@ FLOODS = (
     Flood("a static page", 16, _constant(lambda attacker: _get("/display"))),
     Flood("unknown shared previews", 16, lambda attacker, number: _get(f"/preview/shared/{number}")),
     Flood("documents with 600 unknown members", 8, _numbered(_unknown_members)),
-    Flood("documents of 59 fragments with 16 fields", 8, _numbered(_fragments)),
+    Flood("documents of 59 fragments with 16 fields", 8, _numbered(lambda it: _graphql(_fragments(59), _token(it)))),
+    Flood("short documents of 7 fragments", 8, _numbered(lambda it: _graphql(_fragments(7), _token(it)))),
+    Flood("anonymous fragments from 64 addresses", 64, _numbered(lambda it: _graphql(_fragments(59))), 64),
     Flood("the largest query", 8, _constant(_largest_query)),
     Flood("anonymous documents from 64 addresses", 64, _numbered(_anonymous_document), 64),
     Flood("NDJSON of wrong lines", 4, _upload(b'{"resource": "x", "at": "y"}\n' * LINES_OF_UPLOAD)),

@@ -59,6 +59,26 @@ async def test_frames_that_are_no_messages_are_counted(live: LiveHouse, subtests
                 assert (await client.closed())[0] == expected
 
 
+@pytest.mark.parametrize("wire", ["direct"], indirect=True)
+async def test_few_frames_are_accepted_before_the_log_in_and_more_after_it(
+    live: LiveHouse, subtests: pytest.Subtests
+) -> None:
+    """A hundred frames are more than the burst before the log-in, and less than the one after it."""
+    mask = bytes(4)
+    text, fragment, ping, pong = (bytes((first, 0x80)) + mask for first in (0x01, 0x00, 0x89, 0x8A))
+    end = b"\x80\x8f" + mask + b'{"type":"ping"}'
+    for name, frames in {"pings": ping * 100, "pongs": pong * 100, "fragments": text + fragment * 100 + end}.items():
+        with subtests.test(name):
+            async with socket(live.url) as unknown, socket(live.url) as known:
+                await known.init(**live.one.headers["account"])
+                for client in (unknown, known):
+                    client.connection.transport.write(frames)
+                assert (await unknown.closed())[0] == 4510
+                if name == "fragments":
+                    assert (await known.hear())["type"] == "pong"
+                assert await known.heard() == []
+
+
 @pytest.mark.parametrize("init", ["says nothing", "empty", "forged token", "forged password", "no text", "anonymous"])
 async def test_connection_without_valid_credentials_is_closed_with_4403(live: LiveHouse, init: str) -> None:
     payload = {

@@ -23,7 +23,7 @@ LOW_WATER_BYTES = 8 * 1024
 KERNEL_BUFFER_BYTES = 32 * 1024
 """Send buffer of the kernel. Its default of megabytes could hold thousands of outdated readings."""
 
-PIECE_BYTES = 4 * 1024
+PIECE_BYTES = 1024
 """The frames of so many bytes are parsed at once, and then counted. A read may have 256 KiB: 43,000 empty frames."""
 
 DISCARD_SECONDS = 20.0

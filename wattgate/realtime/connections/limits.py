@@ -49,6 +49,9 @@ class ConnectionLimits:
     max_message_burst: int = 240
     """Maximum messages that a client may send in a burst. Eight pings, pongs or fragments count as a message."""
 
+    max_unknown_burst: int = 8
+    """Maximum messages in a burst before the client has authenticated, counted in the same way."""
+
     max_messages_per_second: float = 20.0
     """Maximum average rate of messages from a client."""
 

@@ -221,6 +221,7 @@ class Session:
         if self._state is ConnectionState.CLOSED:  # the credentials were revoked in the meantime
             return
         self._state = ConnectionState.READY
+        self._messages.admit()
         self._end_deadline = None
         self._schedule_ping()
         self.send(protocol.ACKNOWLEDGEMENT)
