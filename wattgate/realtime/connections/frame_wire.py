@@ -29,6 +29,9 @@ PIECE_BYTES = 1024
 DISCARD_SECONDS = 20.0
 """Seconds for a client to end the message that the gateway does not accept, and to read why."""
 
+MAX_DISCARDED_BYTES = 1024 * 1024
+"""Maximum bytes that are read and discarded after the close of an error. The rest stays unread, and costs nothing."""
+
 Release = Callable[[asyncio.BaseTransport], None]
 """Called with the transport when the connection is lost."""
 
@@ -40,6 +43,7 @@ class FrameWire(asyncio.Protocol):
         "__weakref__",
         "_close_sent",
         "_connections",
+        "_discarded_bytes",
         "_fragments",
         "_frames",
         "_is_discarding",
@@ -61,6 +65,7 @@ class FrameWire(asyncio.Protocol):
         """The content of the first frames of a message whose last one has not arrived."""
         self._is_text = True
         self._close_sent = self._is_discarding = False
+        self._discarded_bytes = 0
 
     def attach(self, session: Session, response: bytes = b"") -> None:
         """Become the protocol of the transport for a session. `response` is that of a handshake, if it is not sent."""
@@ -79,6 +84,7 @@ class FrameWire(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         for start in range(0, len(data), PIECE_BYTES):
             if self._is_discarding:
+                self._count_discarded(len(data) - start)
                 return
             self._receive_piece(data if len(data) <= PIECE_BYTES else data[start : start + PIECE_BYTES])
 
@@ -184,6 +190,12 @@ class FrameWire(asyncio.Protocol):
             self._transport.write_eof()
         if self._session is not None:
             self._session.on_closing(DISCARD_SECONDS)
+
+    def _count_discarded(self, count: int) -> None:
+        """Stop reading if the client sends more than the rest of a message."""
+        self._discarded_bytes += count
+        if self._discarded_bytes > MAX_DISCARDED_BYTES and not self._transport.is_closing():
+            self._transport.pause_reading()
 
     def _write_output(self) -> None:
         output = b"".join(self._frames.data_to_send())
