@@ -4,7 +4,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from wattgate.app.server.client_addresses import group_address, parse_address, resolve_client_address, site_network
+from wattgate.app.server.client_addresses import address_groups, parse_address, resolve_client_address
 from wattgate.app.server.client_middleware import DEVICE_COOKIE, MAX_DEVICE_LENGTH, begin_client
 
 TRUSTED = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
@@ -52,7 +52,7 @@ def test_without_trusted_proxies_the_peer_is_the_client() -> None:
     ],
 )
 def test_addresses_are_limited_by_group(address: str, group: str) -> None:
-    assert group_address(address) == group
+    assert address_groups(address)[0] == group
 
 
 @pytest.mark.parametrize("text", ["", "a", "1.2.3", "[::1", "1.2.3.4.5", "::1::", "999.1.1.1"])
@@ -94,4 +94,4 @@ def test_device_is_found_in_the_header_of_all_cookies(cookies: str, device: str 
     ],
 )
 def test_ipv6_networks_of_48_bits_share_a_limit(address: str, network: str | None) -> None:
-    assert site_network(address) == network
+    assert address_groups(address)[1] == network

@@ -240,8 +240,7 @@ DEMANDS = (
         "none: a head has at most 64 KiB, of whose addresses 20 are read, and short texts are kept",
         (
             "app.server.client_addresses:_parse calls ip_address",
-            "app.server.client_addresses:group_address calls ip_network",
-            "app.server.client_addresses:site_network calls ip_network",
+            "app.server.client_addresses:address_groups calls ip_network",
         ),
     ),
     Demand(
