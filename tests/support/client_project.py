@@ -168,7 +168,7 @@ class RecordedGateway:
         headers = self.tenant.headers["account"]
         async with httpx.AsyncClient(base_url=self.url, headers=headers) as http:
             response = await http.post("/graphql", json=request.dry_run_body())
-        return int(response.json()["extensions"]["cost"]["charged"])
+        return int(response.json()["extensions"]["cost"]["estimated"])
 
 
 @asynccontextmanager

@@ -26,7 +26,7 @@ from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.row_scope import Scope
 from wattgate.enums import TRACE_ID
 from wattgate.errors import NotFound
-from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, operation
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import build_schema
@@ -73,7 +73,7 @@ async def missing(call: Call) -> str:
     raise NotFound("There is none.")
 
 
-@operation(OperationKind.MUTATION, returns=str, needs=Permission.ANYONE)
+@operation(OperationKind.MUTATION, returns=str, needs=Permission.ANYONE, audit=OWN_ACCOUNT_ONLY)
 async def remember(call: Call) -> str:
     """Give the client a device, as a login does."""
     current_client().new_device = "new-device"

@@ -77,7 +77,7 @@ INTERNALS = (
         PIPELINED,
         "uvicorn.protocols.http.flow_control:FlowControl",
         "pauses reading while bytes are held, and begins no response while the client does not read",
-        {"pause_reading": "self", "resume_reading": "self"},
+        {"pause_reading": "self", "resume_reading": "self", **_attributes("read_paused")},
         subclass="HeldFlow",
     ),
     Internals(
@@ -145,8 +145,8 @@ INTERNALS = (
     Internals(
         HTTP_PROTOCOL,
         HTTPTOOLS,
-        "the type of a request",
-        _attributes("RequestResponseCycle"),
+        "the type of a request, and the class whose methods it calls by name, because that costs less than `super`",
+        _attributes("HttpToolsProtocol RequestResponseCycle"),
     ),
     Internals(
         HTTP_PROTOCOL,

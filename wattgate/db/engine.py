@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 
 import orjson
 from sqlalchemy import event
-from sqlalchemy.engine import Connection, Engine, ExceptionContext, make_url
+from sqlalchemy.engine import URL, Connection, Engine, ExceptionContext, make_url
 from sqlalchemy.exc import (
     DisconnectionError,
 )
@@ -58,6 +58,10 @@ _DRIVERS = {
 }
 
 
+def _with_driver(url: URL) -> URL:
+    return url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
+
+
 class ReadReplica(Protocol):
     """A second server for readers, see `db.replica`."""
 
@@ -96,9 +100,7 @@ class Database:
         key_ring: KeyRing = NO_KEYS,
         has_transaction_pooler: bool = False,
     ) -> None:
-        parsed = make_url(url)
-        parsed = parsed.set(drivername=_DRIVERS.get(parsed.drivername, parsed.drivername))
-        self.url = parsed
+        self.url = parsed = _with_driver(make_url(url))
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.key_ring = key_ring
         self.pool_size = pool_size
