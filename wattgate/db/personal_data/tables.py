@@ -156,18 +156,15 @@ _BILLING_RULES = (
         ),
         billing=True,
     ),
-    replace(
-        replaced(
-            models.MeterPointTenancy,
-            "The times in which you lived at your meter points.",
-            "It proves whose the kept readings are, and bounds those of the next household.",
-            {"ended_at": lambda columns, now: func.coalesce(columns["ended_at"], now)},
-            {
-                _PSEUDONYM: "application_id tenancy_id user_id",
-                "It is the record of the tenancy.": "mpxn began_at proof created_at updated_at",
-            },
-        ),
-        billing=True,
+    replaced(  # also without records for billing: the network has the half hours of this time, for nobody else
+        models.MeterPointTenancy,
+        "The times in which you lived at your meter points.",
+        "It keeps the readings of this time, which the meter network still has, from other households.",
+        {"ended_at": lambda columns, now: func.coalesce(columns["ended_at"], now)},
+        {
+            _PSEUDONYM: "application_id tenancy_id user_id",
+            "It is the record of the tenancy.": "mpxn began_at proof created_at updated_at",
+        },
     ),
     replace(
         replaced(
