@@ -50,7 +50,8 @@ class Rows(RowPages, RowInserts, RowLocks):
     Read methods return rows: plain values with the attributes of the model. They have the type of the model, but no
     session tracks them. Only `edit` and `add` return ORM objects, which are saved when the operation ends.
     `consent_policy` says what happens to data without a consent. `accesses` records reads of households' data for the
-    access log. `read_budget` returns the request budget of the caller.
+    access log. `read_budget` returns the request budget of the caller. `for_household` says whether the caller is the
+    household of the user itself: an account of it or a display, not an application that acts for it.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Rows(RowPages, RowInserts, RowLocks):
         self.now = now
         self.consent_policy = consent_policy
         self.guards_owners = False
+        self.for_household = False
         self.recorder: ChangeRecorder | None = None
         self.accesses: AccessRecorder | None = None
         self.read_budget: Callable[[], Any] | None = None

@@ -90,8 +90,11 @@ async def peek_consent(rows: Rows, resources: Sequence[Resource]) -> ConsentChec
 
 
 def _is_own_past(rows: Rows, consent: MeterPointConsent) -> bool:
-    """Return whether a household reads what it had before it moved out. Nobody can renew that consent."""
-    return consent.ended_at is not None and consent.revoked_at is None and rows.user_id is not None
+    """Return whether a household reads what it had before it moved out. Nobody can renew that consent.
+
+    An application that acts for the household needs a consent that is valid, before the move and after it.
+    """
+    return consent.ended_at is not None and consent.revoked_at is None and rows.for_household
 
 
 async def withheld_data(rows: Rows, resources: Sequence[Resource]) -> list[WithheldData | None]:

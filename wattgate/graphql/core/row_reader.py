@@ -90,6 +90,7 @@ class RowReader:
             key_ring=key_ring,
             consent_policy=self._consent_policy,
         )
+        rows.for_household = scope.user_id is not None and not principal.acts_for_user
         rows.guards_owners = scope.user_id is None and principal.role not in (Role.SYSTEM, Role.ANONYMOUS)
         return rows
 

@@ -301,13 +301,15 @@ def _encode_canonical(variables: Mapping[str, Any]) -> bytes:
 def _sharing_key(principal: Principal, scope: AccessScope, payload_only: bool) -> Hashable:
     """Return a key that is equal for callers that get identical bytes.
 
-    A selection of only the payload depends on the rows that the caller may see. Others are executed with the caller's
-    permissions, and so also depend on its role, user, account and OAuth scopes.
+    A selection of only the payload depends on the rows that the caller may see, and on whether the caller is an
+    application that acts for the user, which needs a valid consent. Others are executed with the caller's permissions,
+    and so also depend on its role, user, account and OAuth scopes.
     """
     rows = (
         principal.application_id,
         None if scope is AccessScope.APPLICATION else principal.user_id,
         principal.ve_id if scope is AccessScope.HOME else None,
+        principal.acts_for_user,
     )
     return (
         rows
