@@ -27,6 +27,7 @@ from wattgate.db.row_scope import Scope, ScopeHolder, owner_of
 from wattgate.db.scoped_connection import ROW_ROLE, PooledConnection, ScopedConnection
 from wattgate.db.sqlite_files import create_private_file
 from wattgate.db.tenancy_guard import check_tenant_scope
+from wattgate.db.unfinished_records import listen_to_ends
 from wattgate.fair_share import NO_OWNER, FairShare, NoFreeSlot
 from wattgate.stored_json import encode_stored
 from wattgate.tracer import NOOP_TRACER, Tracer
@@ -298,6 +299,7 @@ def _apply_scope(session: Session, transaction: Any, connection: Connection) -> 
 event.listen(_GuardedSession, "do_orm_execute", check_tenant_scope)
 event.listen(_GuardedSession, "after_begin", _apply_scope)
 listen_to_changes(_GuardedSession)
+listen_to_ends(_GuardedSession)
 
 
 def _ignore() -> None:

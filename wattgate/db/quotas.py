@@ -5,16 +5,20 @@ quota stay readable. Operations of the system itself, such as commands of the op
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Protocol
 
 from sqlalchemy import ColumnElement
+from sqlalchemy.orm import Session
 
 from wattgate.db import models
 from wattgate.db.lookups import model_columns
 from wattgate.db.models import Tenanted
+from wattgate.db.unfinished_records import UnfinishedRecords
 from wattgate.errors import QuotaExceeded
 
 DEFAULT_APPLICATION_RECORDS = 1_000_000
@@ -28,6 +32,15 @@ RECOUNT_PARTS = 16
 
 Up to this many processes can therefore count separately without exceeding it.
 """
+
+MAX_RULES = 100
+"""Maximum alert rules of a user."""
+
+MAX_ENDPOINTS = 50
+"""Maximum webhook endpoints of an application."""
+
+MAX_PROFILES = 100
+"""Maximum profiles of an account."""
 
 MAX_COUNTS = 10_000
 """Maximum number of counts in memory. Above it, the oldest is dropped and counted again when it is needed."""
@@ -83,6 +96,9 @@ QUOTAS: Mapping[type[Tenanted], Quota] = MappingProxyType(
         models.Directory: Quota("directories", per_application=50),
         models.OAuthClient: Quota("OAuth clients", per_application=1_000),
         models.TrustedDocument: Quota("trusted documents", per_application=20_000),
+        models.AlertRule: Quota("alert rules", per_user=MAX_RULES),
+        models.WebhookEndpoint: Quota("webhook endpoints", per_application=MAX_ENDPOINTS),
+        models.AccountProfile: Quota("profiles", per_parent=("account_id", MAX_PROFILES)),
     }
 )
 
@@ -90,7 +106,6 @@ _EACH_ATTEMPT = "It belongs to a delivery, and maintenance deletes it after its 
 
 NOT_COUNTED: Mapping[type[Tenanted], str] = MappingProxyType(
     {
-        models.AccountProfile: "Its operation limits an account to 100 profiles.",
         models.AccountSession: "An account has one.",
         models.ExternalAccount: "An account has at most one.",
         models.SecondFactor: "An account has at most one.",
@@ -101,7 +116,6 @@ NOT_COUNTED: Mapping[type[Tenanted], str] = MappingProxyType(
         models.DisplayPairing: "Its operation limits those of an application, and maintenance deletes old ones.",
         models.RefreshToken: "The token endpoint deletes expired tokens, and costs 1,000 units.",
         models.AuthorizationCode: "The token endpoint deletes expired codes.",
-        models.AlertRule: "Its operation limits a user to 100 rules.",
         models.Alert: "An alert costs 300 units. It is a message, and refusing it would lose it.",
         models.Notification: "An alert has at most one for each channel.",
         models.NotificationLog: "A notification has a few for each attempt, and attempts are limited.",
@@ -109,7 +123,6 @@ NOT_COUNTED: Mapping[type[Tenanted], str] = MappingProxyType(
         models.Webhook: _EACH_ATTEMPT,
         models.WebhookError: _EACH_ATTEMPT,
         models.WebhookEvent: "Maintenance deletes it after its retention time.",
-        models.WebhookEndpoint: "Its operation limits an application to 50 endpoints.",
         models.KeptMail: "Its operation keeps the newest mails only.",
         models.TestMail: "Its operation keeps the newest test mails only.",
         models.MailSuppression: "An application has one for each address that rejected mail.",
@@ -143,18 +156,27 @@ class Counts(Protocol):
 
 @dataclass(slots=True)
 class _ApplicationCount:
-    """The records of an application when they were counted, and those that this process has added since."""
+    """How many records an application may add before it is counted again, and how many it has added."""
 
-    counted: int
-    recount_after: int
+    uncounted: int = 0
     added: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """A limit of a quota that a record is subject to: the records with the value in the column, or all of them."""
+
+    maximum: int
+    column: str | None = None
+    value: str | None = None
 
 
 class QuotaChecker:
     """Checks the quotas of new records. `application_records` is that of kinds that grow with users; 0 means no limit.
 
     The records of a user are counted for each new one. An application may have many more, so that they are counted
-    again only after a part of the free rest is used.
+    again only after a part of the free rest is used. Records of other transactions of the process that are not
+    committed yet count as well, in the order in which they came.
     """
 
     def __init__(
@@ -166,46 +188,90 @@ class QuotaChecker:
         self._application_records = application_records
         self._quotas = quotas
         self._counts: OrderedDict[tuple[str, type[Tenanted]], _ApplicationCount] = OrderedDict()
+        self.unfinished = UnfinishedRecords()
 
-    async def check(self, counts: Counts, record: Tenanted) -> None:
-        """Raise QuotaExceeded if there is no room for a new record."""
+    async def check(self, counts: Counts, record: Tenanted, session: Session | None = None) -> None:
+        """Raise QuotaExceeded if there is no room for a new record.
+
+        `session` is the one that adds it, if others of the process can add records at the same time.
+        """
         model = type(record)
         quota = self._quotas.get(model)
         if quota is None:
             return
-        if quota.per_user is not None and model.owner is not None:
-            await _check_column(counts, model, quota, model.owner, quota.per_user, record)
-        if quota.per_parent is not None:
-            await _check_column(counts, model, quota, *quota.per_parent, record)
-        limit = self._application_records if quota.grows_with_users else quota.per_application
-        if limit:
-            await self._check_application(counts, model, quota, limit)
+        with ExitStack() as announced:
+            for limit in self._limits(quota, record):
+                before = _nobody
+                if session is not None:
+                    announcement = session, (counts.application_id, model, limit.column, limit.value)
+                    number = self.unfinished.announce(*announcement)
+                    announced.callback(self.unfinished.withdraw, *announcement, number)
+                    before = partial(self.unfinished.before, *announcement, number)
+                if not await self._has_room(counts, model, limit, before):
+                    raise _exceeded(model, quota, limit)
+            announced.pop_all()  # until the transaction ends
 
-    async def _check_application(self, counts: Counts, model: type[Tenanted], quota: Quota, limit: int) -> None:
-        key = counts.application_id, model
-        known = self._counts.get(key)
-        if known is None or known.added >= known.recount_after:
-            counted = await counts.count_in_application(model, limit=limit)
-            known = self._counts[key] = _ApplicationCount(counted, (limit - counted) // RECOUNT_PARTS)
-            self._counts.move_to_end(key)
-            while len(self._counts) > MAX_COUNTS:
-                self._counts.popitem(last=False)
-        if known.counted + known.added >= limit:
-            action = "Ask the operator to raise WATTGATE_APPLICATION_RECORDS" if quota.grows_with_users else _ADVICE
-            raise QuotaExceeded(f"The application has {limit:,} {quota.noun}, which is its quota. {action}.")
+    def _limits(self, quota: Quota, record: Tenanted) -> Iterator[_Limit]:
+        """Yield the limits of a record."""
+        columns = [quota.per_parent] if quota.per_parent is not None else []
+        if quota.per_user is not None and record.owner is not None:
+            columns.insert(0, (record.owner, quota.per_user))
+        for column, maximum in columns:
+            if (value := getattr(record, column)) is not None:
+                yield _Limit(maximum, column, value)
+        if of_application := self._application_records if quota.grows_with_users else quota.per_application:
+            yield _Limit(of_application)
+
+    async def _has_room(self, counts: Counts, model: type[Tenanted], limit: _Limit, before: Callable[[], int]) -> bool:
+        if limit.column is not None:
+            where = model_columns(model)[limit.column] == limit.value
+            return await _count(counts, model, limit.maximum, before, where) < limit.maximum
+        known = self._count_of(counts.application_id, model)
+        if known.uncounted <= 0:
+            added = known.added
+            free = limit.maximum - await _count(counts, model, limit.maximum, before)
+            if free <= 0:
+                return False
+            known.uncounted = free // RECOUNT_PARTS - (known.added - added)  # others have added while this one counted
+        known.uncounted -= 1
         known.added += 1
+        return True
+
+    def _count_of(self, application_id: str, model: type[Tenanted]) -> _ApplicationCount:
+        key = application_id, model
+        known = self._counts.setdefault(key, _ApplicationCount())
+        while len(self._counts) > MAX_COUNTS:
+            self._counts.popitem(last=False)
+        return known
+
+
+def _nobody() -> int:
+    return 0
+
+
+async def _count(
+    counts: Counts, model: type[Tenanted], limit: int, before: Callable[[], int], *where: ColumnElement[bool]
+) -> int:
+    """Return the number of records, with those of other transactions that came before and are not committed yet.
+
+    A transaction that ends in the middle is in the number of those that came before, and may be in the count as well.
+    So the records are counted again if one has ended and they would exceed the limit.
+    """
+    while True:
+        unfinished = before()
+        counted = await counts.count_in_application(model, *where, limit=limit)
+        if counted >= limit or counted + unfinished < limit or before() == unfinished:
+            return counted + unfinished
 
 
 _ADVICE = "Change an existing record instead, or remove one"
 
 
-async def _check_column(
-    counts: Counts, model: type[Tenanted], quota: Quota, column: str, limit: int, record: Tenanted
-) -> None:
-    value = getattr(record, column)
-    if value is None:
-        return
-    if await counts.count_in_application(model, model_columns(model)[column] == value, limit=limit) < limit:
-        return
-    owner = "user" if column == model.owner else column.removesuffix("_id").replace("_", " ")
-    raise QuotaExceeded(f"The {owner} has {limit:,} {quota.noun}, which is the quota for each {owner}. {_ADVICE}.")
+def _exceeded(model: type[Tenanted], quota: Quota, limit: _Limit) -> QuotaExceeded:
+    if limit.column is None:
+        action = "Ask the operator to raise WATTGATE_APPLICATION_RECORDS" if quota.grows_with_users else _ADVICE
+        return QuotaExceeded(f"The application has {limit.maximum:,} {quota.noun}, which is its quota. {action}.")
+    owner = "user" if limit.column == model.owner else limit.column.removesuffix("_id").replace("_", " ")
+    return QuotaExceeded(
+        f"The {owner} has {limit.maximum:,} {quota.noun}, which is the quota for each {owner}. {_ADVICE}."
+    )

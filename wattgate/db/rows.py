@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import ColumnElement, delete, func, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Session
 
 from wattgate.access_log import AccessRecorder
 from wattgate.db.audit_chain import AuditAct, ChainCheck, append_entry, check_chain
@@ -87,6 +88,12 @@ class Rows(RowPages, RowInserts, RowLocks):
         if isinstance(self._session, AsyncSession):
             return self._session
         raise RuntimeError("A query must not change records. Declare the operation as a mutation.")
+
+    @property
+    def _session_beside_others(self) -> Session | None:
+        """The session of a mutation, unless the database runs one transaction that writes at a time."""
+        session = self.write_session
+        return None if dialect_name(session) == "sqlite" else session.sync_session
 
     @cached_property
     def readings(self) -> ReadingStore:
@@ -253,7 +260,7 @@ class Rows(RowPages, RowInserts, RowLocks):
         record.application_id = self.application_id
         await self._require_present_owner(record)
         if self._quotas is not None:
-            await self._quotas.check(self, record)
+            await self._quotas.check(self, record, self._session_beside_others)
         self.write_session.add(record)
         await self.write_session.flush()
         if self.recorder is not None:
@@ -268,7 +275,7 @@ class Rows(RowPages, RowInserts, RowLocks):
         record.application_id = self.application_id
         await self._require_present_owner(record)
         if self._quotas is not None:
-            await self._quotas.check(self, record)
+            await self._quotas.check(self, record, self._session_beside_others)
         statement = insert_if_absent(dialect_name(self._session), record)
         result = await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
         added = bool(result.rowcount)  # type: ignore[attr-defined]

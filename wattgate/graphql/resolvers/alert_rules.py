@@ -13,6 +13,7 @@ from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.models.alert_rules import RULE_DECIMALS
 from wattgate.db.queries import alert_rules as queries
+from wattgate.db.quotas import MAX_RULES
 from wattgate.db.row_scope import SystemAccess
 from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields
 from wattgate.enums import Function, Period, RuleKind
@@ -30,9 +31,6 @@ from wattgate.time_zones import time_zone_problem
 
 RULES_PATH = "/alertrule"
 RULE_PATH = RULES_PATH + "/{ruleId}"
-
-MAX_RULES = 100
-"""Maximum alert rules of a user."""
 
 MAX_WINDOW_MINUTES = 31 * 24 * 60
 """Maximum window of a rule, in minutes: 31 days."""

@@ -7,6 +7,7 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.pages import Condition
+from wattgate.db.quotas import MAX_PROFILES
 from wattgate.errors import BadInput, NotFound, Problem, TooLarge
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.scalars import Json
@@ -17,9 +18,6 @@ from wattgate.stored_json import encode_json
 
 MAX_OBJECT_BYTES = 64 * 1024
 """Maximum size of a profile or session, as JSON."""
-
-MAX_PROFILES = 100
-"""Maximum profiles of an account."""
 
 
 @operation(

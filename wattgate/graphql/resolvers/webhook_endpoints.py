@@ -8,6 +8,7 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
+from wattgate.db.quotas import MAX_ENDPOINTS
 from wattgate.delivery.channels.webhook import EVENT_PATTERN, matches_any
 from wattgate.delivery.http import egress, signature
 from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS, PING_EVENT
@@ -21,9 +22,6 @@ from wattgate.principal import Permission
 
 ENDPOINTS_PATH = "/webhook/endpoint"
 ENDPOINT_PATH = ENDPOINTS_PATH + "/{endpointId}"
-
-MAX_ENDPOINTS = 50
-"""Maximum endpoints of an application."""
 
 MAX_OVERLAP = timedelta(days=7)
 """Maximum time that a replaced secret stays valid."""
