@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.support.residents import resident
 from tests.support.tables import check_rollups
 from tests.support.user_jobs import exported
 from wattgate.clock import format_iso, utc_now
+from wattgate.errors import BadInput, Conflict, NotFound
 
 pytestmark = pytest.mark.both_databases("separation of households")
 
@@ -28,13 +30,13 @@ async def bob(served: House) -> Tenant:
     return await resident(served.one)
 
 
-@pytest.mark.parametrize("spelling", ["{a} {b}", " {a}{b}", "{a}-{b}", "{a}\u200b{b}", "\uff11{rest}"])
+@pytest.mark.parametrize("spelling", ["{a} {b}", " {a}{b}", "{a}-{b}", "{a}\u200b{b}", "\uff11{rest}", "\u0661{rest}"])
 async def test_each_spelling_of_a_number_is_the_same_meter_point(
     served: House, ada: Tenant, bob: Tenant, spelling: str
 ) -> None:
     """Ada would keep the resource with the other spelling over the move, and watch the next household by it."""
     point = await metered(ada)
-    number = f"1{point.mpxn[1:]}" if spelling.startswith("\uff11") else point.mpxn
+    number = f"1{point.mpxn[1:]}" if "{rest}" in spelling else point.mpxn
     if number != point.mpxn:
         point = replace(point, resource_id=(await add(served, ada, number)).json()["resourceId"], mpxn=number)
     written = spelling.format(a=number[:4], b=number[4:], rest=number[1:])
@@ -47,6 +49,34 @@ async def test_each_spelling_of_a_number_is_the_same_meter_point(
     await ada.run("renew_consents", mpxns=[number])
     await move(served, point.resource_id, bob)
     assert (await send(served, ada, "GET", f"/resource/{again}")).json()["active"] is False
+
+
+@pytest.mark.parametrize("form", ["248357180{n}A", "DE{n}000", "2483-571{n}b"])
+async def test_each_interface_knows_a_meter_point_that_is_no_number(
+    served: House, ada: Tenant, bob: Tenant, form: str
+) -> None:
+    """The first user may add resources there and renews the consent. The application moves and verifies it."""
+    written = form.format(n=uuid4().int % 1_000)
+    resource_id = (await add(served, ada, written)).json()["resourceId"]
+    number = (await send(served, ada, "GET", f"/resource/{resource_id}")).json()["mpxn"]
+    assert number == written.replace("-", "").upper()
+    assert (await add(served, ada, written.lower(), "account")).status_code == 200
+    assert code_of(await add(served, bob, written, "account")) == (403, "FORBIDDEN")
+    listed = await send(served, ada, "GET", f"/device/meter-point/{written}/resources")
+    assert len(listed.json()["resources"]) == 2
+    renewal = f"/user/verification/status/mpxn/{written}/renewal"
+    assert (await send(served, ada, "POST", renewal, isValidUntil="now")).status_code == 200
+    assert code_of(await send(served, ada, "GET", f"/device/meter-point/{written}/inventory")) == (404, "NOT_FOUND")
+    with pytest.raises(Conflict):
+        await bob.run("verify_meter_point", mpxn=written)
+    preview = await served.one.run("meter_point_move", mpxn=written, user_id=bob.user_id)
+    assert (preview.mpxn, len(preview.resources)) == (number, 2)
+    await served.one.run("move_meter_point", mpxn=written, user_id=bob.user_id)
+    assert (await bob.run("verify_meter_point", mpxn=written)).mpxn == number
+    with pytest.raises(BadInput):
+        await bob.run("verify_meter_point", mpxn=" - ")
+    with pytest.raises(NotFound):
+        await served.one.run("move_meter_point", mpxn=" - ", user_id=ada.user_id)
 
 
 async def test_a_display_that_was_pointed_elsewhere_before_the_move_feeds_nothing(

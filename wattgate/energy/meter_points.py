@@ -1,6 +1,9 @@
 """Canonical forms of meter point numbers (MPAN, MPRN), device ids (EUI-64) and postcodes. No I/O.
 
 Records store and compare these forms. A parser returns None if the text has no such form.
+
+A meter point of an application is any text with a letter or a digit. The operations on resources, consents and moves
+compare it by `canonical_meter_point`. The meter network has numbers only, and `parse_meter_point_number` is for it.
 """
 
 import re
@@ -33,10 +36,13 @@ def parse_meter_point_number(text: str) -> str | None:
 def stored_meter_point(text: str) -> str:
     """Return the form in which records keep a meter point: letters and digits only, in capitals.
 
-    So a look-up by `meter_point_spellings` finds each record, whether somebody wrote the number with spaces, hyphens or
-    full-width digits. An MPAN without its check digit stays as it is.
+    So a look-up by `meter_point_spellings` finds each record, whether somebody wrote the number with spaces, hyphens,
+    full-width digits or the digits of another script. An MPAN without its check digit stays as it is. The form of a
+    stored text is the text itself.
     """
-    return _SEPARATING.sub("", unicodedata.normalize("NFKC", text)).upper()
+    capitals = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).upper())  # `upper` decomposes some
+    kept = _SEPARATING.sub("", capitals)
+    return kept if kept.isascii() else "".join(str(unicodedata.decimal(one, one)) for one in kept)
 
 
 def canonical_meter_point(text: str) -> str:

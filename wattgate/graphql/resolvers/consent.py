@@ -8,7 +8,7 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.models.consent import DEFAULT_PURPOSE
-from wattgate.energy.meter_points import canonical_meter_point, parse_meter_point_number
+from wattgate.energy.meter_points import canonical_meter_point
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument, list_length
@@ -51,10 +51,10 @@ async def verify_meter_point(
     Another household that lives there has to move out first. With `movedInAt`, it moves out at that instant.
     """
     user_id = require_user_id(call)
-    number = parse_meter_point_number(mpxn)
-    if number is None:
-        problem = Problem(("mpxn",), "is not a number of 1 to 13 digits")
-        raise BadInput("Invalid meter point number. Give an MPAN or an MPRN.", problems=[problem])
+    number = canonical_meter_point(mpxn)
+    if not number:
+        problem = Problem(("mpxn",), "has no letter and no digit")
+        raise BadInput("Invalid meter point. Give its number, such as an MPAN or an MPRN.", problems=[problem])
     until = _valid_until(call, valid_until)
     await begin_tenancy(call, user_id, number, moved_in_at, "movedInAt")
     known = await records.find_consent(call, user_id, number)

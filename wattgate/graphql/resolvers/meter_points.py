@@ -12,7 +12,7 @@ from wattgate.graphql.core.operation import Call
 
 
 def parse_meter_point(text: str, *path: str) -> str:
-    """Return the number of a meter point given in an argument. Raise BadInput if it is malformed."""
+    """Return the number of a meter point for the meter network. Raise BadInput if it is malformed."""
     number = meter_points.parse_meter_point_number(text)
     if number is None:
         raise BadInput(
@@ -23,9 +23,9 @@ def parse_meter_point(text: str, *path: str) -> str:
 
 
 def parse_path_meter_point(text: str) -> str:
-    """Return the number of a meter point given in a path, in any spelling. Raise NotFound if it is malformed."""
-    number = meter_points.parse_meter_point_number(meter_points.stored_meter_point(text))
-    if number is None:
+    """Return the meter point that a path names, in any spelling. Raise NotFound if it has no letter and no digit."""
+    number = meter_points.canonical_meter_point(text)
+    if not number:
         raise NotFound(f"No meter point with number {text}.")
     return number
 

@@ -15,7 +15,7 @@ from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
-from wattgate.graphql.resolvers.meter_points import is_own_meter_point, parse_meter_point, resources_at
+from wattgate.graphql.resolvers.meter_points import is_own_meter_point, resources_at
 from wattgate.graphql.resolvers.retention import check_retention_days
 from wattgate.graphql.services.consent_records import lock_consent_gaps, record_provisioned_consent
 from wattgate.graphql.services.tenancies import begin_tenancy
@@ -242,4 +242,4 @@ async def _resources_of_type(
 
 
 async def _has_resource_at(call: Call, mpxn: str) -> bool:
-    return await is_own_meter_point(call, parse_meter_point(mpxn, "input", "mpxn"))
+    return await is_own_meter_point(call, meter_points.canonical_meter_point(mpxn))

@@ -228,14 +228,14 @@ def default_sensors(
 
     If meter points are given, only resources at these count.
     """
-    numbers = {meter_points.parse_meter_point_number(text) for text in mpxns if text}
+    numbers = {meter_points.canonical_meter_point(text) for text in mpxns if text} - {""}
     sensors: dict[str, tuple[str, str | None]] = {}
     for sensor in device_type.protocol.sensors:
         candidates = [
             resource.resource_id
             for resource in owned
             if resource.resource_type_id == sensor.resource_type_id
-            and (not numbers or meter_points.parse_meter_point_number(resource.mpxn or "") in numbers)
+            and (not numbers or meter_points.canonical_meter_point(resource.mpxn or "") in numbers)
         ]
         sensors[sensor.protocol_id] = (sensor.resource_type_id, candidates[0] if len(candidates) == 1 else None)
     return sensors
