@@ -51,13 +51,15 @@ async def retrieved_instants(household: Household) -> list[datetime]:
     return [] if page is None else [reading.at for reading in page.readings]
 
 
-async def queue_alert(place: HomeOfThree, household: Household, rule_id: str) -> None:
+async def queue_alert(place: HomeOfThree, household: Household, rule_id: str) -> datetime:
     """Let the display report a power at which the rule of a household fires, so that a mail and a push wait.
 
-    The worker of the served gateway may have evaluated the rule first.
+    Return the instant of the report. The worker of the served gateway may have evaluated the rule first.
     """
-    assert await report(place, place.hardware_id, utc_now(), POWER[household.number]) == 1
+    at = utc_now()
+    assert await report(place, place.hardware_id, at, POWER[household.number]) == 1
     await place.served.gateway.runner.run(alert_rules.evaluate_rule, household.who.system, {"rule_id": rule_id})
+    return at
 
 
 async def prepared_messages(household: Household) -> list[tuple[DeliveryKind, OutboundMessage | PermanentFailure]]:
