@@ -25,6 +25,7 @@ from tests.support.pricing import (
 )
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Tariff, TariffBand
+from wattgate.energy.ownership import ALWAYS
 from wattgate.energy.pricing import (
     Bill,
     EnergySample,
@@ -54,7 +55,7 @@ def bill_of(
 ) -> Bill:
     relevant = [item for item in samples if item.at < stop]
     parts = price_samples(relevant, rate_spans(tariffs, prices, start, stop), start)
-    return build_bill(parts, (item for _, item in standing_charge_days(tariffs, start, stop)), "kWh")
+    return build_bill(parts, (item for _, item in standing_charge_days(tariffs, start, stop, ALWAYS)), "kWh")
 
 
 def bill(samples: Sequence[EnergySample], *tariffs: Tariff, prices: PricesByTariff | None = None) -> Bill:

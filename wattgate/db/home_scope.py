@@ -36,6 +36,7 @@ HOME_RULES: Mapping[type[Tenanted], HomeRule] = MappingProxyType(
         models.Tariff: HomeRule("resource_id", models.VirtualEntityResource),
         models.DeviceSensor: HomeRule("resource_id", models.VirtualEntityResource),
         models.Device: HomeRule("device_id", models.DeviceSensor),
+        models.MeterPointTenancy: HomeRule("mpxn", models.Resource),
     }
 )
 """The models with rows of homes."""

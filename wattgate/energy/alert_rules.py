@@ -13,6 +13,7 @@ from itertools import count, pairwise
 
 from wattgate.clock import from_ms
 from wattgate.energy.buckets import MINUTE_MS
+from wattgate.energy.ownership import ALWAYS, Ownership
 from wattgate.enums import Function, ThresholdSide
 
 TimedValue = tuple[int, int]
@@ -198,12 +199,25 @@ def evaluate_pace(
     return evaluate_value(rule, state, project_total(amount, start, stop, now), now)
 
 
+def own_part(span: tuple[int, int], ownership: Ownership) -> tuple[int, int]:
+    """Return the part of a period from when the household first has the resource in it. The whole one if never."""
+    parts = ownership.within(*span)
+    return (parts[0][0], span[1]) if parts else span
+
+
 def replay_pace(
-    rule: Rule, edges: Sequence[int], amounts: Sequence[int], periods: Sequence[int], *, moments: Iterable[int]
+    rule: Rule,
+    edges: Sequence[int],
+    amounts: Sequence[int],
+    periods: Sequence[int],
+    *,
+    moments: Iterable[int],
+    ownership: Ownership = ALWAYS,
 ) -> list[Firing]:
     """Return the firings of a pace rule that is evaluated at each of `moments`.
 
-    `amounts` are the amounts between consecutive `edges`. `periods` are the edges of the periods.
+    `amounts` are the amounts between consecutive `edges`. `periods` are the edges of the periods. A period counts from
+    when the household has the resource.
     """
     totals = [0]
     for amount in amounts:
@@ -217,10 +231,8 @@ def replay_pace(
         position = bisect_right(periods, moment) - 1
         if position + 1 == len(periods):
             break
-        span = (periods[position], periods[position + 1])
-        state, firing = evaluate_pace(
-            rule, state, total_until(moment) - total_until(span[0]), span, moment, evaluated_at=evaluated_at
-        )
+        span, amount = (periods[position], periods[position + 1]), total_until(moment) - total_until(periods[position])
+        state, firing = evaluate_pace(rule, state, amount, own_part(span, ownership), moment, evaluated_at=evaluated_at)
         evaluated_at = moment
         if firing:
             firings.append(firing)

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from wattgate.clock import from_ms, to_ms
 from wattgate.energy import buckets
 from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, MINUTE_MS
+from wattgate.energy.ownership import Ownership
 from wattgate.energy.tariffs import DAY_SLOTS, RATE_DECIMALS, TariffTerms, band_by_slot
 from wattgate.enums import Period, TariffKind
 
@@ -99,11 +100,16 @@ def tariffs_in_force(tariffs: Sequence[TariffTerms], start: int, stop: int) -> I
             yield tariff, max(begin, start), min(end, stop)
 
 
-def standing_charge_days(tariffs: Sequence[TariffTerms], start: int, stop: int) -> Iterator[tuple[int, TariffTerms]]:
-    """Yield each midnight between two instants and the tariff in force then. Midnight is that of the tariff's zone."""
+def standing_charge_days(
+    tariffs: Sequence[TariffTerms], start: int, stop: int, ownership: Ownership
+) -> Iterator[tuple[int, TariffTerms]]:
+    """Yield each midnight between two instants and the tariff in force then. Midnight is that of the tariff's zone.
+
+    A day belongs to the household that lives there at its midnight, so that each day has one payer.
+    """
     for tariff, begin, end in tariffs_in_force(tariffs, start, stop):
         for midnight in period_edges(begin, end, Period.P1D, ZoneInfo(tariff.time_zone)):
-            if begin <= midnight < end:
+            if begin <= midnight < end and ownership.contains(midnight):
                 yield midnight, tariff
 
 

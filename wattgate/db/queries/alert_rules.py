@@ -13,6 +13,7 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import AlertRule, Resource, VirtualEntity, VirtualEntityResource
 from wattgate.db.models.alert_rules import RULE_DECIMALS
 from wattgate.db.queries.consent import find_consent_errors, replace_withheld
+from wattgate.db.queries.ownership import load_ownerships
 from wattgate.db.queries.readings import load_consented_aggregates
 from wattgate.db.queries.tenancies import consent_gaps
 from wattgate.db.readings.aggregates import SeriesKey
@@ -22,6 +23,7 @@ from wattgate.energy import alert_rules, buckets
 from wattgate.energy.alert_rules import Firing, QuietHours, Rule, RuleState
 from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.consent_gaps import ConsentGaps, find_gap, last_gap_end
+from wattgate.energy.ownership import Ownership
 from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import Period, RuleKind
 from wattgate.errors import BadInput, GatewayError, Problem
@@ -64,7 +66,8 @@ class BackTest:
 class LoadedRule:
     """A rule with the resource, field and zone that its evaluation needs.
 
-    `gaps` are the times without the consent of the household. The rule uses no reading of them.
+    `gaps` are the times without the consent of the household. The rule uses no reading of them. `ownership` is when the
+    household has the resource.
     """
 
     row: AlertRule
@@ -73,6 +76,7 @@ class LoadedRule:
     zone: ZoneInfo
     rule: Rule
     gaps: ConsentGaps
+    ownership: Ownership
 
     @property
     def series_key(self) -> SeriesKey:
@@ -94,12 +98,12 @@ async def load_rules(rows: Rows, rules: Sequence[AlertRule]) -> list[LoadedRule]
     zones = await _load_zones(rows, rules)
     loaded_rules = []
     gaps_by_id = await consent_gaps(rows, resources.values())
+    ownerships = await load_ownerships(rows, resources.values())
     for row, zone in zip(rules, zones, strict=True):
         resource = resources[row.resource_id]
         field = require_field(resource, row.field)
-        loaded_rules.append(
-            LoadedRule(row, resource, field, zone, _to_rule(row, field, zone), gaps_by_id.get(row.resource_id, ()))
-        )
+        rule, gaps = _to_rule(row, field, zone), gaps_by_id.get(row.resource_id, ())
+        loaded_rules.append(LoadedRule(row, resource, field, zone, rule, gaps, ownerships[row.resource_id]))
     return loaded_rules
 
 
@@ -229,7 +233,7 @@ async def _evaluate_pace(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
     (aggregates,) = await load_consented_aggregates(rows, [loaded_rule.resource], [loaded_rule.field], grid)
     if isinstance(aggregates, GatewayError):
         raise aggregates
-    span = (current_period.start, current_period.stop)
+    span = alert_rules.own_part((current_period.start, current_period.stop), loaded_rule.ownership)
     state, firing = alert_rules.evaluate_pace(
         loaded_rule.rule, state, sum(aggregates.sum), span, now, evaluated_at=loaded_rule.row.judged_to
     )
@@ -318,5 +322,10 @@ async def _replay_pace(rows: Rows, loaded_rule: LoadedRule, start: datetime) -> 
         return aggregates
     evaluation_times = [edge for edge in grid.edges if to_ms(start) <= edge <= to_ms(end)]
     return alert_rules.replay_pace(
-        loaded_rule.rule, grid.edges, aggregates.sum, periods.edges, moments=evaluation_times
+        loaded_rule.rule,
+        grid.edges,
+        aggregates.sum,
+        periods.edges,
+        moments=evaluation_times,
+        ownership=loaded_rule.ownership,
     )

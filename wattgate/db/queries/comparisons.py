@@ -12,7 +12,7 @@ from datetime import datetime
 from wattgate.clock import TimeRange, to_ms
 from wattgate.db.queries.readings import load_consented_aggregates, load_values, readings
 from wattgate.db.readings.aggregates import Aggregates
-from wattgate.db.readings.reading_series import ReadingSeries, bucket_quality
+from wattgate.db.readings.reading_series import ReadingSeries, bucket_quality, stored_share
 from wattgate.db.rows import Rows
 from wattgate.energy.baselines import ComparisonRange, comparison_range, open_range_end
 from wattgate.energy.buckets import BucketGrid, BucketRun
@@ -134,9 +134,10 @@ async def _load_parts(rows: Rows, ranges: Sequence[tuple[ReadingSeries, datetime
         aggregates = _raise_first_error(await load_consented_aggregates(rows, resources, fields, grid))
         values = await load_values(rows, resources, fields, aggregates, function)
         for position, reading_series, bucket, (value,) in zip(positions, series, aggregates, values, strict=True):
-            count, expected = bucket.count[0], reading_series.reading_field.expected_samples(grid.start, grid.stop)
+            count = bucket.count[0]
+            expected = reading_series.ownership.expected_samples(reading_series.reading_field, grid.start, grid.stop)
             quality = bucket_quality(count, expected, bucket.estimated[0])
-            completeness = count / expected if expected else None
+            completeness = stored_share(count, expected)
             reason = bucket.no_value_reason(grid.edges, 0, 0)
             parts[position] = SeriesPart(start, end, value, count, quality, completeness, reason)
     return [parts[position] for position in range(len(ranges))]

@@ -15,15 +15,18 @@ import msgspec
 from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db.models import Resource
 from wattgate.db.queries.consent import find_consent_errors
+from wattgate.db.queries.ownership import load_ownerships
 from wattgate.db.queries.tariffs import histories, load_timelines, priced_resource_id
 from wattgate.db.queries.time_ranges import check_bucket_count, resolve_range
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
+from wattgate.db.readings.reading_series import stored_share
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Rows
 from wattgate.energy import timeline
 from wattgate.energy.buckets import HALF_HOUR_MS, BucketGrid
 from wattgate.energy.cost_basis import CostBasis
 from wattgate.energy.currency import CURRENCY
+from wattgate.energy.ownership import Ownership
 from wattgate.energy.pricing import (
     BUCKET_DECIMALS,
     VAT_DECIMALS,
@@ -50,7 +53,10 @@ MAX_RANGE = timedelta(days=2_000)
 
 
 class CostExplanation(Bill, gc=False, kw_only=True):
-    """The bill of a resource's energy for a range. `completeness` is the stored share of its samples (0 to 1)."""
+    """The bill of a resource's energy for a range. `completeness` is the stored share of its samples (0 to 1).
+
+    Days and samples of times in which another household lives at the meter point do not count.
+    """
 
     start: datetime
     end: datetime
@@ -92,6 +98,7 @@ class _PricedEnergy:
     """The energy of a resource in a range, priced by the tariffs that apply there. `tariffs` may be empty."""
 
     source: Resource
+    ownership: Ownership
     field: ReadingField
     tariffs: list[TariffTerms]
     parts: list[PricedPart]
@@ -131,7 +138,7 @@ async def cost_series(
     """Return the costs of each resource's energy in the buckets of a range; None if no tariff applies.
 
     Buckets are whole periods of the zone's wall clock. Energy counts in the bucket in which its sample begins. The
-    standing charge of a day counts in the bucket that contains its midnight.
+    standing charge of a day counts in the bucket that contains its midnight, if the household lives there then.
     """
     start, end = _check_range(range, rows.now)
     check_bucket_count(start, end, period)
@@ -225,6 +232,7 @@ async def _load_priced_energy(
     sources = await load_priced_resources(rows, resources)
     errors = await _find_consent_errors(rows, resources, sources)
     histories = await load_timelines(rows, sources, from_ms(stop - 1))
+    ownerships = await load_ownerships(rows, sources.values())
     tariffs_by_resource = {
         key: [tariff for tariff, _, _ in timeline.tariffs_in_force(tariffs, start, stop)]
         for key, tariffs in histories.items()
@@ -245,7 +253,9 @@ async def _load_priced_energy(
         except BadInput as error:
             results[key] = error
             continue
-        results[key] = _PricedEnergy(source, field, tariffs, _price_samples(samples, tariffs, prices, start))
+        results[key] = _PricedEnergy(
+            source, ownerships[key], field, tariffs, _price_samples(samples, tariffs, prices, start)
+        )
     return results
 
 
@@ -292,7 +302,7 @@ def dynamic_tariff_ids(tariffs: Iterable[TariffTerms]) -> set[str]:
 def _build_explanation(priced: _PricedEnergy, start: int, stop: int) -> CostExplanation | None:
     if not priced.tariffs:
         return None
-    days = (tariff for _, tariff in timeline.standing_charge_days(priced.tariffs, start, stop))
+    days = (tariff for _, tariff in timeline.standing_charge_days(priced.tariffs, start, stop, priced.ownership))
     return CostExplanation(
         **msgspec.structs.asdict(build_bill(priced.parts, days, priced.field.unit)),
         start=from_ms(start),
@@ -303,13 +313,13 @@ def _build_explanation(priced: _PricedEnergy, start: int, stop: int) -> CostExpl
 
 def _completeness(priced: _PricedEnergy, start: int, stop: int) -> float | None:
     """Return the stored share of a range's samples; None without regular sampling or expected samples."""
-    expected = priced.field.expected_samples(max(start, priced.field.start_ms), stop)
-    return len({part.at for part in priced.parts}) / expected if expected is not None and expected > 0 else None
+    expected = priced.ownership.expected_samples(priced.field, max(start, priced.field.start_ms), stop)
+    return stored_share(len({part.at for part in priced.parts}), None if expected is None else max(expected, 0))
 
 
 def _build_buckets(priced: _PricedEnergy, edges: Sequence[int]) -> list[CostBucket]:
     cost_by_position = cost_by_bucket(priced.parts, edges)
-    standing_charges = _standing_charges_by_bucket(priced.tariffs, edges)
+    standing_charges = _standing_charges_by_bucket(priced, edges)
     basis, cost_buckets = CostBasis.from_tariffs(priced.tariffs), []
     for position, (start, end) in enumerate(pairwise(edges)):
         bucket_cost = cost_by_position.get(position, BucketCost())
@@ -333,11 +343,12 @@ def _build_buckets(priced: _PricedEnergy, edges: Sequence[int]) -> list[CostBuck
     return cost_buckets
 
 
-def _standing_charges_by_bucket(tariffs: Sequence[TariffTerms], edges: Sequence[int]) -> dict[int, Decimal]:
-    """Return, by position of the bucket, the standing charges with VAT of the days that begin in it."""
+def _standing_charges_by_bucket(priced: _PricedEnergy, edges: Sequence[int]) -> dict[int, Decimal]:
+    """Return, by position of the bucket, the standing charges with VAT of the own days that begin in it."""
     charges: dict[int, Decimal] = {}
     position = 0
-    for midnight, tariff in timeline.standing_charge_days(tariffs, edges[0], edges[-1]):
+    days = timeline.standing_charge_days(priced.tariffs, edges[0], edges[-1], priced.ownership)
+    for midnight, tariff in days:
         while midnight >= edges[position + 1]:
             position += 1
         charges[position] = charges.get(position, Decimal(0)) + add_vat(tariff, tariff.standing_charge)

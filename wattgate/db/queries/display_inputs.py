@@ -23,6 +23,7 @@ from wattgate.energy.display.home import DisplayPreferences, HomeCalendar
 from wattgate.energy.display.live_power import MAX_HOLD_MS, PowerIntegral, PowerSource, can_estimate_energy, to_watts
 from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
 from wattgate.energy.display.rate_schedule import RateSchedule
+from wattgate.energy.ownership import ALWAYS, Ownership
 from wattgate.energy.pricing import EnergySample, PricedPart, add_vat, price_samples
 from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import AmbientBasis, Period, TariffKind
@@ -48,6 +49,7 @@ class StoredEnergy:
     """The energy of a field in the half hours of a grid, and its energy between `counted_since` and the grid.
 
     `gaps` are the times of the grid without the consent of the household. The usual power is not learned from them.
+    `ownership` is when the household has the meter. No sample of another time is expected.
     """
 
     resource_id: str
@@ -58,6 +60,7 @@ class StoredEnergy:
     counted_since: int
     energy_before_grid: int
     gaps: tuple[tuple[int, int], ...] = ()
+    ownership: Ownership = ALWAYS
 
     def samples(self) -> list[EnergySample]:
         """Return the energy of each half hour in order. The first sample is the energy before the grid."""
@@ -92,7 +95,7 @@ class StoredEnergy:
             return max(start, min(self.stored_to, now))
         edges = self.grid.edges
         for position in range(bisect_left(edges, start), self.grid.count):
-            expected = self.field.expected_samples(edges[position], edges[position + 1]) or 0
+            expected = self.ownership.expected_samples(self.field, edges[position], edges[position + 1]) or 0
             if edges[position + 1] > now or self.aggregates.count[position] < expected:
                 return edges[position]
         return now
@@ -211,10 +214,12 @@ def add_estimates(meter: Meter, energy: StoredEnergy, sources: Mapping[str, Live
     return meter
 
 
-def standing_charges(rate_schedule: RateSchedule, days: HomeCalendar) -> list[tuple[int, Decimal]]:
-    """Return the midnight and the standing charge with VAT of each day of a home's calendar up to tomorrow."""
+def standing_charges(
+    rate_schedule: RateSchedule, days: HomeCalendar, ownership: Ownership
+) -> list[tuple[int, Decimal]]:
+    """Return the midnight and the standing charge with VAT of each own day of a home's calendar up to tomorrow."""
     charges = timeline.standing_charge_days(
-        rate_schedule.tariffs, min(days.month.start, days.day.start), days.tomorrow.end
+        rate_schedule.tariffs, min(days.month.start, days.day.start), days.tomorrow.end, ownership
     )
     return [(at, add_vat(tariff, tariff.standing_charge)) for at, tariff in charges]
 

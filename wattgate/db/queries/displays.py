@@ -16,6 +16,7 @@ from wattgate.db.queries.alerts import count_unread_alerts_by_user
 from wattgate.db.queries.consent import ConsentCheck, check_consent
 from wattgate.db.queries.display_extras import carbon_resources, find_carbon_series, load_carbon, load_locales
 from wattgate.db.queries.display_inputs import LivePower, StoredEnergy
+from wattgate.db.queries.ownership import load_ownerships
 from wattgate.db.queries.tariffs import load_timelines
 from wattgate.db.queries.tenancies import consent_gaps
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
@@ -260,7 +261,8 @@ async def _load_energy(
         ],
     )
     energy: dict[str, StoredEnergy] = {}
-    gaps = await consent_gaps(rows, [series.resource for series, _ in series_grids])
+    resources = [series.resource for series, _ in series_grids]
+    gaps, ownerships = await consent_gaps(rows, resources), await load_ownerships(rows, resources)
     for (resource, kind, field), grid in series_grids:
         key, earlier_grid = series_key(resource, field), earlier_grids.get(resource.resource_id)
         counted_before = (
@@ -274,6 +276,7 @@ async def _load_energy(
             aggregates[key, grid],
             *counted_before,
             gaps=tuple(gaps_within(gaps.get(resource.resource_id, ()), grid.start, grid.stop)),
+            ownership=ownerships[resource.resource_id],
         )
     return energy
 
@@ -336,7 +339,8 @@ def _build_home(plan: _HomePlan, inputs: _StoredInputs, live: Mapping[str, LiveP
         )
         meter = display_inputs.build_meter(energy, rates, plan.calendar, now)
         meters.append(display_inputs.add_estimates(meter, energy, live_sources, now))
-        standing_charges += display_inputs.standing_charges(rates, plan.calendar) if rates else []
+        if rates:
+            standing_charges += display_inputs.standing_charges(rates, plan.calendar, energy.ownership)
     electricity = [
         inputs.energy[series.resource.resource_id]
         for series in plan.energy_series

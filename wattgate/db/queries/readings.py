@@ -8,6 +8,7 @@ from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db.models import Resource
 from wattgate.db.queries import costs as cost_queries
 from wattgate.db.queries.consent import find_consent_errors, replace_withheld
+from wattgate.db.queries.ownership import load_ownerships
 from wattgate.db.queries.tenancies import consent_gaps
 from wattgate.db.queries.time_ranges import check_bucket_count, resolve_range
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
@@ -56,11 +57,13 @@ async def readings(
     load = load_consented_aggregates if consented_only else load_aggregates
     aggregates = await load(rows, resources, fields, grid, values_only=values_only and revised_since is None)
     values = await load_values(rows, resources, fields, aggregates, function)
+    ownerships = await load_ownerships(rows, resources)
     series = [
         amounts
         if isinstance(amounts, GatewayError)
         else ReadingSeries(
             resource=resource,
+            ownership=ownerships[resource.resource_id],
             reading_field=reading_field,
             start=start,
             end=range.end,

@@ -15,6 +15,7 @@ from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.serialized_column import SerializedColumn, SerializedRows
 from wattgate.energy.buckets import BucketGrid, suggest_range
+from wattgate.energy.ownership import Ownership
 from wattgate.energy.storage_fields import ReadingField
 from wattgate.energy.withdrawals import Withdrawals
 from wattgate.enums import BucketQuality, Function, NoValueReason, Period, Weekday
@@ -58,7 +59,7 @@ class ReadingBucket(msgspec.Struct, gc=False):
     @property
     def completeness(self) -> float | None:
         """The stored share of the expected readings; None if it is unknown."""
-        return self.count / self.expected if self.expected else None
+        return stored_share(self.count, self.expected)
 
     @property
     def estimated(self) -> int:
@@ -98,10 +99,12 @@ class ReadingSeries:
     An open range has no `end`; `effective_end` is then the current time. `values` has one value for each bucket, by the
     function. If `received_after` (ms since 1970) is set, only buckets with readings received or withdrawn after it are
     selected.
-    Totals always cover all buckets. `as_of` is the time up to which all received readings are included.
+    Totals always cover all buckets. `as_of` is the time up to which all received readings are included. `ownership` is
+    when the household has the resource: no sample of another time is expected.
     """
 
     resource: Resource
+    ownership: Ownership
     reading_field: ReadingField
     start: datetime
     end: datetime | None
@@ -195,7 +198,7 @@ class ReadingSeries:
         if self.expected is None:
             return None
         expected = sum(self.expected)
-        return self.count / expected if expected else None
+        return stored_share(self.count, expected)
 
     @property
     def quality(self) -> BucketQuality:
@@ -257,9 +260,11 @@ class ReadingSeries:
         if interval is None:
             return None
         if all(run.step % interval == 0 for run in self.grid.runs):
-            return [count for run in self.grid.runs for count in [run.step // interval] * run.count]
-        samples_to_start = [(start - edge) // interval for edge in self.grid.edges]
-        return [count - next_count for count, next_count in pairwise(samples_to_start)]
+            counts = [count for run in self.grid.runs for count in [run.step // interval] * run.count]
+        else:
+            samples_to_start = [(start - edge) // interval for edge in self.grid.edges]
+            counts = [count - next_count for count, next_count in pairwise(samples_to_start)]
+        return self.ownership.limit_expected(counts, self.reading_field, self.grid.edges)
 
     def bucket_reason(self, position: int) -> NoValueReason | None:
         """Return why the bucket at a position of the grid has no value; None if it has one."""
@@ -279,7 +284,8 @@ class ReadingSeries:
         if position is None:
             return None
         start, stop = self.grid.edges[position : position + 2]
-        first = start + (self.reading_field.start_ms - start) % interval
+        own = self.ownership.within(start, stop)[0][0]
+        first = own + (self.reading_field.start_ms - own) % interval
         has_first_sample = self.aggregates.count[position] > 0 and self.aggregates.first_at[position] == first
         return IncompleteBucket(first, stop, interval, has_first_sample, any(self.expected[:position]))
 
@@ -330,7 +336,7 @@ class BucketColumns:
     @property
     def completeness(self) -> SerializedColumn[float | None]:
         shares = zip(self.series.aggregates.count, self._expected, strict=True)
-        return SerializedColumn(self._select([count / expected if expected else None for count, expected in shares]))
+        return SerializedColumn(self._select([stored_share(count, expected) for count, expected in shares]))
 
     @property
     def no_value_reason(self) -> SerializedColumn[str | None]:
@@ -350,6 +356,13 @@ class BucketColumns:
             if self.series.received_after is None
             else (column[position] for position in self.series.selected_positions)
         )
+
+
+def stored_share(count: int, expected: int | None) -> float | None:
+    """Return the share of the expected readings that is stored, 0 to 1; None if none are expected or it is unknown."""
+    if not expected:
+        return None
+    return 1.0 if count >= expected else count / expected
 
 
 def bucket_quality(count: int, expected: int | None, estimated: int) -> BucketQuality:

@@ -6,6 +6,7 @@ former one has there ends: its resources close, its consent ends, and its device
 
 from datetime import datetime
 
+from sqlalchemy import or_, true
 from sqlmodel import col
 
 from wattgate.clock import format_iso, from_ms, to_ms
@@ -143,11 +144,17 @@ def _began_at(plan: TenancyPlan) -> datetime:
 
 
 async def _correct_start(call: Call, rows: Rows, plan: TenancyPlan) -> None:
-    """Change the start of a tenancy. Readings from before a later start are not the household's, and are deleted."""
+    """Change the start of a tenancy. Readings from before a later start are not the household's, and are deleted.
+
+    Closed resources of an earlier tenancy of the household keep their readings.
+    """
     record = await rows.edit(models.MeterPointTenancy, _continued(plan))
+    model, began_at = models.MeterPointTenancy, record.began_at
     record.began_at = plan.began_at
     of_user = col(models.Resource.owner_id) == plan.user_id
-    resources = await rows.all(models.Resource, of_user, is_at(plan.number))
+    stays = await rows.count(model, col(model.user_id) == plan.user_id, col(model.mpxn) == plan.number)
+    is_of_tenancy = or_(col(models.Resource.active).is_(True), col(models.Resource.owned_from) == began_at)
+    resources = await rows.all(models.Resource, of_user, is_at(plan.number), is_of_tenancy if stays > 1 else true())
     fields = withdrawn_fields(resources)
     start = to_ms(_began_at(plan))
     count = await rows.readings.count_since(fields, 0) - await rows.readings.count_since(fields, start)
@@ -159,7 +166,9 @@ async def _correct_start(call: Call, rows: Rows, plan: TenancyPlan) -> None:
         )
     if count:
         await withdraw_before(call, rows, resources, _began_at(plan))
-    await rows.update(models.Resource, of_user, is_at(plan.number), owned_from=plan.began_at)
+    ids = [resource.resource_id for resource in resources]
+    await rows.update(models.Resource, col(models.Resource.resource_id).in_(ids), owned_from=plan.began_at)
+    await emit_homes_of_resources_changed(call, ids)  # the start bounds the standing charges of the month
 
 
 async def _reopen(rows: Rows, plan: TenancyPlan) -> None:

@@ -35,8 +35,8 @@ class DisplayEnergy:
         "hour."
     )
     complete_to: datetime = strawberry.field(
-        description="Instant up to which no sample is missing. It is the start of the period if the first sample is "
-        "missing."
+        description="Instant up to which no sample is missing. It is the start of the period, or the move of the "
+        "household in it, if the first sample is missing."
     )
 
 
@@ -46,7 +46,9 @@ class DisplayCost:
         description="Cost of electricity and gas with standing charges, in pounds. Exported energy does not reduce it. "
         "Null if no energy of the period is known and priced yet."
     )
-    standing_charge: Decimal = strawberry.field(description="Standing charges of the days that have begun, in pounds.")
+    standing_charge: Decimal = strawberry.field(
+        description="Standing charges of the days that have begun while the household lives there, in pounds."
+    )
     includes_standing_charge: bool = strawberry.field(
         description="Whether `total` contains the standing charge. Always true."
     )

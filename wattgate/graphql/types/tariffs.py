@@ -130,7 +130,8 @@ class CostVat:
     description="Bill for the energy in a time range; its lines add up to the penny. Each line is rounded once to the "
     "whole penny, halves away from zero. VAT is rounded once for each VAT rate, on the sum of the rounded lines with "
     "this rate. The tariff and band at the start of a sample set its price. A standing charge belongs to the range "
-    "that contains the midnight at which its day starts."
+    "that contains the midnight at which its day starts. The household that lives at the meter point at that midnight "
+    "pays it."
 )
 class CostExplanation:
     start: datetime = strawberry.field(description="Start of the range, inclusive.")
@@ -166,7 +167,8 @@ class CostBucket:
         description="Cost of the energy, in pence. Null, never zero, if no energy is stored or none has a price."
     )
     standing_charge: Decimal = strawberry.field(
-        description="Standing charges of the days that start in the bucket, in pence."
+        description="Standing charges of the days that start in the bucket while the household lives at the meter "
+        "point, in pence."
     )
     total: Decimal | None = strawberry.field(
         description="Cost of the energy plus standing charges, in pence. Null if the cost of the energy is null."

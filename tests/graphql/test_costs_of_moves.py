@@ -1,0 +1,182 @@
+"""Costs and completeness of households that live at a meter point one after the other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from strawberry import ID
+
+from tests.support.calls import send
+from tests.support.costs import cost_resource
+from tests.support.house import Tenant
+from tests.support.metering import HALF_HOUR, Metered, metered
+from tests.support.pairing import Interface
+from tests.support.residents import resident
+from tests.support.socket import socket
+from tests.support.timed import Timed
+from wattgate.clock import format_iso
+from wattgate.enums import TariffKind
+
+MONTH = {"start": "2026-05-31T23:00:00Z", "end": "2026-06-30T23:00:00Z"}
+"""June 2026 in London. It begins on a Monday."""
+
+DAYS_OF_MONTH, DAYS_OF_LAST_WEEK = 30, 5
+"""The number of its days, and of those of July in its last week."""
+
+START = datetime(2026, 5, 31, 23, tzinfo=UTC)
+NOW = datetime(2026, 6, 28, 10, 10, tzinfo=UTC)
+SO_FAR = datetime(2026, 6, 27, 23, tzinfo=UTC)
+BOB_MOVED_IN = datetime(2026, 6, 11, 9, 17, tzinfo=UTC)
+ADA_CAME_BACK = datetime(2026, 6, 19, 23, tzinfo=UTC)
+"""Midnight of June 20 in London: she pays for that day."""
+
+FIGURES = """
+query ($id: ID!, $cost: ID!, $range: TimeRange!, $whole: TimeRange!) {
+  resource(resourceId: $id) {
+    cost(range: $range) { completeness exact lines { kind quantity amount } }
+    days: costs(range: $whole, period: P1D, timeZone: "Europe/London") { buckets { start standingCharge energy } }
+    weeks: costs(range: $whole, period: P1W, timeZone: "Europe/London") { buckets { standingCharge energy } }
+    months: costs(range: $whole, period: P1M, timeZone: "Europe/London") { buckets { standingCharge energy } }
+    readings(range: $range, period: P1D, timeZone: "Europe/London") {
+      count completeness quality completeTo
+      buckets { count quality completeness }
+    }
+  }
+  costs: resource(resourceId: $cost) {
+    readings(range: $range, period: P1D, timeZone: "Europe/London") { total quality }
+  }
+}
+"""
+DAYS = """query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) {
+  costs(range: $range, period: P1D, timeZone: "Europe/London") { buckets { standingCharge } } } }"""
+LIVE = "subscription ($id: ID!) { display(veId: $id) { month { cost { standingCharge } } } }"
+FRAME = """query ($id: ID!) { virtualEntity(veId: $id) { display { month {
+  start completeTo cost { standingCharge total } } } } }"""
+MOVE = """mutation ($mpxn: ID!, $userId: ID!, $at: DateTime!) {
+  moveMeterPoint(mpxn: $mpxn, userId: $userId, movedInAt: $at, homeName: "Home") {
+    veId resources { resourceId successorId }
+  }
+}"""
+
+
+@dataclass(frozen=True)
+class Stay:
+    """The resources of a household, from when until when it records half hours, and the days that it pays for."""
+
+    who: Tenant
+    energy: str
+    cost: str
+    start: datetime
+    stop: datetime
+    days: Sequence[int]
+
+
+async def ask(timed: Timed, document: str, headers: dict[str, str], **variables: Any) -> Any:
+    answer = await timed.house.graphql(document, headers, **variables)
+    assert "errors" not in answer, answer
+    return answer["data"]
+
+
+async def move(timed: Timed, point: Metered, to: Tenant, at: datetime) -> tuple[str, dict[str, str]]:
+    """Move a meter point to a user by GraphQL. Return the new home, and the new resources by the old ones."""
+    headers = timed.house.one.headers["application"]
+    variables = {"mpxn": point.mpxn, "userId": to.user_id, "at": format_iso(at)}
+    moved = (await ask(timed, MOVE, headers, **variables))["moveMeterPoint"]
+    return moved["veId"], {each["resourceId"]: each["successorId"] for each in moved["resources"]}
+
+
+async def settle(stay: Stay) -> Stay:
+    """Set a tariff that is valid for years, and record each half hour of a stay. It uses 0.5 kWh for 10 pence."""
+    await stay.who.set_tariff(stay.energy, rate=Decimal(20), kind=TariffKind.FLAT, standing_charge=Decimal(50))
+    count = -(-(stay.stop - stay.start) // HALF_HOUR)
+    await stay.who.record(stay.energy, *((stay.start + n * HALF_HOUR, "0.5") for n in range(count)))
+    return stay
+
+
+async def faults_of(timed: Timed, name: str, stay: Stay) -> list[str]:
+    """Return the figures of a stay that are wrong, with the name of the household."""
+    headers, found = stay.who.headers["acting"], dict[str, tuple[Any, Any]]()
+    so_far = {**MONTH, "end": format_iso(SO_FAR)}
+    answer = await ask(timed, FIGURES, headers, id=stay.energy, cost=stay.cost, range=so_far, whole=MONTH)
+    resource, series = answer["resource"], answer["resource"]["readings"]
+    count, days_so_far = -(-(stay.stop - stay.start) // HALF_HOUR), [day for day in stay.days if day < NOW.day]
+    lines = {line["kind"]: (line["quantity"], line["amount"]) for line in resource["cost"]["lines"]}
+    found["energy"] = lines.get("ENERGY"), (str(count * Decimal("0.5")).removesuffix(".0"), str(count * 10))
+    found["standing"] = lines.get("STANDING_CHARGE"), (str(len(days_so_far)), str(50 * len(days_so_far)))
+    found["completeness"] = resource["cost"]["completeness"], 1
+    charged = [day for day, bucket in enumerate(resource["days"]["buckets"], 1) if Decimal(bucket["standingCharge"])]
+    found["charged"] = charged, list(stay.days)
+    following = DAYS_OF_LAST_WEEK if stay.days[-1] == DAYS_OF_MONTH else 0
+    for period, days in {"days": 0, "weeks": following, "months": 0}.items():
+        total = sum(Decimal(bucket["standingCharge"]) for bucket in resource[period]["buckets"])
+        found[period] = total, 50 * (len(stay.days) + days)
+    qualities = {bucket["quality"] for bucket in series["buckets"] if bucket["count"]}
+    found["quality"] = (series["quality"], series["completeness"], qualities), ("ACTUAL", 1, {"ACTUAL"})
+    found["shares"] = {bucket["completeness"] for bucket in series["buckets"]} - {1}, {None}
+    found["cost resource"] = answer["costs"]["readings"], {"total": count * 10, "quality": "ACTUAL"}
+    period = f"period=P1D&function=sum&from=2026-05-31T23:00:00&to={SO_FAR:%Y-%m-%dT%H:%M:%S}&offset=0"
+    rest = await timed.house.call("GET", f"/resource/{stay.cost}/readings?{period}", headers)
+    found["REST"] = sum(value or 0 for _, value in rest.json()["data"]), count * 10
+    return [f"{name}: {what} is {got}, not {right}" for what, (got, right) in found.items() if got != right]
+
+
+async def charged_days(timed: Timed, resource_id: str, headers: dict[str, str]) -> Decimal:
+    answer = await ask(timed, DAYS, headers, id=resource_id, range=MONTH)
+    return sum((Decimal(each["standingCharge"]) for each in answer["resource"]["costs"]["buckets"]), Decimal(0)) / 50
+
+
+async def frame(timed: Timed, ve_id: str, headers: dict[str, str]) -> Any:
+    return (await ask(timed, FRAME, headers, id=ve_id))["virtualEntity"]["display"]["month"]
+
+
+async def test_each_household_pays_for_its_own_days(timed: Timed) -> None:
+    """Ada moves out, Bob in, and Ada comes back, in one month. All figures of both interfaces agree."""
+    timed.clock.now = NOW
+    ada, bob = await resident(timed.house.one), await resident(timed.house.one)
+    point = await metered(ada)
+    cost = await cost_resource(ada, mpxn=point.mpxn, cost_of=ID(point.resource_id))
+    old_home = await Interface(timed.house, is_rest=False).pair(ada, await ada.add_home(point.resource_id))
+    first = await settle(Stay(ada, point.resource_id, cost, START, BOB_MOVED_IN, range(1, 12)))
+    _, new = await move(timed, point, bob, BOB_MOVED_IN)
+    middle = await settle(
+        Stay(bob, new[first.energy], new[cost], BOB_MOVED_IN + timedelta(minutes=13), ADA_CAME_BACK, range(12, 20))
+    )
+    ve_id, new = await move(timed, point, ada, ADA_CAME_BACK)
+    last = await settle(Stay(ada, new[middle.energy], new[middle.cost], ADA_CAME_BACK, SO_FAR, range(20, 31)))
+    stays = {"Ada": first, "Bob": middle, "Ada again": last}
+    assert [fault for name, stay in stays.items() for fault in await faults_of(timed, name, stay)] == []
+
+    shown = await frame(timed, ve_id, ada.headers["acting"])
+    used = (SO_FAR - ADA_CAME_BACK) // HALF_HOUR * Decimal("0.1")
+    assert shown == {
+        "start": format_iso(START),
+        "completeTo": format_iso(SO_FAR),
+        "cost": {"standingCharge": "4.50", "total": str(used + Decimal("4.50"))},
+    }
+    paired = await Interface(timed.house, is_rest=False).pair(ada, ve_id)
+    assert await frame(timed, ve_id, paired.headers) == shown
+    assert await charged_days(timed, first.energy, old_home.headers) == len(first.days)
+
+    async with socket(timed.house.url) as client:
+        await client.init(**ada.headers["acting"])
+        await client.subscribe(LIVE, id=ve_id)
+        await client.payload()
+        await ada.run("verify_meter_point", mpxn=point.mpxn, moved_in_at=ADA_CAME_BACK + timedelta(days=1))
+        while (await client.payload())["data"]["display"]["month"]["cost"]["standingCharge"] != "4.00":
+            pass
+    assert await faults_of(timed, "Ada", first) == []  # her first stay has its readings still
+
+
+async def test_a_household_without_a_successor_pays_until_it_leaves(timed: Timed) -> None:
+    """A user who closes the last resource at a meter point has moved out there, and continues with the next one."""
+    timed.clock.now = NOW
+    ada = await resident(timed.house.one)
+    point = await metered(ada)
+    await ada.set_tariff(point.resource_id, standing_charge=Decimal(50))
+    charged = []
+    for active in (True, False, True):
+        await send(timed.house, ada, "PUT", f"/resource/{point.resource_id}", "acting", active=active)
+        charged.append(await charged_days(timed, point.resource_id, ada.headers["acting"]))
+    assert charged == [30, 28, 30]
