@@ -62,7 +62,10 @@ LOOKUPS = {
     "graphql/services/devices.py:close_other_holders": "It returns nothing: the new owner has proof.",
     "graphql/services/devices.py:held_from": "It returns an instant, which bounds the messages of the new owner.",
     **dict.fromkeys(
-        (f"graphql/services/tenancies.py:{function}" for function in ("lock_tenancies", "_open_of", "_end_grants")),
+        (
+            f"graphql/services/tenancies.py:{function}"
+            for function in ("lock_tenancies", "_open_of", "_end_grants", "_correct_start")
+        ),
         TENANCY,
     ),
     **dict.fromkeys(
