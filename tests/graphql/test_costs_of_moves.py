@@ -112,9 +112,7 @@ async def faults_of(timed: Timed, name: str, stay: Stay) -> list[str]:
     for period, days in {"days": 0, "weeks": following, "months": 0}.items():
         total = sum(Decimal(bucket["standingCharge"]) for bucket in resource[period]["buckets"])
         found[period] = total, 50 * (len(stay.days) + days)
-    qualities = {bucket["quality"] for bucket in series["buckets"] if bucket["count"]}
-    found["quality"] = (series["quality"], series["completeness"], qualities), ("ACTUAL", 1, {"ACTUAL"})
-    found["shares"] = {bucket["completeness"] for bucket in series["buckets"]} - {1}, {None}
+    found["quality"] = (series["quality"], series["completeness"]), ("ACTUAL", 1)
     found["cost resource"] = answer["costs"]["readings"], {"total": count * 10, "quality": "ACTUAL"}
     period = f"period=P1D&function=sum&from=2026-05-31T23:00:00&to={SO_FAR:%Y-%m-%dT%H:%M:%S}&offset=0"
     rest = await timed.house.call("GET", f"/resource/{stay.cost}/readings?{period}", headers)

@@ -50,7 +50,7 @@ class ReadingBucket(msgspec.Struct, gc=False):
     @property
     def expected(self) -> int | None:
         """The expected number of readings; None if it is unknown."""
-        return None if self.series.expected is None else self.series.expected[self.position]
+        return None if self.series.bucket_expected is None else self.series.bucket_expected[self.position]
 
     @property
     def quality(self) -> BucketQuality:
@@ -255,16 +255,23 @@ class ReadingSeries:
 
     @cached_property
     def expected(self) -> list[int] | None:
-        """The expected number of samples of each bucket; None if sampling is irregular."""
+        """The samples of each bucket that are of the household; None if sampling is irregular."""
+        counts = self.bucket_expected
+        return counts and self.ownership.limit_expected(counts, self.reading_field, self.grid.edges)
+
+    @cached_property
+    def bucket_expected(self) -> list[int] | None:
+        """The number of samples that belong to each bucket; None if sampling is irregular.
+
+        It does not depend on moves, because a move gives no new revision to a bucket without readings.
+        """
         interval, start = self.reading_field.interval_ms, self.reading_field.start_ms
         if interval is None:
             return None
         if all(run.step % interval == 0 for run in self.grid.runs):
-            counts = [count for run in self.grid.runs for count in [run.step // interval] * run.count]
-        else:
-            samples_to_start = [(start - edge) // interval for edge in self.grid.edges]
-            counts = [count - next_count for count, next_count in pairwise(samples_to_start)]
-        return self.ownership.limit_expected(counts, self.reading_field, self.grid.edges)
+            return [count for run in self.grid.runs for count in [run.step // interval] * run.count]
+        samples_to_start = [(start - edge) // interval for edge in self.grid.edges]
+        return [count - next_count for count, next_count in pairwise(samples_to_start)]
 
     def bucket_reason(self, position: int) -> NoValueReason | None:
         """Return why the bucket at a position of the grid has no value; None if it has one."""
@@ -328,7 +335,7 @@ class BucketColumns:
     @property
     def quality(self) -> SerializedColumn[str]:
         amounts = self.series.aggregates
-        if amounts.count == self.series.expected and all(amounts.count) and not any(amounts.estimated):
+        if amounts.count == self.series.bucket_expected and all(amounts.count) and not any(amounts.estimated):
             return SerializedColumn(self._select([BucketQuality.ACTUAL.value] * len(amounts.count)))
         columns = zip(amounts.count, self._expected, amounts.estimated, strict=True)
         return SerializedColumn(self._select([bucket_quality(*bucket).value for bucket in columns]))
@@ -347,7 +354,7 @@ class BucketColumns:
 
     @property
     def _expected(self) -> Sequence[int | None]:
-        return self.series.expected or [None] * self.series.grid.count
+        return self.series.bucket_expected or [None] * self.series.grid.count
 
     def _select(self, column: Sequence[T]) -> Iterable[T]:
         """Return the values of the selected buckets from a column of all buckets."""
