@@ -17,7 +17,7 @@ from wattgate.app.server.application import unexpected_error_response
 from wattgate.enums import TRACE_ID
 from wattgate.error_guide import ERROR_GUIDE
 from wattgate.errors import BadInput, GatewayError
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers import live_readings, profiles
@@ -33,7 +33,13 @@ async def broken(call: Call) -> Any:
     raise RuntimeError("the password is hunter2")
 
 
-@operation(OperationKind.MUTATION, returns=Done, needs=Permission.ANYONE, rest=RestRoute("POST", "/broken"))
+@operation(
+    OperationKind.MUTATION,
+    returns=Done,
+    needs=Permission.ANYONE,
+    audit=OWN_ACCOUNT_ONLY,
+    rest=RestRoute("POST", "/broken"),
+)
 async def break_it(call: Call) -> Any:
     """Fail with another unexpected error."""
     raise ZeroDivisionError

@@ -126,6 +126,7 @@ NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
         "class AccessRecorder": "Lives as long as an operation.",
         "class OperationCharge": "Lives as long as an operation.",
         "class _Run": "Lives as long as an operation.",
+        "class _Verified": "Lives as long as the check of a password.",
         "class Preparation": "Lives as long as an operation.",
         "class Call": "Lives as long as an operation.",
         "class ClientConnection": "The protocol of the kinds of connections.",

@@ -41,7 +41,7 @@ from wattgate.graphql.execution.compiled.arguments import (
     contains_variable,
 )
 from wattgate.graphql.execution.documents import Document
-from wattgate.principal import Permission
+from wattgate.principal import Permission, Principal, Role
 
 ORIGINAL_EXECUTE = execution.execute
 SUPPORTED_ARGUMENTS = frozenset({"root_value", "context_value", "variable_values", "operation_name"})
@@ -125,6 +125,7 @@ class Call:
     context: Any
     operation_results: dict[str, Any] = field(default_factory=dict)
     charge: None = None
+    principal: Principal = field(default_factory=lambda: Principal(Role.ANONYMOUS))
 
     async def run_operation(
         self,

@@ -46,9 +46,8 @@ async def readings(
     """Return each resource's readings in a range of time, in whole buckets of the zone's wall clock.
 
     With `revised_since`, the series selects only the buckets with readings received or withdrawn after it. Totals
-    always cover all buckets. With `values_only`, nobody reads the quality and the revisions of the buckets. With
-    `consented_only`, the readings of times without consent are left out. Both are not keyword-only, because the
-    keyword-only parameters are the arguments of the GraphQL field.
+    always cover all buckets. With `values_only`, nobody reads the quality and revisions of the buckets. With
+    `consented_only`, times without consent are left out. The keyword-only parameters are arguments of GraphQL.
     """
     start, end = resolve_range(range, rows.now)
     check_bucket_count(start, end, period)

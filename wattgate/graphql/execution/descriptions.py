@@ -192,7 +192,6 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "minimumVersion": "Oldest app version that the questions apply to: dotted numbers, such as 1.2.0.",
         "model": "Hardware model of the device.",
         "mpxn": "Number of the meter point: an MPAN (electricity) or an MPRN (gas).",
-        "meterPointNumber": "Number of the meter point: an MPAN (electricity) or an MPRN (gas).",
         "movedInAt": "When the user moved in at the meter point. Another user who lives there moves out then. If the "
         "user lives there already, it corrects the start: readings from before a later start are deleted. Not in the "
         "future.",
