@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec.structs import replace
+from sqlalchemy import literal
 from sqlmodel import col, select
 
 from wattgate.clock import format_iso
@@ -47,6 +48,10 @@ MAX_NOTICES = 5
 
 Mails with codes do not count: otherwise strangers could request codes until the holder gets no notice of a change.
 """
+
+
+_WITH_CODE = [name for name, type_ in ACCOUNT_MAIL_TYPES.items() if type_.page is not None]
+_PROVE_ADDRESS = [name for name, type_ in ACCOUNT_MAIL_TYPES.items() if type_.proves_address]
 
 
 async def enqueue_account_mail(
@@ -168,13 +173,14 @@ async def _exceeded_bound_of_codes(call: Call, mail: AccountMail, address: str) 
     address until its holder gets no code for a new password.
     """
     proves_address = ACCOUNT_MAIL_TYPES[mail.name].proves_address
-    group = [
-        name for name, type_ in ACCOUNT_MAIL_TYPES.items() if type_.page and type_.proves_address is proves_address
-    ]
-    of_group = select(AccountMail.account_mail_id).where(col(AccountMail.name).in_(group))
+    name = col(AccountMail.name)
+    of_group = select(AccountMail.account_mail_id).where(
+        name.in_(_WITH_CODE),
+        name.in_(_PROVE_ADDRESS) == literal(proves_address),  # the same statement for each mail
+    )
     is_counted = col(Delivery.target_id).in_(of_group)
-    name = ":entered" if proves_address else ":known"
-    return await exceeded_bound(call, DeliveryKind.ACCOUNT_MAIL, mail.user_id, address, name, is_counted)
+    group = ":entered" if proves_address else ":known"
+    return await exceeded_bound(call, DeliveryKind.ACCOUNT_MAIL, mail.user_id, address, group, is_counted)
 
 
 async def _build_data(
