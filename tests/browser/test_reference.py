@@ -80,10 +80,9 @@ async def test_links_name_searches_operations_and_errors(page: Page, ids: dict[s
     await page.goto(f"{DOCS_PATH}#search=home")
     await expect(page.get_by_test_id("result").first).to_have_attribute("id", f"result-{ids['GET /virtualentity']}")
     card = page.locator(f"#{ids[READINGS]}")
-    for hash_ in (ids[READINGS], "getResourceResourceidReadings"):  # the second was its id before
-        await page.goto(f"{DOCS_PATH}#{hash_}")
-        await expect(card).to_have_class(re.compile("highlighted"))
-        await expect(card.locator("summary")).to_be_in_viewport()
+    await page.goto(f"{DOCS_PATH}#{ids[READINGS]}")
+    await expect(card).to_have_class(re.compile("highlighted"))
+    await expect(card.locator("summary")).to_be_in_viewport()
     await page.goto(f"{DOCS_PATH}#errors")
     await expect(page.locator("#errors summary")).to_be_in_viewport()
     await expect(page.get_by_role("link", name="All error codes")).to_be_visible()
