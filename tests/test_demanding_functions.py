@@ -47,6 +47,7 @@ async def serve(body):
     _NEW_ENCODER.encode(body)
     orjson.dumps(body)
     ip_address(body)
+    sorted(body)
     self._threads.submit(HASHER.hash)
 """
     assert sorted(sites_in("module", ast.parse(source))) == [
@@ -56,5 +57,6 @@ async def serve(body):
         "module:serve calls gzip.compress",
         "module:serve calls ip_address",
         "module:serve calls orjson.dumps",
+        "module:serve calls sorted",
         "module:serve calls templates.render",
     ]

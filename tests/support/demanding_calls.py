@@ -36,13 +36,12 @@ KINDS: Mapping[str, frozenset[str]] = MappingProxyType(
             }
         ),
         "compress": frozenset({"gzip.compress", "zlib.compress", "zlib.compressobj", "ZipFile", "zipfile.ZipFile"}),
-        "sort": frozenset({"np.sort", "np.argsort", "np.lexsort", "np.unique"}),
+        "sort": frozenset({"np.sort", "np.argsort", "np.lexsort", "np.unique", "sorted", "findings.sort"}),
     }
 )
 """The demanding functions by kind, as the ends of the names by which the package calls them.
 
-`sorted`, `list.sort`, and `min` and `max` with a key are not among them yet: their lists have the bounds of arguments,
-pages, quotas and stored rows.
+`min` and `max` read each item once, as the loop that made the items did.
 """
 
 CONSTANT_DECODER = re.compile(r"_?[A-Z][A-Z_]*\.decode(_lines)?|_?[A-Z_]*ENCODER\.encode")

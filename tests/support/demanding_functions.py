@@ -3,21 +3,8 @@
 `tests/test_demanding_functions.py` finds the call sites, see `demanding_calls`. A new one needs a row here.
 """
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """Call sites with the same bound and charge.
-
-    `bound` and `charge` are names in the package, as `module:name`. A charge may also be the reason why there is none,
-    which begins with "none:".
-    """
-
-    bound: str
-    charge: str
-    sites: tuple[str, ...]
-
+from tests.support.demand import Demand
+from tests.support.demanding_sorts import SORTS
 
 DEMANDS = (
     Demand(
@@ -331,4 +318,5 @@ DEMANDS = (
             "db.personal_data.erasure_list:signed_content calls msgspec.json.encode",
         ),
     ),
+    *SORTS,
 )

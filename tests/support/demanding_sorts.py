@@ -1,0 +1,181 @@
+"""The sorts of the registry of demanding functions, see `demanding_functions`.
+
+A list that a caller, stored rows or time can make long has its bound in the package. All others are sorted in rows of
+one reason.
+"""
+
+from tests.support.demand import Demand
+
+SORTS = (
+    Demand(
+        "none: The package itself defines the items.",
+        "none: They are less than a few hundred.",
+        (
+            "app.server.display_shell:_templates calls sorted",
+            "app.server.display_shell:shell_files calls sorted",
+            "app.server.security_headers:__init__ calls sorted",
+            "db.row_security:_policy_statements calls sorted",
+            "db.tenancy_guard:require_tenant_scope calls sorted",
+            "delivery.channels.mail:_check_round_trip calls sorted",
+            "energy.tariffs:_part_problems calls sorted",
+            "rest_compat.error_responses:respond calls sorted",
+            "rest_compat.openapi.document:_by_endpoint calls sorted",
+            "rest_compat.openapi.document:build_openapi_document calls sorted",
+            "rest_compat.openapi.errors:error_responses calls sorted",
+            "rest_compat.openapi.errors:error_schemas calls sorted",
+            "rest_compat.routes:build_routes calls sorted",
+            "time_zones:_zones_by_spelling calls sorted",
+        ),
+    ),
+    Demand(
+        "none: The operator has as many applications, keys, servers or partitions as it sets up.",
+        "none: The gateway itself or a command does it.",
+        (
+            "app.workers.deliveries:_claim_limits calls sorted",
+            "db.encryption.rotation:count_secrets calls sorted",
+            "db.readings.partitions:_find_missing calls sorted",
+            "db.readings.partitions:drop_empty_partitions calls sorted",
+            "db.readings.partitions:find_missing_upcoming calls sorted",
+            "energy.repeated_hours:_is_only_repeated_time calls sorted",
+            "graphql.resolvers.audit:audited_applications calls sorted",
+            "graphql.resolvers.paired_displays:applications_with_old_pairings calls sorted",
+            "graphql.resolvers.reading_imports:applications_with_home calls sorted",
+            "realtime.bus.primary:_ask calls sorted",
+            "realtime.redis_url:_parse_options calls sorted",
+        ),
+    ),
+    Demand(
+        "graphql.core.input_limits:TEXT_LIMITS",
+        "none: The text has at most some hundred characters.",
+        (
+            "db.identity.password_rules:_context_words calls sorted",
+            "db.identity.username_rules:find_username_flaw calls sorted",
+            "graphql.resolvers.oauth:_parse_scope calls sorted",
+        ),
+    ),
+    Demand(
+        "db.quotas:QUOTAS",
+        "graphql.cost.operation_charge:OperationCharge",
+        (
+            "db.credential_changes:accounts_with_changed_roles calls sorted",
+            "db.queries.devices:resources calls sorted",
+            "db.queries.displays:display_resources calls sorted",
+            "db.queries.virtual_entities:devices calls sorted",
+            "energy.ownership:find_ownership calls sorted",
+            "energy.pricing:build_bill calls sorted",
+            "graphql.resolvers.content:faqs calls sorted",
+            "graphql.resolvers.flexibility:_choose_meter_point calls sorted",
+            "graphql.resolvers.profiles:account_profiles calls sorted",
+            "graphql.resolvers.template_previews:_coverage calls sorted",
+            "graphql.services.changes:emit_homes_of_resources_changed calls sorted",
+            "graphql.services.changes:emit_resources_changed calls sorted",
+            "graphql.services.erasure:_erase_by_address calls sorted",
+            "graphql.services.move_plans:_plan_home calls sorted",
+            "graphql.services.rule_alerts:_find_home_id calls sorted",
+            "graphql.services.withdrawals:_delete_copies calls sorted",
+            "db.readings.reading_store:_withdraw calls sorted",
+            "db.readings.withdrawals:withdraw calls sorted",
+        ),
+    ),
+    Demand(
+        "db.queries.time_ranges:MAX_BUCKETS",
+        "graphql.cost.operation_charge:OperationCharge",
+        (
+            "db.queries.readings:complete_to calls sorted",
+            "energy.buckets:refine_grid calls sorted",
+        ),
+    ),
+    Demand(
+        "db.queries.alert_rules:MAX_BACK_TEST_DAYS",
+        "graphql.cost.operation_charge:OperationCharge",
+        ("db.queries.alert_rules:_replay_samples calls sorted",),
+    ),
+    Demand(
+        "energy.tariffs:MAX_PARTS",
+        "graphql.cost.operation_charge:OperationCharge",
+        ("energy.tariffs:_overlap_problems calls sorted",),
+    ),
+    Demand(
+        "graphql.core.input_limits:LIST_LIMITS",
+        "graphql.cost.operation_charge:OperationCharge",
+        (
+            "db.readings.recording:from_rows calls sorted",
+            "db.readings.tariff_price_store:upsert calls sorted",
+        ),
+    ),
+    Demand(
+        "graphql.transport.bulk_recorder:BATCH_SIZE",
+        "graphql.cost.operation_charge:OperationCharge",
+        ("graphql.transport.bulk_recorder:_store_batch calls sorted",),
+    ),
+    Demand(
+        "graphql.resolvers.meter_messages:MAX_MESSAGES",
+        "none: The gateway itself reads the messages of devices.",
+        (
+            "graphql.resolvers.meter_messages:_to_columns calls sorted",
+            "graphql.resolvers.meter_messages:record_meter_messages calls sorted",
+        ),
+    ),
+    Demand(
+        "delivery.templates.engine:MAX_SOURCE_LENGTH",
+        "graphql.cost.operation_charge:OperationCharge",
+        (
+            "delivery.templates.report:_assemble_report calls findings.sort",
+            "delivery.templates.variables:find_variables calls sorted",
+        ),
+    ),
+    Demand(
+        "graphql.execution.document_limits:DocumentLimits",
+        "graphql.execution.document_tokens:parse_cost",
+        ("graphql.execution.documents:_read calls sorted",),
+    ),
+    Demand(
+        "graphql.resolvers.mail:MAX_KEPT_MAILS",
+        "none: Production has no outbox of mails that are not sent.",
+        ("app.server.mail_outbox:list_mails calls sorted",),
+    ),
+    Demand(
+        "access_log:MAX_PENDING_COUNTERS",
+        "none: The worker of the access log stores what it has counted.",
+        ("db.row_inserts:add_counts calls sorted",),
+    ),
+    Demand(
+        "energy.display.ambient:LEARNING_DAYS",
+        "graphql.cost.operation_charge:OperationCharge",
+        ("energy.display.ambient:_learn_levels calls sorted",),
+    ),
+    Demand(
+        "energy.freshness:learning_sample_count",
+        "graphql.cost.operation_charge:OperationCharge",
+        ("energy.freshness:learn_interval calls sorted",),
+    ),
+    Demand(
+        "app.client_limit_settings:ClientLimitSettings",
+        "none: One check looks at the callers of all connections of the process.",
+        ("db.identity.credential_states:batches calls sorted",),
+    ),
+    Demand(
+        "db.stored_events:LATE_SECONDS",
+        "none: The gateway itself reads the changes of credentials and records.",
+        ("db.stored_events:_pass_old calls sorted",),
+    ),
+    Demand(
+        "realtime.bus.memory:MAX_ENTRIES",
+        "graphql.cost.operation_charge:OperationCharge",
+        ("realtime.subscriptions.stream_group:_recover calls sorted",),
+    ),
+    Demand(
+        "realtime.subscriptions.backfill:MAX_PAYLOADS",
+        "graphql.cost.operation_charge:OperationCharge",
+        ("realtime.subscriptions.backfill:_load_readings calls sorted",),
+    ),
+    Demand(
+        "graphql.core.input_limits:MAX_LIST_ITEMS",
+        "graphql.cost.operation_charge:OperationCharge",
+        (
+            "realtime.subscriptions.freshness_reducers:topics_of_devices calls sorted",
+            "realtime.subscriptions.snapshot_group:_update_topics calls sorted",
+            "realtime.subscriptions.subscriber_group:__init__ calls sorted",
+        ),
+    ),
+)
