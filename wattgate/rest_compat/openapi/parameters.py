@@ -78,6 +78,7 @@ def _path_parameters(
     operation: Operation, rest: RestRoute, arguments: Mapping[str, GraphQLArgument], components: Components
 ) -> Iterator[Json]:
     owner = to_camel_case(operation.name)
+    graphql_names = {rest_name: name for name, rest_name in operation.rest_names.items()}
     for name in names_in_path(rest):
         type_ = get_named_type(arguments[name].type) if name in arguments else None
         if isinstance(type_, GraphQLEnumType):
@@ -88,7 +89,7 @@ def _path_parameters(
             "name": name,
             "in": "path",
             "required": True,
-            "description": description_for(owner, name) or "",
+            "description": description_for(owner, graphql_names.get(name, name)) or "",
             "schema": schema,
         }
 
