@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from wattgate.clock import to_ms
 from wattgate.energy import alert_rules
-from wattgate.energy.alert_rules import Firing, QuietHours, Rule, RuleState
+from wattgate.energy.alert_rules import (
+    INACTIVE,
+    Firing,
+    PaceReplay,
+    QuietHours,
+    Rule,
+    RuleState,
+    SilenceReplay,
+    ThresholdEvaluation,
+)
 from wattgate.energy.buckets import DAY_MS, HOUR_MS, MINUTE_MS
 from wattgate.enums import Function, ThresholdSide
 
@@ -71,11 +80,20 @@ def reference_firings(rule: Rule, readings: list[alert_rules.TimedValue], after:
     return fired
 
 
+def evaluate(
+    rule: Rule, readings: list[alert_rules.TimedValue], state: RuleState = INACTIVE, **options: int
+) -> tuple[RuleState, list[Firing]]:
+    """Evaluate all readings at once. Return the state and the firings."""
+    evaluation = ThresholdEvaluation(rule, state, **{"after": -1, "fresh_from": 0, **options})
+    evaluation.add(readings)
+    return evaluation.state, evaluation.firings
+
+
 @given(rules, samples, st.integers(-1, DAY_MS), st.integers(0, 2 * DAY_MS))
 def test_threshold_fires_as_in_the_reference_model(
     rule: Rule, readings: list[alert_rules.TimedValue], after: int, fresh_from: int
 ) -> None:
-    _, firings = alert_rules.evaluate_threshold(rule, RuleState(), readings, after=after, fresh_from=fresh_from)
+    _, firings = evaluate(rule, readings, after=after, fresh_from=fresh_from)
     assert [firing.at for firing in firings] == reference_firings(rule, readings, after, fresh_from)
 
 
@@ -83,13 +101,17 @@ def test_threshold_fires_as_in_the_reference_model(
 def test_firings_do_not_depend_on_how_samples_are_split(
     rule: Rule, readings: list[alert_rules.TimedValue], cut: int
 ) -> None:
-    whole = alert_rules.evaluate_threshold(rule, RuleState(), readings, after=-1, fresh_from=0)
+    whole = evaluate(rule, readings)
     first = readings[:cut]
-    state, before = alert_rules.evaluate_threshold(rule, RuleState(), first, after=-1, fresh_from=0)
+    state, before = evaluate(rule, first)
     last_at = first[-1][0] if first else -1
     window_readings = [reading for reading in readings if reading[0] > last_at - rule.window]
-    state, after = alert_rules.evaluate_threshold(rule, state, window_readings, after=last_at, fresh_from=0)
+    state, after = evaluate(rule, window_readings, state, after=last_at)
     assert (state, before + after) == whole
+    in_parts = ThresholdEvaluation(rule, INACTIVE, after=-1, fresh_from=0)
+    in_parts.add(first)
+    in_parts.add(readings[cut:])
+    assert (in_parts.state, in_parts.firings) == whole
 
 
 @given(st.integers(0, 365 * 24 * 60), st.sampled_from([NIGHT, QuietHours(time(1, 15), time(1, 45), LONDON)]))
@@ -110,12 +132,15 @@ def test_replayed_silence_fires_as_an_evaluation_every_minute(
 ) -> None:
     rule, until = Rule(window=window * MINUTE_MS, quiet_hours=quiet), 3001
     instants = [minute * MINUTE_MS for minute in minutes]
-    state, firings = RuleState(), []
+    state, firings = INACTIVE, []
     for minute in range(minutes[0], until):
         last = max(earlier for earlier in minutes if earlier <= minute)
         state, firing = alert_rules.evaluate_silence(rule, state, last * MINUTE_MS, minute * MINUTE_MS)
         firings += [firing] if firing else []
-    assert alert_rules.replay_silence(rule, instants, until * MINUTE_MS) == firings
+    replay = SilenceReplay(rule)
+    replay.add(instants)
+    replay.add([until * MINUTE_MS])
+    assert replay.firings == firings
 
 
 @pytest.mark.parametrize(
@@ -131,20 +156,19 @@ def test_pace_fires_once_in_each_period_that_will_exceed_the_budget() -> None:
     edges = list(range(0, 2 * DAY_MS + 1, HOUR_MS))
     # The projected total exceeds the threshold on day 1 from hour 19, and on day 2 as soon as a window has passed.
     amounts = [5] * 12 + [20] * 12 + [11] * 24
-    firings = alert_rules.replay_pace(day, edges, amounts, [0, DAY_MS, 2 * DAY_MS], moments=edges)
-    assert [firing.at // HOUR_MS for firing in firings] == [19, 30]
+    replay = PaceReplay(day, edges, amounts, [0, DAY_MS, 2 * DAY_MS])
+    replay.add(edges)
+    assert [firing.at // HOUR_MS for firing in replay.firings] == [19, 30]
 
 
 def test_sum_below_a_threshold_is_not_evaluated_in_incomplete_windows() -> None:
     rule = Rule(window=HOUR_MS, threshold=10, side=ThresholdSide.BELOW, expected_samples=2)
     half = 30 * MINUTE_MS
-    assert alert_rules.evaluate_threshold(rule, RuleState(), [(0, 3), (4 * half, 3)], after=-1, fresh_from=0)[1] == []
-    assert len(alert_rules.evaluate_threshold(rule, RuleState(), [(0, 3), (half, 3)], after=-1, fresh_from=0)[1]) == 1
+    assert evaluate(rule, [(0, 3), (4 * half, 3)])[1] == []
+    assert len(evaluate(rule, [(0, 3), (half, 3)])[1]) == 1
 
 
 def test_firing_is_dated_when_its_sample_is_complete() -> None:
     delay = timedelta(minutes=30) // timedelta(milliseconds=1)
-    firings = alert_rules.evaluate_threshold(
-        Rule(window=HOUR_MS), RuleState(), [(0, 1)], after=-1, fresh_from=0, delay=delay
-    )[1]
+    firings = evaluate(Rule(window=HOUR_MS), [(0, 1)], delay=delay)[1]
     assert firings == [Firing(delay, Fraction(1))]

@@ -16,8 +16,7 @@ from tests.support.chance import examples
 from tests.support.pricing import EVERY_DAY, band, half_hours, tariff
 from wattgate.clock import to_ms
 from wattgate.db.models import StorageDefinition, StorageField, Tariff
-from wattgate.energy import alert_rules
-from wattgate.energy.alert_rules import Rule
+from wattgate.energy.alert_rules import PaceReplay, Rule
 from wattgate.energy.buckets import DAY_MS, HOUR_MS
 from wattgate.energy.ownership import ALWAYS, NO_END, NO_START, Ownership, Tenancy, find_ownership
 from wattgate.energy.pricing import Bill, EnergySample, build_bill, cost_by_bucket, price_samples
@@ -152,6 +151,7 @@ def test_the_pace_of_a_household_counts_from_its_move() -> None:
     rule, edges = Rule(window=2 * HOUR_MS, threshold=200), list(range(0, DAY_MS + 1, HOUR_MS))
     moved = Ownership(((12 * HOUR_MS, NO_END),))
     amounts = [0] * 12 + [30] * 12
-    pace = (rule, edges, amounts, [0, DAY_MS])
-    assert [each.at // HOUR_MS for each in alert_rules.replay_pace(*pace, moments=edges, ownership=moved)] == [14]
-    assert [each.at // HOUR_MS for each in alert_rules.replay_pace(*pace, moments=edges)] == [17]
+    for ownership, hour in ((moved, 14), (ALWAYS, 17)):
+        replay = PaceReplay(rule, edges, amounts, [0, DAY_MS], ownership)
+        replay.add(edges)
+        assert [each.at // HOUR_MS for each in replay.firings] == [hour]

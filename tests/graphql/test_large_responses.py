@@ -4,16 +4,23 @@ import asyncio
 import gzip
 import json
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from starlette.types import Message
+from strawberry import ID
 
 from tests.support.house import House
 from tests.support.stalls import StallRecorder
+from wattgate.db.queries import alert_rules as queries
 from wattgate.db.serialized_column import SerializedColumn
+from wattgate.enums import Function, RuleKind
 from wattgate.graphql.execution.json_encoding import PIECE_VALUES, encode_large_json, encode_pieces
 from wattgate.graphql.transport.http import LARGE_BODY_BYTES, GraphQLResponse
+from wattgate.graphql.types.alert_rules import SAMPLES_PER_UNIT, NewAlertRule
+from wattgate.graphql.types.alerts import Channel
+from wattgate.graphql.types.readings import NewReading, NewReadings
 from wattgate.stored_json import encode_json
 
 ROWS = [{"id": str(number), "values": [number, None, 0.5], "name": "é"} for number in range(PIECE_VALUES)]
@@ -33,6 +40,13 @@ VALUES: dict[str, Any] = {
 MONTHS = [f"m{number}: readings(resourceId: $id, range: $range, period: PT30M) {{ ...s }}" for number in range(10)]
 READINGS = f"""query ($id: ID!, $range: TimeRange!) {{ {" ".join(MONTHS)} }}
 fragment s on ReadingSeries {{ buckets {{ start end value count }} }}"""
+
+
+BACK_TEST = "query ($id: ID!) { alertRule(ruleId: $id) { backTest(days: 5) { count } } }"
+RULES_ON_POWER: dict[RuleKind, dict[str, Any]] = {
+    RuleKind.THRESHOLD: {"threshold": Decimal(5), "function": Function.MAX, "quiet_from": "22:00", "quiet_to": "06:00"},
+    RuleKind.NO_DATA: {},
+}
 
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
@@ -96,3 +110,39 @@ async def test_twenty_thousand_buckets_do_not_stall_the_loop(served: House, stal
         body = await served.graphql(READINGS, served.one.headers["account"], **variables)
         assert "errors" not in body, body["errors"]
         assert [len(month["buckets"]) for month in body["data"].values()] == [41 * 48] * 10
+
+
+async def test_back_tests_of_live_power_do_not_stall_the_loop_and_are_charged(
+    served: House, stalls_of_session: StallRecorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tenant = served.one
+    resource_id = await tenant.add_resource("live power")
+    now = datetime.now(UTC).replace(microsecond=0)
+    for day in range(3):
+        start = now - timedelta(days=day + 1)
+        readings = [
+            NewReading(at=start + timedelta(seconds=10 * number), value=Decimal(number % 7)) for number in range(8_000)
+        ]
+        await tenant.run(
+            "record_readings", series=[NewReadings(resource_id=ID(resource_id), field="POWER", readings=readings)]
+        )
+    rule_ids = {}
+    for kind, values in RULES_ON_POWER.items():
+        rule = NewAlertRule(
+            name="Rule", kind=kind, resource_id=ID(resource_id), field="POWER", window_minutes=1,
+            alert_type_id=ID(tenant.ids["alert_type"]), channels=[Channel.INBOX], **values,
+        )  # fmt: skip
+        rule_ids[kind] = (await tenant.run("add_alert_rule", input=rule)).rule_id
+
+    async def back_test(kind: RuleKind) -> Any:
+        return await served.graphql(BACK_TEST, tenant.headers["account"], id=rule_ids[kind])
+
+    for kind in RULES_ON_POWER:
+        stalls_of_session.stalls.clear()
+        body = await back_test(kind)
+        cost = body["extensions"]["cost"]
+        assert cost["charged"] - cost["estimated"] == 24_000 // SAMPLES_PER_UNIT, body
+        assert stalls_of_session.stalls == []
+    monkeypatch.setattr(queries, "MAX_SAMPLES", 23_999)
+    (error,) = (await back_test(RuleKind.THRESHOLD))["errors"]
+    assert error["message"] == "The back-tests would read more than 23,999 readings. Request fewer days or rules."

@@ -88,7 +88,7 @@ SORTS = (
     Demand(
         "db.queries.alert_rules:MAX_BACK_TEST_DAYS",
         "graphql.cost.operation_charge:OperationCharge",
-        ("db.queries.alert_rules:_replay_samples calls sorted",),
+        ("db.queries.alert_rules:_replay_silence calls sorted",),
     ),
     Demand(
         "energy.tariffs:MAX_PARTS",

@@ -5,11 +5,11 @@ Instants and durations are in milliseconds. Values are scaled integers. Results 
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import time, tzinfo
 from fractions import Fraction
-from itertools import count, pairwise
+from itertools import accumulate, count
 
 from wattgate.clock import from_ms
 from wattgate.energy.buckets import MINUTE_MS
@@ -39,7 +39,13 @@ class QuietHours:
         """Return `at` if it is outside the quiet hours, otherwise the first full minute that is."""
         if not self.contains(at):
             return at
-        return next(minute for minute in count(at - at % MINUTE_MS + MINUTE_MS, MINUTE_MS) if not self.contains(minute))
+        minute = at - at % MINUTE_MS
+        local = from_ms(minute).astimezone(self.zone)
+        wait = (self.stop.hour - local.hour) * 60 + self.stop.minute - local.minute
+        end = minute + wait % (24 * 60) * MINUTE_MS
+        if from_ms(end).astimezone(self.zone).utcoffset() == local.utcoffset():
+            return end
+        return next(moment for moment in count(minute + MINUTE_MS, MINUTE_MS) if not self.contains(moment))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,9 @@ class RuleState:
     notified: bool = False
 
 
+INACTIVE, ACTIVE, NOTIFIED = RuleState(), RuleState(active=True), RuleState(active=True, notified=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Firing:
     """An alert to send: the instant, and the value that caused it (milliseconds for a rule about silence)."""
@@ -75,113 +84,136 @@ class Firing:
 
 
 def evaluate_value(
-    rule: Rule, state: RuleState, value: Fraction, notify_at: int, *, fresh: bool = True
-) -> tuple[RuleState, Firing | None]:
-    """Return the state after a value that is known at `notify_at`, and the firing, if any.
+    rule: Rule, state: RuleState, value: tuple[int, int], moment: int, *, fresh: bool = True
+) -> RuleState:
+    """Return the state after a value that is known at `moment`. The value is a fraction: numerator, denominator.
 
     An active rule stays active until the value has returned past the threshold by the hysteresis. It fires once while
     it is active, never in quiet hours, and never for a value that is not fresh.
     """
-    sign = 1 if rule.side is ThresholdSide.ABOVE else -1
-    beyond = sign * (value - rule.threshold)
-    active = beyond > 0 or (state.active and beyond > -rule.hysteresis)
-    return _fire_if_allowed(rule, replace(state, active=active), value, notify_at, fresh)
+    numerator, denominator = value
+    beyond = numerator - rule.threshold * denominator
+    if rule.side is ThresholdSide.BELOW:
+        beyond = -beyond
+    if beyond <= 0 and not (state.active and beyond > -rule.hysteresis * denominator):
+        return INACTIVE
+    return _notified_if_allowed(rule, state, moment, fresh=fresh)
 
 
-def _fire_if_allowed(
-    rule: Rule, state: RuleState, value: Fraction, moment: int, fresh: bool
-) -> tuple[RuleState, Firing | None]:
-    if not state.active:
-        return RuleState(), None
-    if state.notified or not fresh or (rule.quiet_hours is not None and rule.quiet_hours.contains(moment)):
-        return state, None
-    return RuleState(active=True, notified=True), Firing(moment, value)
+def _notified_if_allowed(rule: Rule, state: RuleState, moment: int, *, fresh: bool = True) -> RuleState:
+    """Return the state of a rule whose condition is met."""
+    if state.notified:
+        return state
+    if not fresh or (rule.quiet_hours is not None and rule.quiet_hours.contains(moment)):
+        return ACTIVE
+    return NOTIFIED
 
 
-def evaluate_threshold(
-    rule: Rule,
-    state: RuleState,
-    samples: Iterable[TimedValue],
-    *,
-    after: int,
-    fresh_from: int,
-    delay: int = 0,
-    now: int | None = None,
-) -> tuple[RuleState, list[Firing]]:
-    """Evaluate the window that ends at each sample later than `after`. Earlier samples only fill windows.
+def _firing(before: RuleState, after: RuleState, moment: int, value: tuple[int, int]) -> Firing | None:
+    """Return the firing of a rule whose state changes from `before` to `after`, if it fires."""
+    return Firing(moment, Fraction(*value)) if after.notified and not before.notified else None
+
+
+class ThresholdEvaluation:
+    """An evaluation of the window that ends at each sample later than `after`. Earlier samples only fill windows.
+
+    The window of a sample at `at` has the samples later than `at - rule.window`. For a rule that fires when a sum is
+    below its threshold, incomplete windows are skipped if the number of expected samples is known.
 
     A sample older than `fresh_from` changes the state, but does not fire. A firing is dated `now`. Without `now`, it is
     dated when the sample was complete: `delay` after its instant.
     """
-    firings = []
-    for at, value in window_results(rule, samples):
-        if at <= after:
-            continue
-        moment = at + delay if now is None else now
-        state, firing = evaluate_value(rule, state, value, moment, fresh=at >= fresh_from)
-        if firing:
-            firings.append(firing)
-    return state, firings
 
+    def __init__(
+        self, rule: Rule, state: RuleState, *, after: int, fresh_from: int, delay: int = 0, now: int | None = None
+    ) -> None:
+        self.state = state
+        self.firings: list[Firing] = []
+        self._rule = rule
+        self._after, self._fresh_from, self._delay, self._now = after, fresh_from, delay, now
+        self._inside: deque[TimedValue] = deque()
+        self._extremes: deque[TimedValue] = deque()
+        """The samples of the window that no later one exceeds, for MIN and MAX. The first one is the result."""
+        self._total = 0
 
-def window_results(rule: Rule, samples: Iterable[TimedValue]) -> Iterator[tuple[int, Fraction]]:
-    """Yield each sample's instant and the result over the window that ends there.
+    def add(self, samples: Iterable[TimedValue]) -> None:
+        """Evaluate the next samples, in the order of their instants. A sample takes about a microsecond."""
+        rule = self._rule
+        needed = rule.expected_samples if rule.function is Function.SUM and rule.side is ThresholdSide.BELOW else None
+        has_extremes = rule.function in (Function.MIN, Function.MAX)
+        for at, value in samples:
+            self._move_window(at, value)
+            if has_extremes:
+                self._move_extremes(at, value)
+            if at <= self._after or (needed is not None and len(self._inside) < needed):
+                continue
+            result = self._result()
+            moment = at + self._delay if self._now is None else self._now
+            after = evaluate_value(rule, self.state, result, moment, fresh=at >= self._fresh_from)
+            if firing := _firing(self.state, after, moment, result):
+                self.firings.append(firing)
+            self.state = after
 
-    The window of a sample at `at` has the samples later than `at - rule.window`. For a rule that fires when a sum is
-    below its threshold, incomplete windows are skipped if the number of expected samples is known.
-    """
-    inside: deque[TimedValue] = deque()
-    extremes: deque[TimedValue] = deque()
-    sign = 1 if rule.function is Function.MAX else -1
-    needed = rule.expected_samples if rule.function is Function.SUM and rule.side is ThresholdSide.BELOW else None
-    total = 0
-    for at, value in samples:
+    def _move_window(self, at: int, value: int) -> None:
+        inside, start = self._inside, at - self._rule.window
         inside.append((at, value))
-        total += value
-        while inside[0][0] <= at - rule.window:
-            total -= inside.popleft()[1]
-        while extremes and sign * extremes[-1][1] <= sign * value:
-            extremes.pop()
+        self._total += value
+        while inside[0][0] <= start:
+            self._total -= inside.popleft()[1]
+
+    def _move_extremes(self, at: int, value: int) -> None:
+        extremes, start = self._extremes, at - self._rule.window
+        if self._rule.function is Function.MAX:
+            while extremes and extremes[-1][1] <= value:
+                extremes.pop()
+        else:
+            while extremes and extremes[-1][1] >= value:
+                extremes.pop()
         extremes.append((at, value))
-        while extremes[0][0] <= at - rule.window:
+        while extremes[0][0] <= start:
             extremes.popleft()
-        if needed is not None and len(inside) < needed:
-            continue
-        yield at, _window_result(rule.function, total, len(inside), extremes[0][1])
 
-
-def _window_result(function: Function, total: int, size: int, extreme: int) -> Fraction:
-    match function:
-        case Function.SUM:
-            return Fraction(total)
-        case Function.AVG:
-            return Fraction(total, size)
-        case _:
-            return Fraction(extreme)
+    def _result(self) -> tuple[int, int]:
+        """Return the result of the function over the window, as a fraction."""
+        match self._rule.function:
+            case Function.SUM:
+                return self._total, 1
+            case Function.AVG:
+                return self._total, len(self._inside)
+            case _:
+                return self._extremes[0][1], 1
 
 
 def evaluate_silence(rule: Rule, state: RuleState, last: int, now: int) -> tuple[RuleState, Firing | None]:
     """Evaluate the time since the last sample. The rule is active when this reaches the window."""
-    return _fire_if_allowed(rule, replace(state, active=now - last >= rule.window), Fraction(now - last), now, True)
+    if now - last < rule.window:
+        return INACTIVE, None
+    after = _notified_if_allowed(rule, state, now)
+    return after, _firing(state, after, now, (now - last, 1))
 
 
-def replay_silence(rule: Rule, instants: Sequence[int], end: int) -> list[Firing]:
-    """Return the firings of a silence rule between samples at these instants and until `end`.
+class SilenceReplay:
+    """The firings of a silence rule between samples. Each sample counts as received at its own instant."""
 
-    Each sample counts as received at its own instant.
-    """
-    firings = []
-    for last, following in pairwise([*instants, end]):
-        due = last + rule.window
-        moment = rule.quiet_hours.next_allowed(due) if rule.quiet_hours else due
+    def __init__(self, rule: Rule) -> None:
+        self.firings: list[Firing] = []
+        self._rule = rule
+        self._last: int | None = None
+
+    def add(self, instants: Iterable[int]) -> None:
+        """Evaluate the time until each of the next instants, which are in order."""
+        last, window = self._last, self._rule.window
+        for at in instants:
+            if last is not None and last + window < at:
+                self._judge(last, at)
+            last = at
+        self._last = last
+
+    def _judge(self, last: int, following: int) -> None:
+        due = last + self._rule.window
+        moment = self._rule.quiet_hours.next_allowed(due) if self._rule.quiet_hours else due
         if moment < following:
-            firings.append(Firing(moment, Fraction(moment - last)))
-    return firings
-
-
-def project_total(amount: int, start: int, stop: int, now: int) -> Fraction:
-    """Return the projected total of the period [start, stop), if use continues at the average rate until now."""
-    return Fraction(amount * (stop - start), now - start)
+            self.firings.append(Firing(moment, Fraction(moment - last)))
 
 
 def evaluate_pace(
@@ -189,14 +221,17 @@ def evaluate_pace(
 ) -> tuple[RuleState, Firing | None]:
     """Evaluate the projected total of the period `span`, once a whole window of the period has passed.
 
-    A new period starts with a new state. `evaluated_at` is the instant of the previous evaluation.
+    The projection assumes that use continues at the average rate until now. A new period starts with a new state.
+    `evaluated_at` is the instant of the previous evaluation.
     """
     start, stop = span
     if evaluated_at < start:
-        state = RuleState()
+        state = INACTIVE
     if now - start < max(rule.window, 1):
         return state, None
-    return evaluate_value(rule, state, project_total(amount, start, stop, now), now)
+    projected = amount * (stop - start), now - start
+    after = evaluate_value(rule, state, projected, now)
+    return after, _firing(state, after, now, projected)
 
 
 def own_part(span: tuple[int, int], ownership: Ownership) -> tuple[int, int]:
@@ -205,35 +240,45 @@ def own_part(span: tuple[int, int], ownership: Ownership) -> tuple[int, int]:
     return (parts[0][0], span[1]) if parts else span
 
 
-def replay_pace(
-    rule: Rule,
-    edges: Sequence[int],
-    amounts: Sequence[int],
-    periods: Sequence[int],
-    *,
-    moments: Iterable[int],
-    ownership: Ownership = ALWAYS,
-) -> list[Firing]:
-    """Return the firings of a pace rule that is evaluated at each of `moments`.
+class PaceReplay:
+    """The firings of a pace rule that is evaluated at moments.
 
     `amounts` are the amounts between consecutive `edges`. `periods` are the edges of the periods. A period counts from
     when the household has the resource.
     """
-    totals = [0]
-    for amount in amounts:
-        totals.append(totals[-1] + amount)
 
-    def total_until(at: int) -> int:
-        return totals[min(bisect_left(edges, at), len(totals) - 1)]
+    def __init__(
+        self,
+        rule: Rule,
+        edges: Sequence[int],
+        amounts: Iterable[int],
+        periods: Sequence[int],
+        ownership: Ownership = ALWAYS,
+    ) -> None:
+        self.firings: list[Firing] = []
+        self._rule, self._edges, self._periods, self._ownership = rule, edges, periods, ownership
+        self._totals = [0, *accumulate(amounts)]
+        self._state, self._evaluated_at = INACTIVE, 0
 
-    state, evaluated_at, firings = RuleState(), 0, []
-    for moment in moments:
-        position = bisect_right(periods, moment) - 1
-        if position + 1 == len(periods):
-            break
-        span, amount = (periods[position], periods[position + 1]), total_until(moment) - total_until(periods[position])
-        state, firing = evaluate_pace(rule, state, amount, own_part(span, ownership), moment, evaluated_at=evaluated_at)
-        evaluated_at = moment
-        if firing:
-            firings.append(firing)
-    return firings
+    def add(self, moments: Iterable[int]) -> None:
+        """Evaluate the rule at the next moments, which are in order."""
+        for moment in moments:
+            position = bisect_right(self._periods, moment) - 1
+            if position + 1 == len(self._periods):
+                break
+            span = self._periods[position], self._periods[position + 1]
+            amount = self._total_until(moment) - self._total_until(span[0])
+            self._state, firing = evaluate_pace(
+                self._rule,
+                self._state,
+                amount,
+                own_part(span, self._ownership),
+                moment,
+                evaluated_at=self._evaluated_at,
+            )
+            self._evaluated_at = moment
+            if firing:
+                self.firings.append(firing)
+
+    def _total_until(self, at: int) -> int:
+        return self._totals[min(bisect_left(self._edges, at), len(self._totals) - 1)]

@@ -1,10 +1,11 @@
 """Evaluation of alert rules with stored readings: the current state of a rule, and back-tests."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from heapq import merge
 from zoneinfo import ZoneInfo
 
 from sqlmodel import col
@@ -20,13 +21,24 @@ from wattgate.db.readings.aggregates import SeriesKey
 from wattgate.db.readings.series_keys import require_field, series_key
 from wattgate.db.rows import Rows
 from wattgate.energy import alert_rules, buckets
-from wattgate.energy.alert_rules import Firing, QuietHours, Rule, RuleState
+from wattgate.energy.alert_rules import (
+    INACTIVE,
+    Firing,
+    PaceReplay,
+    QuietHours,
+    Rule,
+    RuleState,
+    SilenceReplay,
+    ThresholdEvaluation,
+    TimedValue,
+)
 from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.consent_gaps import ConsentGaps, find_gap, last_gap_end
 from wattgate.energy.ownership import Ownership
 from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import Period, RuleKind
 from wattgate.errors import BadInput, GatewayError, Problem
+from wattgate.pauses import slices
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +46,16 @@ MAX_NOTIFIED_AGE = timedelta(days=2)
 """The maximum age of a reading that can send an alert. Meters' half hours can be a day late; history is older."""
 
 MAX_BACK_TEST_DAYS = 366
-MAX_SAMPLES = 3_000_000
-"""The maximum number of readings that a back-test reads: 30 days of ten rules on live power."""
+MAX_SAMPLES = 600_000
+"""The maximum number of readings that an evaluation, or all back-tests of a request, evaluate.
+
+These are 30 days of two rules on live power.
+"""
+
+MAX_FIRINGS = 20
+"""The maximum number of alerts that one evaluation sends. Of more firings, it sends the newest."""
+
+HALF_HOURS_OF_DAY = 48
 
 MAX_LISTED_FIRINGS = 1_000
 """The maximum number of firings that a back-test lists."""
@@ -54,12 +74,16 @@ class RuleFiring:
 
 @dataclass(frozen=True, slots=True)
 class BackTest:
-    """The number of times that a rule would have fired in a range of time, and the first of these firings."""
+    """The number of times that a rule would have fired in a range of time, and the first of these firings.
+
+    `sample_count` is the number of readings that were evaluated.
+    """
 
     start: datetime
     end: datetime
     count: int
     firings: list[RuleFiring]
+    sample_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +106,9 @@ class LoadedRule:
     def series_key(self) -> SeriesKey:
         return series_key(self.resource, self.field)
 
-    def consented(self, samples: Sequence[alert_rules.TimedValue]) -> list[alert_rules.TimedValue]:
+    def consented(self, samples: Iterable[TimedValue]) -> Iterable[TimedValue]:
         """Return the samples of times with consent."""
-        return [sample for sample in samples if find_gap(self.gaps, sample[0]) is None]
+        return (sample for sample in samples if find_gap(self.gaps, sample[0]) is None) if self.gaps else samples
 
     def to_rule_firing(self, firing: Firing) -> RuleFiring:
         """Convert a firing to its time and its value in the rule's unit."""
@@ -195,12 +219,22 @@ async def _evaluate_threshold(rows: Rows, loaded_rule: LoadedRule) -> RuleEvalua
             "Alert rule %s has more than %d new readings; they are skipped", loaded_rule.row.rule_id, MAX_SAMPLES
         )
         return RuleEvaluation(state, now, due_at, [])
-    samples = loaded_rule.consented(samples_by_key[loaded_rule.series_key])
-    state, firings = alert_rules.evaluate_threshold(
-        loaded_rule.rule, state, samples, after=after, fresh_from=to_ms(rows.now - MAX_NOTIFIED_AGE), now=now
+    evaluation = ThresholdEvaluation(
+        loaded_rule.rule, state, after=after, fresh_from=to_ms(rows.now - MAX_NOTIFIED_AGE), now=now
     )
-    judged_to = max([after, *(at for at, _ in samples[-1:])])
-    return RuleEvaluation(state, judged_to, due_at, [loaded_rule.to_rule_firing(firing) for firing in firings])
+    judged_to = after
+    async for part in slices(loaded_rule.consented(samples_by_key[loaded_rule.series_key])):
+        evaluation.add(part)
+        judged_to = max(judged_to, part[-1][0])
+    firings = evaluation.firings[-MAX_FIRINGS:]
+    if len(firings) < len(evaluation.firings):
+        number = len(evaluation.firings)
+        log.warning(
+            "Alert rule %s fired %d times at once; %d alerts are sent", loaded_rule.row.rule_id, number, MAX_FIRINGS
+        )
+    return RuleEvaluation(
+        evaluation.state, judged_to, due_at, [loaded_rule.to_rule_firing(firing) for firing in firings]
+    )
 
 
 async def _evaluate_silence(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
@@ -257,27 +291,19 @@ async def back_test(rows: Rows, parents: Sequence[AlertRule], *, days: int = 30)
     results: list[BackTest | GatewayError] = []
     for loaded_rule in loaded_rules:
         if loaded_rule.row.kind is RuleKind.PACE:
-            firings = await _replay_pace(rows, loaded_rule, start)
+            firings, sample_count = await _replay_pace(rows, loaded_rule, start), days * HALF_HOURS_OF_DAY
         else:
-            firings = _replay_samples(
-                loaded_rule,
-                loaded_rule.consented(samples_by_key[loaded_rule.series_key]),
-                to_ms(start),
-                to_ms(rows.now),
-            )
-        results.append(
-            firings if isinstance(firings, GatewayError) else _to_back_test(loaded_rule, firings, start, rows.now)
-        )
+            samples = samples_by_key[loaded_rule.series_key]
+            firings, sample_count = await _replay_samples(loaded_rule, samples, start, rows.now), len(samples)
+        if isinstance(firings, GatewayError):
+            results.append(firings)
+        else:
+            listed = [loaded_rule.to_rule_firing(firing) for firing in firings[:MAX_LISTED_FIRINGS]]
+            results.append(BackTest(start, rows.now, len(firings), listed, sample_count))
     return replace_withheld(
         await find_consent_errors(rows, [loaded_rule.resource for loaded_rule in loaded_rules]),
         [loaded_rule.resource for loaded_rule in loaded_rules],
         results,
-    )
-
-
-def _to_back_test(loaded_rule: LoadedRule, firings: list[Firing], start: datetime, end: datetime) -> BackTest:
-    return BackTest(
-        start, end, len(firings), [loaded_rule.to_rule_firing(firing) for firing in firings[:MAX_LISTED_FIRINGS]]
     )
 
 
@@ -289,27 +315,37 @@ async def _load_samples(
     for loaded_rule in loaded_rules:
         since[loaded_rule.series_key] = min(since.get(loaded_rule.series_key, start), start - loaded_rule.rule.window)
     samples = await rows.readings.list_since(since, limit=MAX_SAMPLES)
-    if samples is None:
+    if samples is None or sum(len(samples[loaded_rule.series_key]) for loaded_rule in loaded_rules) > MAX_SAMPLES:
         problem = Problem(("days",), f"have more than {MAX_SAMPLES:,} readings")
         raise BadInput(
-            f"The back-test would read more than {MAX_SAMPLES:,} readings. Request fewer days.", problems=[problem]
+            f"The back-tests would read more than {MAX_SAMPLES:,} readings. Request fewer days or rules.",
+            problems=[problem],
         )
     return samples
 
 
-def _replay_samples(
-    loaded_rule: LoadedRule, samples: list[alert_rules.TimedValue], start: int, end: int
+async def _replay_samples(
+    loaded_rule: LoadedRule, samples: Sequence[TimedValue], start: datetime, end: datetime
 ) -> list[Firing]:
     if loaded_rule.row.kind is RuleKind.NO_DATA:
-        ends = [gap.stop for gap in loaded_rule.gaps if gap.stop is not None]  # the time without consent is no silence
-        instants = sorted({at for at in (*ends, *(at for at, _ in samples)) if at < end})
-        replayed = alert_rules.replay_silence(loaded_rule.rule, instants, end)
-        return [firing for firing in replayed if firing.at >= start and find_gap(loaded_rule.gaps, firing.at) is None]
-    relevant_samples = [sample for sample in samples if sample[0] > start - loaded_rule.rule.window]
-    delay = loaded_rule.field.interval_ms or 0
-    return alert_rules.evaluate_threshold(
-        loaded_rule.rule, RuleState(), relevant_samples, after=start - 1, fresh_from=start, delay=delay
-    )[1]
+        return await _replay_silence(loaded_rule, samples, to_ms(start), to_ms(end))
+    start_ms, delay = to_ms(start), loaded_rule.field.interval_ms or 0
+    evaluation = ThresholdEvaluation(loaded_rule.rule, INACTIVE, after=start_ms - 1, fresh_from=start_ms, delay=delay)
+    window_start = start_ms - loaded_rule.rule.window
+    async for part in slices(sample for sample in loaded_rule.consented(samples) if sample[0] > window_start):
+        evaluation.add(part)
+    return evaluation.firings
+
+
+async def _replay_silence(loaded_rule: LoadedRule, samples: Sequence[TimedValue], start: int, end: int) -> list[Firing]:
+    replay = SilenceReplay(loaded_rule.rule)
+    # the time without consent is no silence
+    ends = sorted(gap.stop for gap in loaded_rule.gaps if gap.stop is not None)
+    instants = (at for at, _ in loaded_rule.consented(samples))
+    async for part in slices(at for at in merge(ends, instants) if at < end):
+        replay.add(part)
+    replay.add([end])
+    return [firing for firing in replay.firings if firing.at >= start and find_gap(loaded_rule.gaps, firing.at) is None]
 
 
 async def _replay_pace(rows: Rows, loaded_rule: LoadedRule, start: datetime) -> list[Firing] | GatewayError:
@@ -320,12 +356,7 @@ async def _replay_pace(rows: Rows, loaded_rule: LoadedRule, start: datetime) -> 
     (aggregates,) = await load_consented_aggregates(rows, [loaded_rule.resource], [loaded_rule.field], grid)
     if isinstance(aggregates, GatewayError):
         return aggregates
-    evaluation_times = [edge for edge in grid.edges if to_ms(start) <= edge <= to_ms(end)]
-    return alert_rules.replay_pace(
-        loaded_rule.rule,
-        grid.edges,
-        aggregates.sum,
-        periods.edges,
-        moments=evaluation_times,
-        ownership=loaded_rule.ownership,
-    )
+    replay = PaceReplay(loaded_rule.rule, grid.edges, aggregates.sum, periods.edges, loaded_rule.ownership)
+    async for moments in slices(edge for edge in grid.edges if to_ms(start) <= edge <= to_ms(end)):
+        replay.add(moments)
+    return replay.firings

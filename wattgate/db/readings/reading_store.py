@@ -24,6 +24,7 @@ from wattgate.energy.buckets import DAY_MS, BucketGrid
 from wattgate.energy.display.live_power import PowerIntegral
 from wattgate.energy.freshness import Receipt
 from wattgate.energy.withdrawals import ALWAYS, Withdrawal
+from wattgate.pauses import slices
 
 
 class StoredReading(NamedTuple):
@@ -274,8 +275,9 @@ class ReadingStore:
         rows = await self._fetch(_SELECT_SINCE, _SERIES_SINCE, spans, oldest=min(series.values()), limit=limit + 1)
         if len(rows) > limit:
             return None
-        for number, field, *sample in rows:
-            samples[number, field].append((sample[0], sample[1]))
+        async for part in slices(rows):
+            for number, field, at, value in part:
+                samples[number, field].append((at, value))
         return samples
 
     async def values_at(self, points: Iterable[tuple[int, int, int]]) -> dict[tuple[int, int, int], int]:

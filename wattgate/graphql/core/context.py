@@ -33,6 +33,9 @@ class Charge(Protocol):
     def count(self, node_id: int, list_count: int, item_count: int) -> None:
         """Count the items of the lists of a field, by the identity of its node in the document."""
 
+    def add(self, units: int) -> None:
+        """Add units that only the stored data determine."""
+
     def mark_mutation_executed(self) -> None:
         """Note that a mutation is committed."""
 
@@ -116,7 +119,7 @@ class GraphQLContext:
     async def load_all(
         self, edge: EdgeField, arguments: Mapping[str, Any], parents: Sequence[Any], node_id: int | None = None
     ) -> list[Any]:
-        """Return one result of the edge for each parent, in order. Charge for the sizes of the results, if lists."""
+        """Return one result of the edge for each parent, in order, and charge for them."""
         if self.charge is None:
             return await self.runner.load(edge, self.principal, parents, arguments, self._reads)
         if not self.charge.is_settled:
@@ -125,8 +128,10 @@ class GraphQLContext:
         lists = [result for result in results if result.__class__ is list]
         if lists and node_id is not None:
             self.charge.count(node_id, len(lists), sum(map(len, lists)))
-            if not self.charge.is_settled:
-                await self.charge.settle()
+        if edge.result_units is not None:
+            self.charge.add(sum(edge.result_units(result) for result in results if not isinstance(result, Exception)))
+        if not self.charge.is_settled:
+            await self.charge.settle()
         return results
 
     async def _load_batch(

@@ -16,9 +16,11 @@ class EdgeField:
     """A set-wise loader and the permission that it requires. Each edge field of a type has its own instance.
 
     `weight` is the cost for each parent, added to the statements for all of them. `sizes` declares list lengths.
+    `result_units` returns the additional cost of a result that only the stored data determine.
     """
 
     load: EdgeLoader
     needs: Permission
     weight: Amount = field(default=1, compare=False)
     sizes: tuple[ListSize, ...] = field(default=(), compare=False)
+    result_units: Callable[[Any], int] | None = field(default=None, compare=False)

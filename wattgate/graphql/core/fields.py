@@ -1,7 +1,7 @@
 """Strawberry fields for operations (`build_root_field`) and for edges (`edge`)."""
 
 import inspect
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, cast, get_args, get_type_hints
 
 import strawberry
@@ -67,6 +67,7 @@ def edge(
     description: str,
     weight: Amount = 1,
     sizes: Sequence[ListSize] = (),
+    result_units: Callable[[Any], int] | None = None,
     graphql_type: Any = None,
     deprecation: str | None = None,
 ) -> Any:
@@ -78,7 +79,7 @@ def edge(
     withheld, or be refused because the budget is empty. The annotation says what else null means. Write `X | None` only
     if a record without a value is null without an error. For any other annotation, `@semanticNonNull` is printed.
     """
-    declared = EdgeField(load, needs, weight, tuple(sizes))
+    declared = EdgeField(load, needs, weight, tuple(sizes), result_units)
 
     async def resolve(root: Any, info: Info, **arguments: Any) -> Any:
         return await info.context.load(declared, root, arguments, _node_id(info))

@@ -92,6 +92,10 @@ class OperationCharge:
         """Correct the cost: the lists of a field have `item_count` items together."""
         self._cost += self._estimate.correction(node_id, list_count, item_count)
 
+    def add(self, units: int) -> None:
+        """Add units that only the stored data determine."""
+        self._cost += units
+
     def mark_mutation_executed(self) -> None:
         """Note that a mutation is committed. A refusal then does not ask the client to send it again."""
         self._executed_mutation = True

@@ -18,7 +18,6 @@ from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import per_reading
 from wattgate.graphql.core.decoded_readings import DecodedReadings
 from wattgate.graphql.core.operation import MEASURED_DATA, Call, OperationKind, RestRoute, operation
-from wattgate.graphql.core.pauses import with_pauses
 from wattgate.graphql.services.reading_targets import (
     ReadingTarget,
     ReadingTargets,
@@ -28,6 +27,7 @@ from wattgate.graphql.services.reading_targets import (
     store_readings,
 )
 from wattgate.graphql.types import readings as types
+from wattgate.pauses import with_pauses
 from wattgate.principal import Permission
 from wattgate.realtime.events import Event
 

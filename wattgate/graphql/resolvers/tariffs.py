@@ -17,8 +17,8 @@ from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.cost_weights import per_item
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, operation
-from wattgate.graphql.core.pauses import with_pauses
 from wattgate.graphql.types import tariffs as types
+from wattgate.pauses import with_pauses
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, TariffChanged

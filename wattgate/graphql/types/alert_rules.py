@@ -18,6 +18,9 @@ from wattgate.graphql.types.resources import Resource
 from wattgate.graphql.types.virtual_entities import VirtualEntity
 from wattgate.principal import Permission
 
+SAMPLES_PER_UNIT = 40
+"""Readings that a back-test evaluates for one unit of cost. A reading takes one to two microseconds."""
+
 
 @strawberry.type(description="One time at which an alert rule would have fired.")
 class Fired:
@@ -102,6 +105,7 @@ class AlertRule(Node, model=models.AlertRule):
         queries.back_test,
         needs=Permission.READINGS_READ,
         weight=linear_in_argument("days", 30, queries.MAX_BACK_TEST_DAYS, weight=130, weight_per_one=10),
+        result_units=lambda back_test: back_test.sample_count // SAMPLES_PER_UNIT,
         sizes=[
             ListSize(
                 linear_in_argument("days", 30, queries.MAX_BACK_TEST_DAYS),

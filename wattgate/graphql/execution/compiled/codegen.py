@@ -67,7 +67,6 @@ from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.field_source import NotCompilable, PayloadSource, TypenameSource
 from wattgate.graphql.core.node import encode_global_id
 from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.core.pauses import PAUSE_ITEMS, pause
 from wattgate.graphql.core.scalars import FAST_SERIALIZERS
 from wattgate.graphql.execution.compiled.arguments import FieldArgumentBinder
 from wattgate.graphql.execution.compiled.code_block import CodeBlock
@@ -87,6 +86,7 @@ from wattgate.graphql.execution.compiled.values import (
     resolve_abstract,
     serialized_columns,
 )
+from wattgate.pauses import PAUSE_ITEMS, pause
 
 NEEDS_COERCION = {
     "String": "{0}.__class__ is not str",

@@ -17,7 +17,7 @@ from strawberry.types.base import StrawberryObjectDefinition
 
 from wattgate.db.serialized_column import SerializedColumn, SerializedRows
 from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
-from wattgate.graphql.core.pauses import PAUSE_ITEMS
+from wattgate.pauses import PAUSE_ITEMS
 
 CoerceLeaf = Callable[[Any], Any]
 

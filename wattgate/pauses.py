@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from itertools import islice
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -21,3 +22,14 @@ async def with_pauses(items: Iterable[T]) -> AsyncIterator[T]:
         yield item
         if number % PAUSE_ITEMS == 0:
             await pause()
+
+
+async def slices(items: Iterable[T]) -> AsyncIterator[list[T]]:
+    """Yield the items in lists of at most `PAUSE_ITEMS`, and pause after each list.
+
+    Use it for items that take about a microsecond, for which a step of `with_pauses` would cost as much.
+    """
+    iterator = iter(items)
+    while part := list(islice(iterator, PAUSE_ITEMS)):
+        yield part
+        await pause()
