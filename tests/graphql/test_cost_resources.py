@@ -5,8 +5,9 @@ from uuid import uuid4
 import pytest
 from strawberry import ID
 
-from tests.support.costs import cost_resource, query_field
+from tests.support.costs import cost_resource, priced_half_hours, query_field
 from tests.support.house import House, Tenant
+from wattgate.graphql.core.cost_weights import PRICED_READINGS_PER_UNIT
 from wattgate.graphql.resolvers.catch_ups import network_readings
 
 pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
@@ -66,6 +67,19 @@ async def test_readings_cannot_be_recorded_for_a_cost_resource(served: House) ->
     assert error["problems"] == [
         {"path": ["series", 0, "resourceId"], "message": "is computed from its consumption; record that"}
     ]
+
+
+async def test_computed_costs_are_charged_by_their_readings(served: House) -> None:
+    energy, cost = await priced_half_hours(served.one, 10 * PRICED_READINGS_PER_UNIT)
+    series = 'readings(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-08T00:00:00Z"}, period: P1D)'
+    compared = "comparison(baseline: PREVIOUS_PERIOD) { change series { count } }"
+    for selection, units in (("count", 10), (compared, 30)):
+        extra = {}
+        for resource_id in (energy, cost):
+            query = f'{{ resource(resourceId: "{resource_id}") {{ {series} {{ {selection} }} }} }}'
+            charged = (await served.graphql(query, served.one.headers["account"]))["extensions"]["cost"]
+            extra[resource_id] = charged["charged"] - charged["estimated"]
+        assert extra == {energy: 0, cost: units}
 
 
 async def test_catch_up_of_a_cost_resource_retrieves_nothing(served: House) -> None:

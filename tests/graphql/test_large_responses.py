@@ -16,9 +16,10 @@ from tests.support.stalls import StallRecorder
 from wattgate.db.queries import alert_rules as queries
 from wattgate.db.serialized_column import SerializedColumn
 from wattgate.enums import Function, RuleKind
+from wattgate.graphql.core.cost_weights import EVALUATED_READINGS_PER_UNIT
 from wattgate.graphql.execution.json_encoding import PIECE_VALUES, encode_large_json, encode_pieces
 from wattgate.graphql.transport.http import LARGE_BODY_BYTES, GraphQLResponse
-from wattgate.graphql.types.alert_rules import SAMPLES_PER_UNIT, NewAlertRule
+from wattgate.graphql.types.alert_rules import NewAlertRule
 from wattgate.graphql.types.alerts import Channel
 from wattgate.graphql.types.readings import NewReading, NewReadings
 from wattgate.stored_json import encode_json
@@ -141,7 +142,7 @@ async def test_back_tests_of_live_power_do_not_stall_the_loop_and_are_charged(
         stalls_of_session.stalls.clear()
         body = await back_test(kind)
         cost = body["extensions"]["cost"]
-        assert cost["charged"] - cost["estimated"] == 24_000 // SAMPLES_PER_UNIT, body
+        assert cost["charged"] - cost["estimated"] == 24_000 // EVALUATED_READINGS_PER_UNIT, body
         assert stalls_of_session.stalls == []
     monkeypatch.setattr(queries, "MAX_SAMPLES", 23_999)
     (error,) = (await back_test(RuleKind.THRESHOLD))["errors"]

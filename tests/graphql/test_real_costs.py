@@ -1,17 +1,20 @@
 """Charges that follow the real sizes of lists: counted before an edge is loaded, then charged or refused."""
 
 from collections.abc import AsyncIterator
+from itertools import pairwise
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.support.costs import priced_half_hours
 from tests.support.house import House, house
 from tests.support.servers import serving
 from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.errors import CostTooHigh, RateLimited
+from wattgate.graphql.core.cost_weights import PRICED_READINGS_PER_UNIT
 from wattgate.graphql.cost.expressions import CostExpression
 from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
 from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate, ListCost
@@ -206,6 +209,21 @@ async def test_rows_of_a_rest_list_are_charged_by_their_number(crowded: House) -
         assert 400 - 30 - count <= remaining <= 400 - 30 - count + 1
         second = await http.get("/api/v0-1/resource", headers=headers)
         assert (second.status_code, second.json()["code"]) == (429, "RATE_LIMITED")
+
+
+async def test_computed_costs_of_a_rest_call_are_charged_by_their_readings(crowded: House) -> None:
+    energy, cost = await priced_half_hours(crowded.one, 10 * PRICED_READINGS_PER_UNIT)
+    database_url = crowded.one.ids["database"]
+    limited = Settings(_env_file=None, database_url=database_url, caller_budget=400, caller_budget_seconds=86_400)
+    query = "period=P1D&function=sum&from=2026-01-05T00:00:00&to=2026-01-07T23:59:59"
+    async with serving(create_app(limited)) as url, httpx.AsyncClient(base_url=url) as http:
+        remaining = [400]
+        for resource_id in (energy, cost):
+            path = f"/api/v0-1/resource/{resource_id}/readings?{query}"
+            answer = await http.get(path, headers=crowded.one.headers["account"])
+            remaining.append(int(answer.headers["ratelimit"].split("r=")[1].split(";")[0]))
+    of_energy, of_cost = (before - after for before, after in pairwise(remaining))
+    assert of_cost == of_energy + 10
 
 
 async def test_display_of_a_home_with_very_many_resources_is_refused(crowded: House) -> None:

@@ -1,11 +1,16 @@
 """Cost resources, and a helper for GraphQL requests with one root field."""
 
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from strawberry import ID
 
 from tests.support.house import House, Tenant
 from wattgate.graphql.types import resources as types
+from wattgate.graphql.types.readings import NewReading, NewReadings
+
+HALF_HOUR = timedelta(minutes=30)
 
 COST_MEMBERS = {"estimated", "charged", "remaining", "limit", "reset"}
 """The members of `extensions.cost` for a caller with a budget."""
@@ -26,6 +31,17 @@ async def cost_resource(tenant: Tenant, **values: Any) -> str:
     added = await tenant.run("add_resource_type", input=resource_type)
     resource = types.NewResource(resource_type_id=ID(added.resource_type_id), name="electricity cost", **values)
     return str((await tenant.run("add_resource", input=resource)).resource_id)
+
+
+async def priced_half_hours(tenant: Tenant, count: int) -> tuple[str, str]:
+    """Add a resource with a tariff and 1 kWh in half hours from 5 January 2026, and one for its costs. Return both."""
+    energy = await tenant.add_resource()
+    cost = await cost_resource(tenant, cost_of=ID(energy))
+    await tenant.set_tariff(energy)
+    start = datetime(2026, 1, 5, tzinfo=UTC)
+    readings = [NewReading(at=start + number * HALF_HOUR, value=Decimal(1)) for number in range(count)]
+    await tenant.run("record_readings", series=[NewReadings(resource_id=ID(energy), readings=readings)])
+    return energy, cost
 
 
 async def query_field(house: House, tenant: Tenant, query: str, who: str = "account", **variables: Any) -> Any:

@@ -219,6 +219,8 @@ class Dispatcher:
         result = await self._runner.run(endpoint.operation, principal, parsed.arguments)
         rows = result if endpoint.operation.returns_list else [result]
         await charge.raise_to(size_units + cost.for_rows(len(rows)))
+        if endpoint.operation.result_units is not None:
+            await charge.add(endpoint.operation.result_units(result))
         edges = await self._load_edges(endpoint, principal, rows, charge)
         rest_result = RestResult(parsed.source, result, edges, endpoint.render)
         if endpoint.legacy_format.render_stream is None:

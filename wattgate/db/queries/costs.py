@@ -46,6 +46,7 @@ from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.energy.tariffs import TariffTerms
 from wattgate.enums import NoValueReason, Period, TariffKind
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
+from wattgate.pauses import slices
 
 MAX_SAMPLES = 100_000
 MAX_RANGE = timedelta(days=2_000)
@@ -174,7 +175,7 @@ async def compute_cost_aggregates(
     return [
         priced
         if isinstance(priced, GatewayError)
-        else _aggregate_costs(
+        else await _aggregate_costs(
             priced, field, grid, stored[priced.series_key], changed_at.get(priced.source.resource_id, 0)
         )
         for priced, field in (
@@ -193,19 +194,20 @@ async def _tariff_changes(rows: Rows, resources: Sequence[Resource]) -> dict[str
     }
 
 
-def _aggregate_costs(
+async def _aggregate_costs(
     priced: _PricedEnergy, field: ReadingField, grid: BucketGrid, stored: Aggregates, changed_at: int
 ) -> Aggregates:
     unit = 10 ** (VAT_DECIMALS - field.decimals)
     exact_sums = [0] * grid.count
     costs, samples = Aggregates.empty(grid.count), dict[int, int]()
     position, edges = 0, grid.edges
-    for at, amount, estimated in cost_by_sample(priced.parts):
-        while at >= edges[position + 1]:
-            position += 1
-        value = samples[at] = divide_half_up(amount, unit)
-        costs.add(position, (1, 0, value, value, at, at, int(estimated), 0, 0))
-        exact_sums[position] += amount
+    async for part in slices(cost_by_sample(priced.parts)):
+        for at, amount, estimated in part:
+            while at >= edges[position + 1]:
+                position += 1
+            value = samples[at] = divide_half_up(amount, unit)
+            costs.add(position, (1, 0, value, value, at, at, int(estimated), 0, 0))
+            exact_sums[position] += amount
     costs.samples = samples
     costs.cost_basis, costs.energy_count = CostBasis.from_tariffs(priced.tariffs), stored.count
     costs.sum = [divide_half_up(amount, unit) for amount in exact_sums]
@@ -222,7 +224,10 @@ async def load_samples(
     if len(readings) > MAX_SAMPLES:
         raise BadInput(f"The range has more than {MAX_SAMPLES:,} readings. Request a shorter range.")
     scale = 10 ** (timeline.ENERGY_DECIMALS - field.decimals)
-    return [EnergySample(reading.at, reading.value * scale, reading.quality != 0) for reading in readings]
+    samples: list[EnergySample] = []
+    async for part in slices(readings):
+        samples += [EnergySample(reading.at, reading.value * scale, reading.quality != 0) for reading in part]
+    return samples
 
 
 async def _load_priced_energy(
@@ -254,21 +259,23 @@ async def _load_priced_energy(
             results[key] = error
             continue
         results[key] = _PricedEnergy(
-            source, ownerships[key], field, tariffs, _price_samples(samples, tariffs, prices, start)
+            source, ownerships[key], field, tariffs, await _price_samples(samples, tariffs, prices, start)
         )
     return results
 
 
-def _price_samples(
+async def _price_samples(
     energy_samples: list[EnergySample], tariffs: list[TariffTerms], prices: timeline.PricesByTariff, start: int
 ) -> list[PricedPart]:
     """Price the samples from start on. Rates are computed only between the first and the last stored sample."""
     if not energy_samples:
         return []
     since = max(start, energy_samples[0].at)
-    return list(
-        price_samples(energy_samples, timeline.rate_spans(tariffs, prices, since, energy_samples[-1].at + 1), since)
-    )
+    spans = timeline.rate_spans(tariffs, prices, since, energy_samples[-1].at + 1)
+    parts: list[PricedPart] = []
+    async for priced in slices(price_samples(energy_samples, spans, since)):
+        parts += priced
+    return parts
 
 
 async def load_priced_resources(rows: Rows, resources: Sequence[Resource]) -> dict[str, Resource]:

@@ -51,7 +51,7 @@ _NEWEST = TableParameter("newest", {"number": "bigint", "field": "int", "since":
 _SELECT_RECEIPTS = """
     SELECT s.number, s.field, r.received_at, max(r.at)
     FROM {newest} s CROSS JOIN {reading} r
-    WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= s.since AND r.at >= coalesce((
+    WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= coalesce((
         SELECT at FROM {reading} WHERE resource_number = s.number AND field = s.field AND at >= s.since
         ORDER BY at DESC LIMIT 1 OFFSET {depth}), s.since)
     GROUP BY s.number, s.field, r.received_at
@@ -261,7 +261,10 @@ class ReadingStore:
         number, field = series
         statement = cached_text(insert_tables(_SELECT_LIST, dialect_name(self._session)))
         parameters = {"number": number, "field": field, "start": start, "stop": stop, "limit": limit}
-        return [StoredReading(*row) for row in await fetch(self._session, statement, parameters)]
+        readings: list[StoredReading] = []
+        async for part in slices(await fetch(self._session, statement, parameters)):
+            readings += [StoredReading(*row) for row in part]
+        return readings
 
     async def list_since(
         self, series: Mapping[SeriesKey, int], *, limit: int

@@ -98,6 +98,8 @@ class GraphQLContext:
         result = await self.runner.run(operation, self.principal, arguments, self._reads, selected)
         if node_id is not None and result.__class__ is list:
             self.charge.count(node_id, 1, len(result))
+        if operation.result_units is not None:
+            self.charge.add(operation.result_units(result))
         if operation.kind is OperationKind.MUTATION:
             self.charge.mark_mutation_executed()  # its result is returned; the next edge is charged or refused
         elif not self.charge.is_settled:

@@ -56,6 +56,15 @@ SERIES_ITEMS_PER_UNIT = 10
 BULK_READINGS_PER_UNIT = 8
 """Number of readings of a bulk upload that cost one unit."""
 
+EVALUATED_READINGS_PER_UNIT = 40
+"""Number of readings that a back-test evaluates for one unit."""
+
+PRICED_READINGS_PER_UNIT = 8
+"""Number of readings for one unit whose cost is computed one by one, in a series of costs."""
+
+ResultUnits = Callable[[Any], int]
+"""The additional cost of a result, which only the stored data determine."""
+
 RECORDED_HOURS_PER_UNIT = 4
 """Number of distinct hours of a series with new readings that cost one unit: their aggregates are computed again."""
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from wattgate.graphql.core.cost_weights import Amount, ListSize
+from wattgate.graphql.core.cost_weights import Amount, ListSize, ResultUnits
 from wattgate.principal import Permission
 
 EdgeLoader = Callable[..., Awaitable[list[Any]]]
@@ -16,11 +16,11 @@ class EdgeField:
     """A set-wise loader and the permission that it requires. Each edge field of a type has its own instance.
 
     `weight` is the cost for each parent, added to the statements for all of them. `sizes` declares list lengths.
-    `result_units` returns the additional cost of a result that only the stored data determine.
+    `result_units` returns the additional cost of a result.
     """
 
     load: EdgeLoader
     needs: Permission
     weight: Amount = field(default=1, compare=False)
     sizes: tuple[ListSize, ...] = field(default=(), compare=False)
-    result_units: Callable[[Any], int] | None = field(default=None, compare=False)
+    result_units: ResultUnits | None = field(default=None, compare=False)

@@ -1,7 +1,7 @@
 """Strawberry fields for operations (`build_root_field`) and for edges (`edge`)."""
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, cast, get_args, get_type_hints
 
 import strawberry
@@ -12,7 +12,7 @@ from strawberry.types.lazy_type import LazyType
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput
 from wattgate.graphql.core.context import GraphQLContext
-from wattgate.graphql.core.cost_weights import Amount, ListSize
+from wattgate.graphql.core.cost_weights import Amount, ListSize, ResultUnits
 from wattgate.graphql.core.directives import ONLY_ON_ERROR
 from wattgate.graphql.core.edge import EdgeField, EdgeLoader
 from wattgate.graphql.core.operation import Argument, Operation, OperationKind
@@ -67,7 +67,7 @@ def edge(
     description: str,
     weight: Amount = 1,
     sizes: Sequence[ListSize] = (),
-    result_units: Callable[[Any], int] | None = None,
+    result_units: ResultUnits | None = None,
     graphql_type: Any = None,
     deprecation: str | None = None,
 ) -> Any:

@@ -17,7 +17,7 @@ from wattgate.db.row_scope import SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
-from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize
+from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize, ResultUnits
 from wattgate.graphql.core.outside_work import OutsideTemplates, OutsideWork
 from wattgate.principal import GRANTS, OAUTH_SCOPES, AuthScheme, Permission, Principal, Role
 from wattgate.realtime.events import Event
@@ -166,10 +166,11 @@ class Operation:
     `resolver` is an async function of a `Call` and keyword arguments. It returns rows or, for a subscription, a
     `SubscriptionSource`. `needs` has no default on purpose: public operations declare Permission.ANYONE. A subscription
     with `resumes` accepts `since`, and its field is null in payloads that only report the client's position. `weight`
-    is the cost of a call, by default that of its kind. `sizes` declares list lengths. Each call is charged to the
-    client's address if `address_policy` is set. `system_access` is the reason for which the operation may touch the
-    rows of all applications. The system cannot run it without an application unless it declares one. `prepare` runs
-    before the session opens. The resolver of an operation that `delegates` gets a `RunOperation` instead of a `Call`:
+    is the cost of a call, by default that of its kind. `sizes` declares list lengths, and `result_units` the additional
+    cost of a result. Each call is charged to the client's address if `address_policy` is set. `system_access` is the
+    reason for which the operation may touch the rows of all applications. The system cannot run it without an
+    application unless it declares one. `prepare` runs before the session opens. The resolver of an operation that
+    `delegates` gets a `RunOperation` instead of a `Call`:
     it only runs other operations, with their permissions. `deprecation` says which field replaces it in GraphQL.
     An operation that `renews_token` also accepts a token that has expired within TOKEN_GRACE, on an open connection.
     `rest_names` has the names of arguments in REST where they are not those of GraphQL.
@@ -187,6 +188,7 @@ class Operation:
     resumes: bool = False
     weight: Amount | None = None
     sizes: tuple[ListSize, ...] = ()
+    result_units: ResultUnits | None = None
     address_policy: AddressPolicy | None = None
     system_access: SystemAccess | None = None
     prepare: Prepare | None = None
@@ -223,6 +225,7 @@ def operation(
     resumes: bool = False,
     weight: Amount | None = None,
     sizes: Sequence[ListSize] = (),
+    result_units: ResultUnits | None = None,
     address_policy: AddressPolicy | None = None,
     system_access: SystemAccess | None = None,
     prepare: Prepare | None = None,
@@ -251,6 +254,7 @@ def operation(
             resumes=resumes,
             weight=weight,
             sizes=tuple(sizes),
+            result_units=result_units,
             address_policy=address_policy,
             system_access=system_access,
             prepare=prepare,

@@ -14,7 +14,7 @@ from wattgate.errors import GatewayError
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, per_bucket
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.types import resources as types
-from wattgate.graphql.types.readings import SERIES_SIZES
+from wattgate.graphql.types.readings import SERIES_SIZES, units_of_pricing
 from wattgate.principal import Permission
 
 VALUE_FIELDS = frozenset({"__typename", "buckets", "columns", "count", "end", "mean", "start", "total", "value"})
@@ -28,6 +28,7 @@ VALUE_FIELDS = frozenset({"__typename", "buckets", "columns", "count", "end", "m
     rest=RestRoute("GET", "/resource/{resourceId}/readings"),
     weight=per_bucket(STATEMENT_WEIGHT, max_buckets=MAX_BUCKETS),
     sizes=SERIES_SIZES,
+    result_units=units_of_pricing,
 )
 async def readings(
     call: Call,

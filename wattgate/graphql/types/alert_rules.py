@@ -9,7 +9,12 @@ from wattgate.db import models
 from wattgate.db.queries import alert_rules as queries
 from wattgate.db.queries.references import reference_loader
 from wattgate.enums import Function, Period, RuleKind, ThresholdSide
-from wattgate.graphql.core.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, linear_in_argument
+from wattgate.graphql.core.cost_weights import (
+    EVALUATED_READINGS_PER_UNIT,
+    SERIES_ITEMS_PER_UNIT,
+    ListSize,
+    linear_in_argument,
+)
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.node import Node
 from wattgate.graphql.types.alert_types import AlertType
@@ -17,9 +22,6 @@ from wattgate.graphql.types.alerts import Channel
 from wattgate.graphql.types.resources import Resource
 from wattgate.graphql.types.virtual_entities import VirtualEntity
 from wattgate.principal import Permission
-
-SAMPLES_PER_UNIT = 40
-"""Readings that a back-test evaluates for one unit of cost. A reading takes one to two microseconds."""
 
 
 @strawberry.type(description="One time at which an alert rule would have fired.")
@@ -105,7 +107,7 @@ class AlertRule(Node, model=models.AlertRule):
         queries.back_test,
         needs=Permission.READINGS_READ,
         weight=linear_in_argument("days", 30, queries.MAX_BACK_TEST_DAYS, weight=130, weight_per_one=10),
-        result_units=lambda back_test: back_test.sample_count // SAMPLES_PER_UNIT,
+        result_units=lambda back_test: back_test.sample_count // EVALUATED_READINGS_PER_UNIT,
         sizes=[
             ListSize(
                 linear_in_argument("days", 30, queries.MAX_BACK_TEST_DAYS),

@@ -6,9 +6,14 @@ from decimal import Decimal
 import strawberry
 
 from wattgate.db.queries.time_ranges import MAX_BUCKETS
-from wattgate.db.readings.reading_series import MAX_BUCKET_OBJECTS
+from wattgate.db.readings.reading_series import MAX_BUCKET_OBJECTS, ReadingSeries
 from wattgate.enums import BucketQuality, NoValueReason, ReadingQuality
-from wattgate.graphql.core.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, bucket_count
+from wattgate.graphql.core.cost_weights import (
+    PRICED_READINGS_PER_UNIT,
+    SERIES_ITEMS_PER_UNIT,
+    ListSize,
+    bucket_count,
+)
 
 INCLUDES_STANDING_CHARGE = (
     "Whether the values contain the standing charge. Always false for a resource with `costOf`. Null for others, whose "
@@ -23,6 +28,11 @@ SERIES_SIZES = (
     ListSize(bucket_count(MAX_BUCKETS), ("BucketColumns",)),
 )
 """Lengths of the lists of a series, estimated from its range and period for the cost of a document."""
+
+
+def units_of_pricing(series: ReadingSeries) -> int:
+    """Return the additional cost of a series of costs, which are computed from each reading of the energy."""
+    return len(series.aggregates.samples or ()) // PRICED_READINGS_PER_UNIT
 
 
 @strawberry.type(description="One bucket of a series: a time range and its value.")
