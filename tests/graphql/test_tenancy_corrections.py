@@ -1,18 +1,20 @@
 """Moves that somebody reports late, corrects or evades: by another spelling, a display pointed elsewhere, an export."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from tests.graphql.test_tenancies import add, hardware_of, move, stored
+from tests.graphql.test_tenancies import add, consent_state, hardware_of, move, stored
 from tests.support.calls import code_of, report, send
 from tests.support.house import House, Tenant
 from tests.support.metering import HALF_HOUR, START, add_device, metered
 from tests.support.residents import resident
 from tests.support.tables import check_rollups
+from tests.support.timed import Timed
 from tests.support.user_jobs import exported
 from wattgate.clock import format_iso, utc_now
 from wattgate.errors import BadInput, Conflict, NotFound
@@ -129,3 +131,45 @@ async def test_readings_that_are_dated_ahead_of_an_end_are_withdrawn(
         await ada.run("revoke_consents", mpxns=[point.mpxn])
         await ada.run("renew_consents", mpxns=[point.mpxn])
     assert await stored(served, ada, point.resource_id) == []
+
+
+Times = list[tuple[datetime | None, datetime | None]]
+
+WRONG_CLOCK: Mapping[str, Callable[[datetime, datetime], tuple[Times, Times, Times]]] = {
+    "correct": lambda right, at: ([(None, at)], [(at, None)], []),
+    "move on": lambda right, at: ([(None, at), (at, None)], [(at, at)], []),
+    "close": lambda right, at: ([(None, right)], [(right, right)], [(right, None)]),
+}
+"""The tenancies of three users after each way to correct a move, from the present time and the right instant."""
+
+
+async def times(who: Tenant, mpxn: str) -> Times:
+    """Return when a user has lived at a meter point."""
+    found = [one for one in await who.run("tenancies") if (one.user_id, one.mpxn) == (who.user_id, mpxn)]
+    return [(one.began_at, one.ended_at) for one in found]
+
+
+@pytest.mark.parametrize("way", WRONG_CLOCK)
+async def test_a_move_at_a_clock_that_was_ahead_is_corrected(timed: Timed, way: str) -> None:
+    """The next call gives the right instant, although the recorded one has not come yet."""
+    house, right = timed.house, timed.clock.now
+    ada, bob, cat = [await resident(house.one) for _ in range(3)]
+    point, at = await metered(ada), right.replace(minute=0) - 4 * HALF_HOUR
+    await ada.record(point.resource_id, (at - HALF_HOUR, "0.5"), (at + HALF_HOUR, "0.5"))
+    wrong = timed.clock.now = right + timedelta(days=2)
+    resource_id = await move(house, point.resource_id, bob)
+    timed.clock.now = right
+    assert [await times(who, point.mpxn) for who in (ada, bob)] == [[(None, wrong)], [(wrong, None)]]
+    if way == "correct":
+        await bob.run("verify_meter_point", mpxn=point.mpxn, moved_in_at=at)
+        await bob.record(resource_id, (at + HALF_HOUR, "0.5"))
+        assert await stored(house, ada, point.resource_id) == [at - HALF_HOUR] * 2
+    elif way == "move on":
+        await move(house, resource_id, ada, movedInAt=format_iso(at))
+        assert await stored(house, ada, point.resource_id) == [at - HALF_HOUR, at + HALF_HOUR]
+    else:
+        closed = await send(house, bob, "PUT", f"/resource/{resource_id}", "acting", active=False)
+        assert (closed.status_code, (await add(house, cat, point.mpxn)).status_code) == (200, 200)
+        assert await consent_state(bob, point.mpxn) == "ended"
+    found = tuple([await times(who, point.mpxn) for who in (ada, bob, cat)])
+    assert found == WRONG_CLOCK[way](right, at)

@@ -62,16 +62,22 @@ async def carry_out_tenancy(call: Call, plan: TenancyPlan) -> None:
     with call.rows.whole_application() as rows:
         rows.recorder = call.rows.recorder
         if plan.change is TenancyChange.CORRECTED:
+            await _end_former(call, rows, plan)
             await _correct_start(call, rows, plan)
         elif plan.change is TenancyChange.REOPENED:
             await _reopen(rows, plan)
         elif plan.change is TenancyChange.BEGUN:
-            for former in plan.ending:
-                await _end(rows, former.tenancy.tenancy_id, _began_at(plan))
-            await _withdraw(call, rows, plan)
+            await _end_former(call, rows, plan)
             if plan.departure is not None:
                 await _make_way(call, rows, plan.departure)
             await _add(rows, plan, call.principal)
+
+
+async def _end_former(call: Call, rows: Rows, plan: TenancyPlan) -> None:
+    """End the tenancies of a plan, and delete the readings that their households have since then."""
+    for former in plan.ending:
+        await _end(rows, former.tenancy.tenancy_id, _began_at(plan))
+    await _withdraw(call, rows, plan)
 
 
 async def end_tenancy_without_resources(call: Call, user_id: str, mpxn: str | None) -> None:
@@ -195,6 +201,8 @@ async def _add(rows: Rows, plan: TenancyPlan, principal: Principal) -> None:
 async def _end(rows: Rows, tenancy_id: str, at: datetime) -> None:
     record = await rows.edit(models.MeterPointTenancy, tenancy_id)
     record.ended_at = at
+    if record.began_at is not None and record.began_at > at:  # it began at a wrong clock, which was ahead
+        record.began_at = at
     await rows.flush()
 
 

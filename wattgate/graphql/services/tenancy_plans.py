@@ -11,7 +11,7 @@ from enum import Enum
 from sqlalchemy import ColumnElement, and_, or_
 from sqlmodel import col
 
-from wattgate.clock import format_iso
+from wattgate.clock import EPOCH, format_iso
 from wattgate.db import models
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point, meter_point_spellings
@@ -45,7 +45,10 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class EndingTenancy:
-    """A tenancy that ends at an instant before or at which it has ended already, and the resources of its household."""
+    """A tenancy that ends at an instant before or at which it has ended already, and resources of its household.
+
+    Their readings from that instant on are deleted.
+    """
 
     tenancy: models.MeterPointTenancy
     resources: Sequence[models.Resource]
@@ -92,14 +95,14 @@ async def plan_tenancy(
     if lives_there is not None and lives_there.user_id == user_id:
         if moved_in_at is None or moved_in_at == lives_there.began_at:
             return TenancyPlan(number, user_id, lives_there.began_at, TenancyChange.NONE, lives_there)
-        _check_vacant(lives_there, known, moved_in_at)
-        return TenancyPlan(number, user_id, moved_in_at, TenancyChange.CORRECTED, lives_there)
+        ending = await _corrected_ends(rows, lives_there, known, moved_in_at)
+        return TenancyPlan(number, user_id, moved_in_at, TenancyChange.CORRECTED, lives_there, ending)
     if lives_there is not None and moved_in_at is None:
         raise Conflict(
             f"Another user of the application lives at meter point {number}. Move it with moveResource, or give "
             "movedInAt: the instant from which this user lives there."
         )
-    last = lives_there or max(known, key=lambda tenancy: tenancy.ended_at or rows.now, default=None)
+    last = lives_there or max(known, key=lambda one: (one.began_at or EPOCH, one.ended_at or rows.now), default=None)
     if last is not None and _continues(last, user_id, moved_in_at):
         return TenancyPlan(number, user_id, last.began_at, TenancyChange.REOPENED, last)
     if last is not None and last.user_id != user_id and principal.sees_own_records_only:
@@ -107,11 +110,8 @@ async def plan_tenancy(
             f"Another user has lived at meter point {number}. Ask the provider of the application to open the "
             "resource again."
         )
+    ending = await _load_ending(rows, user_id, _ending(known, moved_in_at or rows.now, rows.now))
     with rows.whole_application() as all_rows:
-        ending = [
-            EndingTenancy(former, await _resources_of(all_rows, former))
-            for former in _ending(known, user_id, moved_in_at)
-        ]
         departure = await _load_departure(all_rows, last) if last is not None and last.user_id != user_id else None
     began_at = moved_in_at if moved_in_at is not None or last is None else rows.now
     return TenancyPlan(number, user_id, began_at, TenancyChange.BEGUN, None, ending, departure)
@@ -123,12 +123,39 @@ def _check_not_future(now: datetime, moved_in_at: datetime | None, path: Sequenc
         raise BadInput("A move is recorded on its day, or after it. See `problems`.", problems=[problem])
 
 
+async def _corrected_ends(
+    rows: Rows,
+    tenancy: models.MeterPointTenancy,
+    known: Collection[models.MeterPointTenancy],
+    moved_in_at: datetime,
+) -> list[EndingTenancy]:
+    """Return the tenancies whose ends move with the corrected start of the present one.
+
+    These are those before a start in the future, which a wrong clock has recorded. Raise Conflict if another household
+    lived there at the corrected start.
+    """
+    others = [other for other in known if other.tenancy_id != tenancy.tenancy_id]
+    if tenancy.began_at is not None and tenancy.began_at > rows.now:
+        return await _load_ending(rows, tenancy.user_id, _ending(others, moved_in_at, rows.now))
+    _check_vacant(tenancy, others, moved_in_at)
+    return []
+
+
+async def _load_ending(rows: Rows, user_id: str, ending: Collection[models.MeterPointTenancy]) -> list[EndingTenancy]:
+    """Return tenancies that end, with the resources whose later readings are not the own ones of the household."""
+    with rows.whole_application() as all_rows:
+        return [
+            EndingTenancy(former, [] if former.user_id == user_id else await _resources_of(all_rows, former))
+            for former in ending
+        ]
+
+
 def _check_vacant(
-    tenancy: models.MeterPointTenancy, known: Collection[models.MeterPointTenancy], moved_in_at: datetime
+    tenancy: models.MeterPointTenancy, others: Collection[models.MeterPointTenancy], moved_in_at: datetime
 ) -> None:
     """Raise Conflict if another household lived there at the corrected start of a tenancy."""
-    for other in known:
-        if other.tenancy_id != tenancy.tenancy_id and (other.ended_at is None or other.ended_at > moved_in_at):
+    for other in others:
+        if other.ended_at is None or other.ended_at > moved_in_at:
             raise Conflict(
                 f"Another household lived at meter point {tenancy.mpxn} at {format_iso(moved_in_at)}. Give a later "
                 "instant as movedInAt."
@@ -143,16 +170,17 @@ def _continues(last: models.MeterPointTenancy, user_id: str, moved_in_at: dateti
 
 
 def _ending(
-    known: Collection[models.MeterPointTenancy], user_id: str, moved_in_at: datetime | None
+    known: Collection[models.MeterPointTenancy], moved_in_at: datetime, now: datetime
 ) -> list[models.MeterPointTenancy]:
-    """Return the tenancies of others that end when a user moves in. Raise Conflict if one began after that."""
-    if moved_in_at is None:
-        return []
+    """Return the tenancies that end when a user moves in. Raise Conflict if one began after that.
+
+    One that begins in the future, by a clock that was wrong, has not begun: it ends without any time.
+    """
     ending = []
     for former in known:
-        if former.user_id == user_id or (former.ended_at is not None and former.ended_at <= moved_in_at):
+        if former.ended_at is not None and former.ended_at <= moved_in_at:
             continue
-        if former.began_at is not None and moved_in_at < former.began_at:
+        if former.began_at is not None and moved_in_at < former.began_at <= now:
             raise Conflict(
                 f"The household before moved in at meter point {former.mpxn} at {format_iso(former.began_at)}. Give a "
                 "later instant as movedInAt."
