@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import text
 
 from tests.graphql.test_tenancies import add, consent_state, hardware_of, move, stored
 from tests.support.calls import code_of, report, send
@@ -17,6 +18,8 @@ from tests.support.tables import check_rollups
 from tests.support.timed import Timed
 from tests.support.user_jobs import exported
 from wattgate.clock import format_iso, utc_now
+from wattgate.db.models import MeterPointTenancy
+from wattgate.db.quotas import QUOTAS
 from wattgate.errors import BadInput, Conflict, NotFound
 
 pytestmark = pytest.mark.both_databases("separation of households")
@@ -173,3 +176,20 @@ async def test_a_move_at_a_clock_that_was_ahead_is_corrected(timed: Timed, way: 
         assert await consent_state(bob, point.mpxn) == "ended"
     found = tuple([await times(who, point.mpxn) for who in (ada, bob, cat)])
     assert found == WRONG_CLOCK[way](right, at)
+
+
+async def test_a_meter_point_has_a_bounded_number_of_tenancies(served: House, ada: Tenant) -> None:
+    """An application that moves users in and out by mistake, for ever, is refused at some time."""
+    point = await metered(ada)
+    statement = text(
+        "INSERT INTO meter_point_tenancy (application_id, tenancy_id, user_id, mpxn, began_at, ended_at, proof, "
+        "created_at, updated_at) SELECT application_id, :id, user_id, mpxn, created_at, created_at, proof, created_at, "
+        "updated_at FROM meter_point_tenancy WHERE mpxn = :mpxn AND ended_at IS NULL"
+    )
+    limit = QUOTAS[MeterPointTenancy].per_parent
+    assert limit is not None
+    async with served.gateway.database.engine.begin() as connection:
+        await connection.execute(statement, [{"id": str(uuid4()), "mpxn": point.mpxn} for _ in range(limit[1] - 1)])
+    bob = await resident(served.one)
+    refused = await add(served, bob, point.mpxn, movedInAt=format_iso(utc_now()))
+    assert code_of(refused) == (409, "QUOTA_EXCEEDED"), refused.text
