@@ -1,0 +1,191 @@
+"""The guides' promises about households name the tests that prove them: whose data, since when, and what ends."""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+
+import pytest
+
+from tests.docs.test_threat_model import ROOT, existing_tests
+
+Promises = dict[str, tuple[str, ...]]
+
+MOVES: Promises = {
+    "has always lived there unless you give `movedInAt`": ("test_the_first_household_retrieves_the_whole_history",),
+    "The one before moves out at that instant": (
+        "test_a_second_household_needs_the_end_of_the_first",
+        "test_two_households_at_once_leave_one",
+    ),
+    "after the one before closed all resources there or was erased": (
+        "test_the_next_household_retrieves_nothing_of_the_time_before",
+    ),
+    "The user continues, with the whole own history": ("test_the_same_household_continues_where_it_closed",),
+    "`active: true` opens it again, unless": (
+        "test_moved_resource_is_never_opened_again_by_its_old_owner",
+        "test_nobody_opens_a_resource_where_another_user_lives",
+    ),
+    "Where another user has lived meanwhile, only the application can open it": (
+        "test_an_account_does_not_return_where_another_user_has_lived",
+    ),
+    "A closed resource keeps its readings, gets no new ones": (
+        "test_closed_resource_keeps_its_readings_and_gets_no_new_ones_until_it_is_open",
+    ),
+    "nobody retrieves the half hours of that time": ("test_the_time_of_an_erased_household_is_for_nobody_else",),
+    "store nothing from before the user moved in": (
+        "test_each_way_stores_only_readings_of_the_own_time",
+        "test_messages_from_before_the_move_are_not_the_next_owners",
+    ),
+    "the readings that the former user has from then on are deleted": (
+        "test_a_late_move_withdraws_the_readings_of_the_former_household",
+    ),
+    "`wattgate move` deletes them in pieces": ("test_a_late_move_deletes_many_readings_in_pieces",),
+    "An instant in the future is refused": ("test_moves_that_cannot_be_are_refused",),
+    "Until then, the next `movedInAt` replaces it": ("test_a_move_at_a_clock_that_was_ahead_is_corrected",),
+    "corrects its start, and deletes its readings from before": (
+        "test_readings_from_before_a_corrected_start_are_withdrawn",
+    ),
+    "Exports with deleted readings are deleted as well": (
+        "test_a_late_move_ends_the_export_with_the_withdrawn_readings",
+    ),
+    "Alerts of rules that report deleted readings are deleted": (
+        "test_alerts_that_report_withdrawn_readings_are_deleted",
+    ),
+    "Clients that poll `revisedSince` get the changed buckets": (
+        "test_a_client_learns_of_each_bucket_that_a_withdrawal_changes",
+    ),
+    "each day has one payer": ("test_each_household_pays_for_its_own_days",),
+    "pays until then, and for the time between": ("test_a_household_without_a_successor_pays_until_it_leaves",),
+    "The number of a meter point is compared, stored and returned": (
+        "test_each_spelling_of_a_number_is_the_same_meter_point",
+    ),
+    "A meter point may be any text with a letter or a digit": (
+        "test_each_interface_knows_a_meter_point_that_is_no_number",
+    ),
+    "lists first what changes hands and what stays": (
+        "test_a_dry_run_changes_nothing_and_the_move_does_what_it_lists",
+        "test_a_preview_equals_the_effect_and_changes_nothing",
+    ),
+    "resources | a new resource of each type": (
+        "test_every_type_of_the_meter_point_moves_at_once",
+        "test_texts_of_the_former_household_are_not_copied",
+        "test_costs_move_with_the_resource_of_their_energy",
+    ),
+    "readings, tariffs, alert rules | none": (
+        "test_moved_resource_starts_without_history_and_the_old_one_keeps_it",
+        "test_rules_and_enrolments_of_a_moved_resource_end",
+    ),
+    "device | a new device with the same hardware ID": (
+        "test_moved_device_shows_its_new_owner_nothing_of_the_old_one",
+        "test_a_sold_display_does_not_bring_the_sellers_messages",
+    ),
+    "device that was not moved | -": (
+        "test_a_display_in_the_home_of_another_cannot_feed_the_own_new_one",
+        "test_a_display_that_was_pointed_elsewhere_before_the_move_feeds_nothing",
+    ),
+    "consent for the meter point | is recorded as provisioned": (
+        "test_the_consent_of_a_former_household_ends",
+        "test_new_owner_of_a_moved_resource_has_a_consent_of_its_own",
+        "test_flexibility_events_that_are_ahead_change_hands",
+    ),
+    "An application that acts for the previous user reads the own time": (
+        "test_an_application_acting_for_a_former_household_needs_a_valid_consent",
+    ),
+    "names nobody else. A user who closed all resources there gets none": (
+        "test_each_address_of_the_former_household_gets_a_mail_without_the_next_one",
+        "test_a_household_that_knows_gets_no_mail",
+    ),
+    "`NETWORK` | The meter network lists the device": (
+        "test_device_in_the_inventory_of_a_verified_meter_point_is_claimed_without_a_code",
+        "test_a_former_household_neither_claims_nor_lists_devices",
+    ),
+    "`CODE` | The user has a code": ("test_device_is_claimed_once_with_the_code_that_the_application_registered",),
+    "`APPLICATION` | The application acts": ("test_application_needs_no_proof",),
+    "The erasure of that user does not delete it": (
+        "test_code_for_the_next_owner_survives_the_erasure_of_the_present_one",
+    ),
+}
+
+CONSENT: Promises = {
+    "before the first consent, since the household moved in": (
+        "test_late_readings_are_stored_by_the_consent_at_their_instant",
+        "test_the_next_household_does_not_inherit_the_revocation",
+    ),
+    "while the consent is valid | yes": ("test_late_readings_are_stored_by_the_consent_at_their_instant",),
+    "from the revocation or the expiry to the renewal | no": (
+        "test_late_readings_are_stored_by_the_consent_at_their_instant",
+        "test_nothing_is_stored_after_the_consent_has_expired",
+    ),
+    "any, while no consent is recorded": ("test_settings_decide_whether_readings_without_a_consent_are_stored",),
+    "`recordReadings`, `POST /resource": ("test_late_readings_are_stored_by_the_consent_at_their_instant",),
+    "`recordReadingColumns`, `POST /readings`": ("test_late_readings_are_stored_by_the_consent_at_their_instant",),
+    "display (MQTT) | the message is acknowledged": (
+        "test_a_display_goes_on_sending_and_nothing_is_stored_while_the_consent_is_revoked",
+    ),
+    "catch-up | fails with the reason": ("test_late_readings_are_stored_by_the_consent_at_their_instant",),
+    "An alert of a rule that waits in the outbox when the consent ends is not sent": (
+        "test_mail_and_push_that_wait_need_the_consent_and_the_account_of_the_moment",
+    ),
+    "Alert rules, comparisons and the usual power of the display never use them": (
+        "test_rules_use_no_reading_of_a_time_without_consent",
+        "test_comparisons_use_no_reading_of_a_time_without_consent",
+    ),
+    "They are withheld if all resources of the device are": (
+        "test_times_of_readings_devices_and_catch_ups_are_withheld_as_readings_are",
+    ),
+    "Lists of homes and resources are complete": (
+        "test_rest_shows_the_other_meter_points_and_refuses_only_the_withheld_data",
+    ),
+    "It also counts reads of the meter network's records": (
+        "test_household_sees_who_read_the_records_of_the_meter_network",
+    ),
+    "Each grant, renewal and revocation leaves a receipt": (
+        "test_each_change_of_a_consent_has_a_receipt_on_both_interfaces",
+    ),
+}
+
+ERASURES: Promises = {
+    "The archive names no other household": ("test_the_export_of_a_former_household_names_nothing_of_the_next",),
+    "also needs a valid consent for each meter point": (
+        "test_only_the_household_downloads_the_archive_while_a_consent_is_revoked",
+    ),
+    "Nothing can be added to the user or changed": (
+        "test_application_changes_nothing_of_an_erased_user",
+        "test_change_of_an_application_that_begins_during_an_erasure_is_refused",
+    ),
+    "They stay after the records for billing are erased": ("test_the_time_of_an_erased_household_is_for_nobody_else",),
+    "So `state` is not `DONE` before": ("test_erasure_waits_until_the_list_outside_the_database_has_it",),
+    "do not start on a database that still has a user of the list": (
+        "test_a_restored_user_is_erased_again_before_anything_starts",
+        "test_an_erased_user_does_not_come_back_with_a_backup",
+    ),
+}
+
+PAGES = {"change-homes-and-devices": MOVES, "consent-and-access-log": CONSENT, "erase-and-export": ERASURES}
+TABLES = {
+    "change-homes-and-devices": ("Let users claim", "When people move", "Move resources and devices"),
+    "consent-and-access-log": ("Readings of a time without consent",),
+}
+"""The sections whose tables consist of promises."""
+
+
+def plain(text: str) -> str:
+    """Return a text without its line ends, so that a promise may go over several lines."""
+    return " ".join(text.split()).lower()
+
+
+def table_rows(page: str, heading: str) -> Iterator[str]:
+    """Yield the rows of the tables of a section, without their heads."""
+    (section,) = re.findall(rf"^##+ {heading}[^\n]*\n(.*?)(?=^##|\Z)", page, re.DOTALL | re.MULTILINE)
+    for table in re.findall(r"(?:^\|[^\n]*\n)+", section, re.MULTILINE):
+        yield from table.splitlines()[2:]
+
+
+def test_each_promise_about_households_names_tests_that_exist(subtests: pytest.Subtests) -> None:
+    existing = existing_tests()
+    for name, promises in PAGES.items():
+        page = (ROOT / "docs" / "how-to" / f"{name}.md").read_text()
+        with subtests.test(name):
+            assert [promise for promise in promises if plain(promise) not in plain(page)] == []
+            assert sorted(set(chain.from_iterable(promises.values())) - existing) == []
+            rows = [row for heading in TABLES.get(name, ()) for row in table_rows(page, heading)]
+            assert [row for row in rows if not any(plain(promise) in plain(row) for promise in promises)] == []
