@@ -6,7 +6,7 @@ never be an owner, because it would get a share of its own.
 
 import asyncio
 import threading
-from collections import Counter, OrderedDict, deque
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -116,7 +116,7 @@ class FairShare:
         self._share = share
         self._max_waiting = max_waiting
         self._max_wait_seconds = max_wait_seconds
-        self._used = Counter[str]()
+        self._used: dict[str, int] = {}
         self._waiting: FairQueue[_Waiter] = FairQueue()
         self._lock = threading.Lock()
 
@@ -163,23 +163,25 @@ class FairShare:
         """Give a slot of an owner back. The next one that waits gets it."""
         with self._lock:
             self._release(owner)
-            self._grant()
+            if self._waiting:
+                self._grant()
 
     def _has_share_left(self, owner: str) -> bool:
-        return self._used[owner] < self._share
+        return self._used.get(owner, 0) < self._share
 
     def _take(self, owner: str) -> bool:
-        if not self._free or not self._has_share_left(owner):
+        used = self._used.get(owner, 0)
+        if not self._free or used >= self._share:
             return False
         self._free -= 1
-        self._used[owner] += 1
+        self._used[owner] = used + 1
         return True
 
     def _release(self, owner: str) -> None:
         self._free += 1
-        self._used[owner] -= 1
-        if not self._used[owner]:
-            del self._used[owner]
+        used = self._used.pop(owner) - 1
+        if used:
+            self._used[owner] = used
 
     def _grant(self) -> None:
         """Give free slots to callers that wait, if their owners have a share left."""

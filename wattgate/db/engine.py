@@ -183,7 +183,8 @@ class Database:
         """
         pool = cast(ReadingPool, self.autocommit_engine.pool)
         owner = NO_OWNER if holder is None else owner_of(holder.scope)
-        await self._take_slot(owner)
+        if not self.shares.try_take(owner):
+            await self._wait_for_slot(owner)
         try:
             connection = pool.lend_ready(holder) or await pool.lend(holder)
         except self.autocommit_engine.dialect.loaded_dbapi.Error as error:
@@ -198,17 +199,16 @@ class Database:
     @asynccontextmanager
     async def _connection_slot(self, owner: str) -> AsyncIterator[None]:
         """Hold a slot for a connection, and translate errors of the database."""
-        await self._take_slot(owner)
+        if not self.shares.try_take(owner):
+            await self._wait_for_slot(owner)
         try:
             with translate_errors():
                 yield
         finally:
             self.shares.give_back(owner)
 
-    async def _take_slot(self, owner: str) -> None:
-        """Take a slot for a connection. Raise Unavailable if none is free in time."""
-        if self.shares.try_take(owner):
-            return
+    async def _wait_for_slot(self, owner: str) -> None:
+        """Wait for a slot for a connection. Raise Unavailable if none is free in time."""
         try:
             await self.shares.take(owner)
         except NoFreeSlot:

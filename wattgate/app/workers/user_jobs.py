@@ -28,6 +28,9 @@ ERROR_PAUSE_SECONDS = 5.0
 PART_BYTES = 256 * 1024
 """Size of a stored part of an archive. A worker has one in memory, and the piece that it adds."""
 
+FILES_PER_REPORT = 8
+"""Files of an archive after which its progress is stored, which takes a transaction. A full part stores it as well."""
+
 MAX_ARCHIVE_BYTES = 4 * 2**30
 """Maximum size of an archive. About 400 million readings."""
 
@@ -158,15 +161,15 @@ async def _store_parts(runner: Runner, system: Principal, export: DataExport, cl
         state = {**arguments, "files": progress[0], "files_done": progress[1]}
         return bool(await runner.run(data_exports.add_export_parts, system, state))
 
-    last = (1, 0)
+    last, reported = (1, 0), 0
     async for piece in write_archive(read, export.user_id, clock()):
         waiting += piece.content
         size += len(piece.content)
         if size > MAX_ARCHIVE_BYTES:
             raise TooLarge(f"the archive is larger than {MAX_ARCHIVE_BYTES:,} bytes")
-        if (len(waiting) >= PART_BYTES or piece.files_done != last[1]) and not await store(
-            (piece.files, piece.files_done), is_last=False
-        ):
-            return False
         last = piece.files, piece.files_done
+        if len(waiting) >= PART_BYTES or piece.files_done >= reported + FILES_PER_REPORT:
+            reported = piece.files_done
+            if not await store(last, is_last=False):
+                return False
     return await store(last, is_last=True)

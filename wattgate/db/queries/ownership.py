@@ -20,6 +20,8 @@ async def load_ownerships(rows: Rows, resources: Iterable[Resource]) -> dict[str
     that has always lived at its meter point needs no statement. Without a meter point, there is no tenancy.
     """
     resources = list(resources)
+    if all(one.cost_of is None and one.owned_from is None and one.active for one in resources):
+        return {resource.resource_id: ALWAYS for resource in resources}
     by_id = {resource.resource_id: resource for resource in resources}
     missing = {resource.cost_of for resource in resources if resource.cost_of} - set(by_id)
     by_id |= await rows.get_many(Resource, missing) if missing else {}

@@ -1,7 +1,7 @@
 """The bound of operations without credentials that use the database at the same time."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 from wattgate.client import Client
 from wattgate.errors import Unavailable
@@ -23,6 +23,9 @@ MAX_WAIT_SECONDS = 10.0
 
 RETRY_SECONDS = 5
 
+_NO_WAIT = nullcontext()
+"""The turn of a known caller. Each operation enters it, so it is made once."""
+
 
 class AnonymousTurns:
     """Let callers without credentials use the database a few at a time, and their addresses in turn.
@@ -36,13 +39,12 @@ class AnonymousTurns:
         slots = max(1, connections // ANONYMOUS_PART)
         self._slots = FairShare(slots, share=slots, max_waiting=max_waiting, max_wait_seconds=max_wait_seconds)
 
-    @asynccontextmanager
-    async def turn(self, principal: Principal, client: Client) -> AsyncIterator[None]:
+    def turn(self, principal: Principal, client: Client) -> AbstractAsyncContextManager[None]:
         """Wait for the turn of a caller, and keep it until the context exits. Raise Unavailable if too many wait."""
-        if principal.role is not Role.ANONYMOUS:
-            yield
-            return
-        address = client.address or NO_OWNER
+        return self._turn(client.address or NO_OWNER) if principal.role is Role.ANONYMOUS else _NO_WAIT
+
+    @asynccontextmanager
+    async def _turn(self, address: str) -> AsyncIterator[None]:
         try:
             await self._slots.take(address)
         except NoFreeSlot:
