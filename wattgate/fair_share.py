@@ -163,7 +163,7 @@ class FairShare:
         """Give a slot of an owner back. The next one that waits gets it."""
         with self._lock:
             self._release(owner)
-            if self._waiting:
+            if self._waiting:  # mostly nobody waits
                 self._grant()
 
     def _has_share_left(self, owner: str) -> bool:

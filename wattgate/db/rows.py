@@ -78,7 +78,7 @@ class Rows(RowPages, RowInserts, RowLocks):
         self.accesses: AccessRecorder | None = None
         self.read_budget: Callable[[], Any] | None = None
         self._session = session
-        self._present_users = set[str]()
+        self._present_users: set[str] = set()
         self._quotas = quotas
         self._key_ring = key_ring
 
@@ -205,7 +205,7 @@ class Rows(RowPages, RowInserts, RowLocks):
         statement = select(*columns).where(*self._scoped_conditions(model, where)).order_by(*order_by).limit(limit)
         result = await self._session.execute(statement, execution_options=SCOPED_OPTION)
         class_of_rows = row_class(model)
-        return cast(list[M], [class_of_rows(*row) for row in result])
+        return cast("list[M]", [class_of_rows(*row) for row in result])
 
     async def first(self, model: type[M], *where: Condition, order_by: Sequence[Any] = ()) -> M | None:
         """Return the first row that meets the conditions, or None."""
@@ -224,7 +224,7 @@ class Rows(RowPages, RowInserts, RowLocks):
 
     async def get_many(self, model: type[M], keys: Iterable[str]) -> dict[str, M]:
         """Return the visible rows with these identifiers, by identifier."""
-        unique_keys, rows = list(set(keys)), list[M]()
+        unique_keys, rows = list(set(keys)), cast("list[M]", [])
         for start in range(0, len(unique_keys), MAX_KEYS_PER_STATEMENT):
             rows += await self.find(key_lookup(model), unique_keys[start : start + MAX_KEYS_PER_STATEMENT])
         return {getattr(row, model.key): row for row in rows}
@@ -354,13 +354,13 @@ class Rows(RowPages, RowInserts, RowLocks):
     async def find(self, lookup: Lookup[M], values: Collection[str], **parameters: Any) -> list[M]:
         """Return the visible rows of a lookup for some values of its column. `parameters` are those of `where`."""
         class_of_rows = row_class(lookup.model)
-        return cast(list[M], [class_of_rows(*row) for row in await self._fetch_lookup(lookup, values, parameters)])
+        return cast("list[M]", [class_of_rows(*row) for row in await self._fetch_lookup(lookup, values, parameters)])
 
     async def find_linked(self, lookup: Lookup[M], values: Collection[str]) -> list[tuple[str, M]]:
         """Return the visible rows of a lookup with `via`, each with the value of the link column."""
         class_of_rows = row_class(lookup.model)
         result = await self._fetch_lookup(lookup, values, {})
-        return cast(list[tuple[str, M]], [(value, class_of_rows(*row)) for value, *row in result])
+        return cast("list[tuple[str, M]]", [(value, class_of_rows(*row)) for value, *row in result])
 
     async def _fetch_lookup(
         self, lookup: Lookup[M], values: Collection[str], parameters: Mapping[str, Any]

@@ -295,19 +295,23 @@ class Runner(RowReader):
         reads: RequestReads | None,
     ) -> list[Any]:
         """Load an edge, each time in a new session, until it needs no more outside work."""
-        outside, charge = OutsideWork(), partial(self._budgets.charge, principal, 0)
+        outside = OutsideWork()
         for _ in range(MAX_ROUNDS):
             try:
                 async with self._database.query_reader(scope) as session:
                     rows = self._rows(session, principal, scope)
                     rows.accesses = self._access_recorder(principal, edge.load.__name__, reads)
-                    rows.read_budget = partial(outside.result, ("budget",), charge)
+                    rows.read_budget = partial(self._read_budget, outside, principal)
                     results: list[Any] = await edge.load(rows, parents, **arguments)
                     return results
             except WorkNeeded as needed:
                 outside.begin_round()
                 await outside.do(needed)
         raise inputs_keep_changing()
+
+    def _read_budget(self, outside: OutsideWork, principal: Principal) -> Any:
+        """Return the request budget of a caller, which is outside work."""
+        return outside.result(("budget",), partial(self._budgets.charge, principal, 0))
 
     def _access_recorder(self, principal: Principal, name: str, reads: RequestReads | None) -> AccessRecorder | None:
         """Return the recorder of the reads of an operation or an edge; None if they are not recorded."""
