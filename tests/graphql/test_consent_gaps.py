@@ -20,15 +20,17 @@ from tests.support.residents import resident
 from tests.support.timed import NOW, Timed
 from wattgate.clock import format_iso, to_ms
 from wattgate.db.consent_policy import ConsentPolicy
-from wattgate.db.models import NetworkState
+from wattgate.db.models import NetworkRegister, NetworkState, VirtualEntity
 from wattgate.db.queries.display_inputs import StoredEnergy, learn_levels
+from wattgate.db.queries.displays import load_homes
 from wattgate.db.readings.aggregates import Aggregates
+from wattgate.db.rows import Rows
 from wattgate.energy.buckets import BucketGrid, BucketRun
 from wattgate.energy.display.meter import MeterKind
 from wattgate.energy.meter_messages import Measurement, MeterMessage
 from wattgate.energy.storage_fields import StorageDefinition, parse_fields
 from wattgate.enums import Period, RuleKind
-from wattgate.errors import ConsentRevoked
+from wattgate.errors import ConsentRevoked, GatewayError
 from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import (
@@ -322,6 +324,40 @@ def test_usual_power_is_not_learned_from_a_time_without_consent() -> None:
     withheld = learn_levels([replace(stored, gaps=((grid.start, today),))], today, ZoneInfo("UTC"))
     assert withheld == learn_levels([replace(stored, aggregates=Aggregates.empty(count))], today, ZoneInfo("UTC"))
     assert withheld != consented
+
+
+async def test_a_display_learns_no_usual_power_from_a_time_without_consent(home: Home) -> None:
+    """It needs seven days. Those with consent are too long ago when the consent is renewed."""
+    ve_id = await home.user.add_home(home.resource_id)
+    midnights = [NOW.replace(hour=0, minute=0) + timedelta(days=day) for day in range(1, 31)]
+
+    async def knows_a_level(rows: Rows) -> bool:
+        (shown,) = await load_homes(rows, [await rows.get(VirtualEntity, ve_id)])
+        assert not isinstance(shown, GatewayError)
+        return any(shown.learned_power.levels)
+
+    async def learns(at: datetime, *instants: datetime) -> bool:
+        home.timed.clock.now = at
+        await home.store_anyway(*instants)
+        system = Principal(Role.SYSTEM, application_id=home.user.application_id)
+        return bool(await home.user.gateway.runner.read(system, Permission.SYSTEM, knows_a_level))
+
+    assert await learns(midnights[9], *midnights[:9])
+    await home.change("revocation", midnights[9])
+    await home.change("renewal", midnights[29])
+    assert not await learns(midnights[29], *midnights[10:29])
+
+
+async def test_the_register_of_a_time_without_consent_is_not_read(home: Home) -> None:
+    await home.interrupt()
+    path, found = f"/resource/{home.resource_id}/meterread", list[int]()
+    for at in ALL:
+        register = NetworkRegister(
+            mpxn=home.mpxn, classifier="electricity.consumption", at=at, value=Decimal(5000), unit="kWh"
+        )
+        await record(home.user, register)
+        found.append((await home.send("GET", path)).status_code)
+    assert found == [200, 404, 200]
 
 
 TIMES = """query ($id: ID!, $device: ID!) {

@@ -26,6 +26,10 @@ CLASSIFIERS = ("electricity.consumption", "electricity.export", "gas.consumption
 SERIES = '(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}, period: P1D)'
 READINGS = "subscription ($ids: [ID!]!) { latest: readings(resourceIds: $ids) { resourceId value } }"
 RESUMED = "subscription ($ids: [ID!]!, $since: String) { readings(resourceIds: $ids, since: $since) { value } }"
+CATCH_UPS = """subscription ($ids: [ID!]!, $since: String) {
+  catchUpState(resourceIds: $ids, since: $since) { resourceId } }"""
+LOST = "1-1,1-1"
+"""A position that the bus does not have. The stream then begins with what is stored."""
 DISPLAY = """subscription ($id: ID!) { display(veId: $id) {
   today { electricity { unit } exported { unit } gas { unit } } withheld { resourceId name kind mpxn reason message }
 } }"""
@@ -221,7 +225,7 @@ async def test_resumed_stream_leaves_out_resources_that_are_withheld_by_then(hom
         await home.record(gas, AT + timedelta(hours=1), "3")
         await home.change(gas)
         await home.record(electricity, AT + timedelta(hours=1), "4")
-        for since in (position, "1-1,1-1", None):  # the bus has it, it does not, and a new subscription
+        for since in (position, LOST, None):  # the bus has it, it does not, and a new subscription
             await client.subscribe(RESUMED, ids=[electricity, gas], since=since)
             first = await client.payload()
             assert is_consent_error(first["errors"][0], gas)
@@ -231,6 +235,19 @@ async def test_resumed_stream_leaves_out_resources_that_are_withheld_by_then(hom
                 values.append((await client.payload())["data"]["readings"]["value"])
             assert values in ([4], [1, 4])
             await client.complete()
+
+
+async def test_stream_of_catch_ups_begins_without_those_of_a_withheld_resource(home: MeteredHome) -> None:
+    electricity, _, gas = home.resource_ids
+    for resource_id in (gas, electricity):  # the oldest one would come first
+        started = await home.house.call("GET", f"/resource/{resource_id}/catchup", home.headers)
+        assert started.status_code == 200, started.text
+    await home.change(gas)
+    async with socket(home.house.url) as client:
+        await client.init(**home.headers)
+        await client.subscribe(CATCH_UPS, ids=[electricity, gas], since=LOST)
+        assert is_consent_error((await client.payload())["errors"][0], gas)
+        assert (await client.payload())["data"]["catchUpState"] == {"resourceId": electricity}
 
 
 async def test_live_freshness_of_a_withheld_resource_is_null(home: MeteredHome) -> None:
