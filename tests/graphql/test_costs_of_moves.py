@@ -17,7 +17,11 @@ from tests.support.residents import resident
 from tests.support.socket import socket
 from tests.support.timed import Timed
 from wattgate.clock import format_iso
-from wattgate.enums import TariffKind
+from wattgate.enums import Period, RuleKind, TariffKind
+from wattgate.graphql.core.fields import find_edge
+from wattgate.graphql.resolvers.alert_rules import evaluate_rule
+from wattgate.graphql.types.alert_rules import AlertRule, NewAlertRule
+from wattgate.graphql.types.alerts import Channel
 
 MONTH = {"start": "2026-05-31T23:00:00Z", "end": "2026-06-30T23:00:00Z"}
 """June 2026 in London. It begins on a Monday."""
@@ -178,3 +182,30 @@ async def test_a_household_without_a_successor_pays_until_it_leaves(timed: Timed
         await send(timed.house, ada, "PUT", f"/resource/{point.resource_id}", "acting", active=active)
         charged.append(await charged_days(timed, point.resource_id, ada.headers["acting"]))
     assert charged == [30, 28, 30]
+
+
+async def test_a_pace_counts_from_the_move(timed: Timed) -> None:
+    """Bob moves in at 06:00 and uses 4 kWh until 10:10: 17 kWh at the midnight, and not 9 as from the day's begin."""
+    timed.clock.now = NOW
+    ada, bob = await resident(timed.house.one), await resident(timed.house.one)
+    point = await metered(ada)
+    moved_in = NOW.replace(hour=6, minute=0)
+    _, new = await move(timed, point, bob, moved_in)
+    resource_id = new[point.resource_id]
+    declared = NewAlertRule(
+        name="budget",
+        kind=RuleKind.PACE,
+        threshold=Decimal(12),
+        period=Period.P1D,
+        time_zone="UTC",
+        window_minutes=60,
+        alert_type_id=ID(bob.ids["alert_type"]),
+        channels=[Channel.INBOX],
+        resource_id=ID(resource_id),
+    )
+    rule = await bob.run("add_alert_rule", input=declared)
+    await bob.record(resource_id, *((moved_in + n * HALF_HOUR, "1") for n in range(4)))
+    (test,) = await bob.gateway.runner.load(find_edge(AlertRule, "back_test"), bob.system, [rule], {"days": 1})
+    await bob.gateway.runner.run(evaluate_rule, bob.system, {"rule_id": rule.rule_id})
+    (alert,) = await bob.run("user_alerts")
+    assert (round(alert.data["value"], 2), test.count) == (17.28, 1)
