@@ -327,7 +327,7 @@ def test_usual_power_is_not_learned_from_a_time_without_consent() -> None:
 
 
 async def test_a_display_learns_no_usual_power_from_a_time_without_consent(home: Home) -> None:
-    """It needs seven days. Those with consent are too long ago when the consent is renewed."""
+    """It needs seven days. The days with consent are too long ago when the consent is renewed."""
     ve_id = await home.user.add_home(home.resource_id)
     midnights = [NOW.replace(hour=0, minute=0) + timedelta(days=day) for day in range(1, 31)]
 

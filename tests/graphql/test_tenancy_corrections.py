@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import text
 
+from tests.graphql.test_pairing_races import at_once
 from tests.graphql.test_tenancies import add, consent_state, hardware_of, move, stored
 from tests.support.calls import code_of, report, send
 from tests.support.house import House, Tenant
@@ -176,6 +177,18 @@ async def test_a_move_at_a_clock_that_was_ahead_is_corrected(timed: Timed, way: 
         assert await consent_state(bob, point.mpxn) == "ended"
     found = tuple([await times(who, point.mpxn) for who in (ada, bob, cat)])
     assert found == WRONG_CLOCK[way](right, at)
+
+
+async def test_a_correction_during_a_move_sees_the_move(served: House, ada: Tenant, bob: Tenant) -> None:
+    """The second call waits for the first one, and then decides by its result: Ada has moved out and comes back."""
+    point = await metered(ada)
+    moved_in, came_back = (utc_now().replace(microsecond=0) - count * HALF_HOUR for count in (4, 2))
+    moves = add(served, bob, point.mpxn, movedInAt=format_iso(moved_in))
+    corrects = ada.run("verify_meter_point", mpxn=point.mpxn, moved_in_at=came_back)
+    moved, _ = await at_once(served, "meter_point_tenancy WHERE mpxn = :key", point.mpxn, [moves], [corrects])
+    assert moved.status_code == 200, moved.text
+    assert await times(bob, point.mpxn) == [(moved_in, came_back)]
+    assert await times(ada, point.mpxn) == [(None, moved_in), (came_back, None)]
 
 
 async def test_a_meter_point_has_a_bounded_number_of_tenancies(served: House, ada: Tenant) -> None:

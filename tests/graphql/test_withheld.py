@@ -29,7 +29,7 @@ RESUMED = "subscription ($ids: [ID!]!, $since: String) { readings(resourceIds: $
 CATCH_UPS = """subscription ($ids: [ID!]!, $since: String) {
   catchUpState(resourceIds: $ids, since: $since) { resourceId } }"""
 LOST = "1-1,1-1"
-"""A position that the bus does not have. The stream then begins with what is stored."""
+"""A position that the bus does not have. The stream then begins with the stored records."""
 DISPLAY = """subscription ($id: ID!) { display(veId: $id) {
   today { electricity { unit } exported { unit } gas { unit } } withheld { resourceId name kind mpxn reason message }
 } }"""

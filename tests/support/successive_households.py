@@ -6,7 +6,7 @@ finds them in the answers to another household.
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -118,7 +118,7 @@ class HomeOfThree:
         values = foreign_values(household.number)
         content = json.dumps(answer, default=str)
         return [text for text in texts if text in content] + [
-            str(value) for value in numbers_in(answer) if value in values
+            str(value) for value in numbers_in(content) if value in values
         ]
 
     def about_the_home(self, household: Household, variables: dict[str, Any]) -> dict[str, Any]:
@@ -163,17 +163,11 @@ NUMBER = re.compile(r"(?<![\w.:-])-?\d+(?:\.\d+)?(?![\w:-])")
 """A number that is no part of an ID or an instant."""
 
 
-def numbers_in(answer: Any) -> Iterator[Decimal]:
-    """Yield the numbers in a JSON value, also those in texts."""
-    if isinstance(answer, dict):
-        for member in answer.values():
-            yield from numbers_in(member)
-    elif isinstance(answer, list | tuple):
-        for member in answer:
-            yield from numbers_in(member)
-    elif not isinstance(answer, bool) and answer is not None:
-        for digits in NUMBER.findall(str(answer)):
-            yield Decimal(digits)
+def numbers_in(content: str) -> set[Decimal]:
+    """Return the numbers in a JSON text, also those in its strings."""
+    for escaped in ("\\n", "\\r", "\\t"):
+        content = content.replace(escaped, " ")
+    return {Decimal(digits) for digits in set(NUMBER.findall(content))}
 
 
 async def home_of_three(
