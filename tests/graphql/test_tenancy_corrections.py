@@ -191,6 +191,17 @@ async def test_a_correction_during_a_move_sees_the_move(served: House, ada: Tena
     assert await times(ada, point.mpxn) == [(None, moved_in), (came_back, None)]
 
 
+async def test_a_resource_that_closes_during_a_move_ends_with_the_move(served: House, ada: Tenant, bob: Tenant) -> None:
+    """Both lock the tenancies before the resources, so that none waits for the other for ever."""
+    point = await metered(ada)
+    moved_in = utc_now().replace(microsecond=0) - HALF_HOUR
+    moves = add(served, bob, point.mpxn, movedInAt=format_iso(moved_in))
+    closes = send(served, ada, "PUT", f"/resource/{point.resource_id}", "acting", active=False)
+    answers = await at_once(served, "meter_point_tenancy WHERE mpxn = :key", point.mpxn, [moves], [closes])
+    assert [answer.status_code for answer in answers] == [200, 200], answers
+    assert await times(ada, point.mpxn) == [(None, moved_in)]
+
+
 async def test_a_meter_point_has_a_bounded_number_of_tenancies(served: House, ada: Tenant) -> None:
     """An application that moves users in and out by mistake, for ever, is refused at some time."""
     point = await metered(ada)
