@@ -24,7 +24,7 @@ MAX_WAIT_SECONDS = 10.0
 RETRY_SECONDS = 5
 
 _NO_WAIT = nullcontext()
-"""The turn of a known caller. Each operation enters it, so it is made once."""
+"""The turn of a known caller. Each operation enters it, so all share one."""
 
 
 class AnonymousTurns:
