@@ -12,7 +12,7 @@ from sqlalchemy import text
 from tests.graphql.test_pairing_races import at_once
 from tests.graphql.test_tenancies import add, consent_state, hardware_of, move, stored
 from tests.support.calls import code_of, report, send
-from tests.support.house import House, Tenant
+from tests.support.house import House, Tenant, operation
 from tests.support.metering import HALF_HOUR, START, add_device, metered
 from tests.support.residents import resident
 from tests.support.tables import check_rollups
@@ -149,8 +149,8 @@ WRONG_CLOCK: Mapping[str, Callable[[datetime, datetime], tuple[Times, Times, Tim
 
 async def times(who: Tenant, mpxn: str) -> Times:
     """Return when a user has lived at a meter point."""
-    found = [one for one in await who.run("tenancies") if (one.user_id, one.mpxn) == (who.user_id, mpxn)]
-    return [(one.began_at, one.ended_at) for one in found]
+    found = await who.gateway.runner.run(operation("tenancies"), who.account, {})
+    return [(one.began_at, one.ended_at) for one in found if one.mpxn == mpxn]
 
 
 @pytest.mark.parametrize("way", WRONG_CLOCK)
