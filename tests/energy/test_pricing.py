@@ -104,6 +104,9 @@ def tariffs_from(draw: st.DrawFn, number: int, valid_from: datetime) -> Tariff:
     return tariff(kind, **values)
 
 
+PricingCase = tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int]
+
+
 @st.composite
 def pricing_cases(draw: st.DrawFn) -> tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int]:
     """Draw half hours with gaps around a clock change, and up to four successive tariffs."""
@@ -138,7 +141,7 @@ def pricing_cases(draw: st.DrawFn) -> tuple[list[EnergySample], list[Tariff], Pr
 @settings(max_examples=examples(250))
 @given(case=pricing_cases())
 def test_cost_of_every_sample_matches_the_reference_model(
-    case: tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int],
+    case: PricingCase,
 ) -> None:
     samples, tariffs, prices, start, stop = case
     needed = [item for item in samples if item.at >= energy_needed_from(tariffs, start, stop)]
@@ -160,12 +163,17 @@ def test_cost_of_every_sample_matches_the_reference_model(
 
 
 @settings(max_examples=examples(150))
-@given(case=pricing_cases())
-def test_lines_and_vat_add_up_to_the_total_within_the_rounding_error(
-    case: tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int],
-) -> None:
+@given(case=pricing_cases(), cut=st.integers(1, 400), step=st.integers(1, 96))
+def test_bills_add_up(case: PricingCase, cut: int, step: int) -> None:
+    """Three properties of a bill, for the same cases, because to draw a case takes longer than to price it."""
     samples, tariffs, prices, start, stop = case
-    priced = bill_of(samples, tariffs, start, stop, prices)
+    whole = bill_of(samples, tariffs, start, stop, prices)
+    _check_lines_and_vat_add_up_to_the_total_within_the_rounding_error(whole, tariffs)
+    _check_exact_costs_of_adjacent_ranges_add_up(case, whole, cut)
+    _check_buckets_have_the_exact_energy_cost_without_standing_charge(case, step)
+
+
+def _check_lines_and_vat_add_up_to_the_total_within_the_rounding_error(priced: Bill, tariffs: list[Tariff]) -> None:
     assert priced.subtotal == sum(line.amount for line in priced.lines)
     assert priced.total == priced.subtotal + sum(tax.amount for tax in priced.vat)
     assert all(amount == amount.to_integral_value() for amount in (priced.subtotal, priced.total))
@@ -176,27 +184,15 @@ def test_lines_and_vat_add_up_to_the_total_within_the_rounding_error(
     assert abs(priced.total - priced.exact) <= bound
 
 
-@settings(max_examples=examples(150))
-@given(case=pricing_cases(), cut=st.integers(1, 400))
-def test_exact_costs_of_adjacent_ranges_add_up(
-    case: tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int], cut: int
-) -> None:
+def _check_exact_costs_of_adjacent_ranges_add_up(case: PricingCase, whole: Bill, cut: int) -> None:
     samples, tariffs, prices, start, stop = case
     middle = min(start + cut * 1_800_000, stop)
-    whole, first, second = (bill_of(samples, tariffs, *ends, prices) for ends in _pairs(start, middle, stop))
+    first, second = (bill_of(samples, tariffs, *ends, prices) for ends in ((start, middle), (middle, stop)))
     assert first.exact + second.exact == whole.exact
     assert first.energy + second.energy == whole.energy
 
 
-def _pairs(start: int, middle: int, stop: int) -> list[tuple[int, int]]:
-    return [(start, stop), (start, middle), (middle, stop)]
-
-
-@settings(max_examples=examples(100))
-@given(case=pricing_cases(), step=st.integers(1, 96))
-def test_buckets_have_the_exact_energy_cost_without_standing_charge(
-    case: tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int], step: int
-) -> None:
+def _check_buckets_have_the_exact_energy_cost_without_standing_charge(case: PricingCase, step: int) -> None:
     samples, tariffs, prices, start, stop = case
     edges = [*range(start, stop, step * 1_800_000), stop]
     buckets = cost_by_bucket(price_samples(samples, rate_spans(tariffs, prices, start, stop), start), edges)

@@ -59,24 +59,27 @@ def waiting_work() -> frozenset[str]:
     return frozenset(jobs | {f"delivery {kind.value}" for kind in DeliveryKind})
 
 
-@cache
 def redis_keys() -> frozenset[str]:
     """Return the starts of the keys that the code writes."""
-    return frozenset(
-        match[0]
-        for node in _nodes()
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and (match := REDIS_KEY.match(node.value))
-    )
+    return _named_in_code()[0]
+
+
+def classes_with_callers() -> frozenset[str]:
+    """Return the classes that keep a Principal in an attribute, or that register as a connection, as `class NAME`."""
+    return _named_in_code()[1]
 
 
 @cache
-def classes_with_callers() -> frozenset[str]:
-    """Return the classes that keep a Principal in an attribute, or that register as a connection, as `class NAME`."""
-    return frozenset(
-        f"class {definition.name}"
-        for definition in _nodes()
-        if isinstance(definition, ast.ClassDef) and any(_keeps_caller(node) for node in ast.walk(definition))
-    )
+def _named_in_code() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the keys of Redis and the classes with callers. One pass reads all modules, which takes a second."""
+    keys, classes = set(), set()
+    for node in _nodes():
+        match node:
+            case ast.Constant(value=str(text)) if key := REDIS_KEY.match(text):
+                keys.add(key[0])
+            case ast.ClassDef(name=name) if any(_keeps_caller(part) for part in ast.walk(node)):
+                classes.add(f"class {name}")
+    return frozenset(keys), frozenset(classes)
 
 
 def _keeps_caller(node: ast.AST) -> bool:

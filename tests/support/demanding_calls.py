@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -48,6 +49,7 @@ CONSTANT_DECODER = re.compile(r"_?[A-Z][A-Z_]*\.decode(_lines)?|_?[A-Z_]*ENCODER
 """Calls of the decoders and encoders that modules keep, such as those of msgspec."""
 
 
+@cache
 def call_sites() -> frozenset[str]:
     """Return each call of a demanding function, as `module:function calls name`."""
     return frozenset(site for path in _modules() for site in sites_in(_module_name(path), ast.parse(path.read_text())))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from redis.asyncio import Redis
 from sqlalchemy import Connection, MetaData, select
@@ -10,16 +11,20 @@ from sqlalchemy.engine import make_url
 
 from wattgate.db.engine import Database
 
+_tables: WeakKeyDictionary[Database, MetaData] = WeakKeyDictionary()
+"""The tables of each database that was searched. To read their definitions takes longer than to read their rows."""
+
 
 async def find_in_tables(database: Database, *marks: str) -> set[str]:
     """Return the columns with a value that contains one of the marks, as `table.column`."""
     async with database.engine.connect() as connection:
-        return await connection.run_sync(lambda sync: set(_search(sync, marks)))
+        if database not in _tables:
+            _tables[database] = MetaData()
+            await connection.run_sync(_tables[database].reflect)
+        return await connection.run_sync(lambda sync: set(_search(sync, _tables[database], marks)))
 
 
-def _search(connection: Connection, marks: tuple[str, ...]) -> Iterator[str]:
-    tables = MetaData()
-    tables.reflect(connection)
+def _search(connection: Connection, tables: MetaData, marks: tuple[str, ...]) -> Iterator[str]:
     assert len(tables.tables) > 60
     for table in tables.tables.values():
         for row in connection.execute(select(table)).mappings():
