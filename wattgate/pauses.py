@@ -24,6 +24,16 @@ async def with_pauses(items: Iterable[T]) -> AsyncIterator[T]:
             await pause()
 
 
+async def collect(items: Iterable[T]) -> list[T]:
+    """Return the items as a list, and pause after every `PAUSE_ITEMS` items."""
+    iterator = iter(items)
+    collected = list(islice(iterator, PAUSE_ITEMS))
+    if len(collected) == PAUSE_ITEMS:
+        async for part in slices(iterator):
+            collected += part
+    return collected
+
+
 async def slices(items: Iterable[T]) -> AsyncIterator[list[T]]:
     """Yield the items in lists of at most `PAUSE_ITEMS`, and pause after each list.
 

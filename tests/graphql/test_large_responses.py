@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -22,6 +23,7 @@ from wattgate.graphql.transport.http import LARGE_BODY_BYTES, GraphQLResponse
 from wattgate.graphql.types.alert_rules import NewAlertRule
 from wattgate.graphql.types.alerts import Channel
 from wattgate.graphql.types.readings import NewReading, NewReadings
+from wattgate.pauses import PAUSE_ITEMS, collect
 from wattgate.stored_json import encode_json
 
 ROWS = [{"id": str(number), "values": [number, None, 0.5], "name": "é"} for number in range(PIECE_VALUES)]
@@ -65,6 +67,18 @@ async def test_pieces_have_the_bytes_of_the_whole() -> None:
 
 
 async def test_other_requests_run_between_pieces() -> None:
+    assert await turns_during(encode_large_json(VALUES["rows"])) > 5
+
+
+async def test_other_requests_run_while_a_long_list_is_built() -> None:
+    numbers = list(range(2 * PAUSE_ITEMS + 1))
+    assert await collect(iter(numbers)) == numbers
+    assert await turns_during(collect(iter(numbers))) > await turns_during(collect(numbers[:-PAUSE_ITEMS]))
+    assert await turns_during(collect(numbers[: PAUSE_ITEMS - 1])) <= 1
+
+
+async def turns_during(work: Coroutine[Any, Any, Any]) -> int:
+    """Return how often another task runs until the work is done."""
     turns = 0
 
     async def count_turns() -> None:
@@ -74,9 +88,9 @@ async def test_other_requests_run_between_pieces() -> None:
             await asyncio.sleep(0)
 
     counting = asyncio.create_task(count_turns())
-    await encode_large_json(VALUES["rows"])
+    await work
     counting.cancel()
-    assert turns > 5
+    return turns
 
 
 @pytest.mark.parametrize("length", [0, 1, LARGE_BODY_BYTES, LARGE_BODY_BYTES + 1, 3 * LARGE_BODY_BYTES])

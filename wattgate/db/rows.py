@@ -37,6 +37,7 @@ from wattgate.db.row_inserts import RowInserts
 from wattgate.db.row_locks import RowLocks
 from wattgate.db.row_scope import RowScope, SystemAccess, scope_holder, system_access
 from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.pauses import collect
 
 M = TypeVar("M", bound=Tenanted)
 
@@ -201,11 +202,11 @@ class Rows(RowPages, RowInserts, RowLocks):
         self, model: type[M], *where: Condition, order_by: Sequence[Any] = (), limit: int | None = None
     ) -> list[M]:
         """Return every visible row that meets the conditions. The order is undefined without `order_by`."""
-        columns = model_columns(model)
-        statement = select(*columns).where(*self._scoped_conditions(model, where)).order_by(*order_by).limit(limit)
+        conditions = self._scoped_conditions(model, where)
+        statement = select(*model_columns(model)).where(*conditions).order_by(*order_by).limit(limit)
         result = await self._session.execute(statement, execution_options=SCOPED_OPTION)
         class_of_rows = row_class(model)
-        return cast("list[M]", [class_of_rows(*row) for row in result])
+        return cast("list[M]", await collect(class_of_rows(*row) for row in result))
 
     async def first(self, model: type[M], *where: Condition, order_by: Sequence[Any] = ()) -> M | None:
         """Return the first row that meets the conditions, or None."""
@@ -358,8 +359,7 @@ class Rows(RowPages, RowInserts, RowLocks):
 
     async def find_linked(self, lookup: Lookup[M], values: Collection[str]) -> list[tuple[str, M]]:
         """Return the visible rows of a lookup with `via`, each with the value of the link column."""
-        class_of_rows = row_class(lookup.model)
-        result = await self._fetch_lookup(lookup, values, {})
+        result, class_of_rows = await self._fetch_lookup(lookup, values, {}), row_class(lookup.model)
         return cast("list[tuple[str, M]]", [(value, class_of_rows(*row)) for value, *row in result])
 
     async def _fetch_lookup(
@@ -378,8 +378,8 @@ class Rows(RowPages, RowInserts, RowLocks):
         """Record the rows that a statement is about to change or delete, if the operation is audited."""
         if self.recorder is None:
             return
-        columns = model_columns(model)
-        statement = select(*columns).where(*self._scoped_conditions(model, where)).limit(MAX_CHANGES + 1)
+        conditions = self._scoped_conditions(model, where)
+        statement = select(*model_columns(model)).where(*conditions).limit(MAX_CHANGES + 1)
         rows = (await self._session.execute(statement, execution_options=SCOPED_OPTION)).mappings().all()
         self.recorder.record_bulk(display_name(model), model.key, [dict(row) for row in rows], values)
 

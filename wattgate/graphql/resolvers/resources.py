@@ -23,6 +23,9 @@ from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import resources as types
 from wattgate.principal import AuthScheme, Permission
 
+COUNTED_RESOURCES_PER_UNIT = 2
+"""Number of resources for one unit that `resource_counts` reads."""
+
 
 @operation(
     OperationKind.MUTATION,
@@ -112,6 +115,7 @@ async def resource(call: Call, *, resource_id: strawberry.ID) -> models.Resource
     returns=list[device_types.ResourceCount],
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/resource/count"),
+    result_units=lambda counts: sum(each.count for each in counts) // COUNTED_RESOURCES_PER_UNIT,
 )
 async def resource_counts(call: Call) -> list[device_types.ResourceCount]:
     """Return the number and IDs of the active resources that the caller may see, by resource type."""

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import strawberry
 
+from wattgate.db.queries.comparisons import Comparison
 from wattgate.db.queries.time_ranges import MAX_BUCKETS
 from wattgate.db.readings.reading_series import MAX_BUCKET_OBJECTS, ReadingSeries
 from wattgate.enums import BucketQuality, NoValueReason, ReadingQuality
@@ -33,6 +34,11 @@ SERIES_SIZES = (
 def units_of_pricing(series: ReadingSeries) -> int:
     """Return the additional cost of a series of costs, which are computed from each reading of the energy."""
     return len(series.aggregates.samples or ()) // PRICED_READINGS_PER_UNIT
+
+
+def units_of_comparison(comparison: Comparison | None) -> int:
+    """Return the additional cost of a comparison: that of the series up to its newest sample, and of the baseline."""
+    return 2 * units_of_pricing(comparison.reading_series) if comparison else 0
 
 
 @strawberry.type(description="One bucket of a series: a time range and its value.")

@@ -20,13 +20,7 @@ from wattgate.db.queries import tariffs as tariff_queries
 from wattgate.db.queries.time_ranges import MAX_BUCKETS
 from wattgate.enums import Baseline, BucketQuality, DeviceProof, Function, NoValueReason, Period
 from wattgate.graphql.core.connection import Connection
-from wattgate.graphql.core.cost_weights import (
-    FRESHNESS_WEIGHT,
-    ListSize,
-    bucket_count,
-    per_bucket,
-    per_day,
-)
+from wattgate.graphql.core.cost_weights import FRESHNESS_WEIGHT, ListSize, bucket_count, per_bucket, per_day
 from wattgate.graphql.core.fields import edge, list_field
 from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.pagination import connection_edge
@@ -37,14 +31,7 @@ from wattgate.graphql.types.consent import MeterPointConsent, WithheldData
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds, NetworkState
 from wattgate.graphql.types.freshness import Freshness
 from wattgate.graphql.types.owners import owner_edge
-from wattgate.graphql.types.readings import (
-    SERIES_SIZES,
-    Bucket,
-    BucketColumns,
-    CurrentReading,
-    SeriesPart,
-    units_of_pricing,
-)
+from wattgate.graphql.types.readings import SERIES_SIZES, Bucket, BucketColumns, CurrentReading, SeriesPart
 from wattgate.graphql.types.storage import StorageDefinition
 from wattgate.graphql.types.tariffs import CostBucket, CostExplanation, CurrentRates, Tariff
 from wattgate.principal import Permission
@@ -134,7 +121,7 @@ class ReadingSeries:
         comparison_queries.comparisons,
         needs=Permission.READINGS_READ,
         weight=20,
-        result_units=lambda comparison: 2 * units_of_pricing(comparison.reading_series) if comparison else 0,
+        result_units=reading_types.units_of_comparison,
         description="Comparison of the series up to its newest sample with the same elapsed time of a baseline. Null "
         "if there is no reading; then `noValueReason` of the series says why. "
         "A range without end that starts a month or a day counts as that month or day so far.",
@@ -168,7 +155,7 @@ class Comparison:
     series: ReadingSeries = edge(
         comparison_queries.baseline_series,
         needs=Permission.READINGS_READ,
-        result_units=units_of_pricing,
+        result_units=reading_types.units_of_pricing,
         weight=250,
         description="The whole baseline, in buckets of the same period. Null only with an error, such as "
         "CONSENT_REVOKED.",
@@ -262,7 +249,7 @@ class Resource(Node, model=models.Resource):
         needs=Permission.READINGS_READ,
         weight=per_bucket(2, max_buckets=MAX_BUCKETS),
         sizes=SERIES_SIZES,
-        result_units=units_of_pricing,
+        result_units=reading_types.units_of_pricing,
         description="Readings in a time range, in whole buckets of the time zone. Null only with an error, such as "
         "CONSENT_REVOKED.",
     )
