@@ -1,4 +1,4 @@
-"""Requests for GraphQL that the protocol answers directly: the same bytes as through the middleware."""
+"""Requests for GraphQL that the protocol answers directly: the same bytes as through ASGI."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

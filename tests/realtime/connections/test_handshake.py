@@ -11,8 +11,10 @@ from starlette.types import Message
 
 from tests.support.live import WIRES, LiveHouse, Settled, live_house
 from wattgate.app.server.connection_guard import HttpLimits
+from wattgate.app.server.gate import GateRules
 from wattgate.app.server.http_protocol import GuardedWire
 from wattgate.app.server.socket_upgrade import SocketUpgrade, UpgradeRequest
+from wattgate.app.settings import Settings
 from wattgate.graphql.transport.websocket import WebSocketEndpoint
 from wattgate.realtime.connections.session import Session
 
@@ -164,7 +166,9 @@ async def test_the_application_rejects_such_a_handshake_of_another_server(houses
 
 @pytest.mark.parametrize("name", UNANSWERED)
 def test_short_way_leaves_to_uvicorn_what_it_does_not_answer(houses: tuple[LiveHouse, LiveHouse], name: str) -> None:
-    upgrade = SocketUpgrade(houses[0].gateway.realtime, [ALLOWED_ORIGIN], ())
+    upgrade = SocketUpgrade(
+        houses[0].gateway.realtime, [ALLOWED_ORIGIN], GateRules.from_settings(Settings(_env_file=None))
+    )
     plain = [(key.lower().encode(), value.encode()) for key, value in PLAIN.items()]
     assert upgrade.find_headers(UpgradeRequest(b"GET", b"/graphql", plain, None, is_secure=False)) is not None
     other = UpgradeRequest(b"GET", b"/graphql", [*plain, *UNANSWERED[name]], None, is_secure=False)

@@ -3,14 +3,12 @@
 import asyncio
 import logging
 from functools import lru_cache
-from time import perf_counter
 
 from prometheus_client import Histogram, start_http_server
-from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from wattgate.app.settings import Settings
 from wattgate.errors import Unavailable
@@ -23,32 +21,9 @@ OTHER_LABEL = "other"
 """Label of unknown methods and of paths without a route, so that callers cannot create arbitrary label values."""
 
 
-class HttpMetricsMiddleware:
-    """Middleware that measures the duration of each request, except event streams, which stay open."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        status, is_stream = 500, False
-
-        async def note_response(message: Message) -> None:
-            nonlocal status, is_stream
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                is_stream = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
-            await send(message)
-
-        started_at = perf_counter()
-        try:
-            await self._app(scope, receive, note_response)
-        finally:
-            if not is_stream:
-                method = scope["method"] if scope["method"] in KNOWN_METHODS else OTHER_LABEL
-                observe_request(method, route_template(scope), status, perf_counter() - started_at)
+def method_label(method: str) -> str:
+    """Return the label of the method of a request."""
+    return method if method in KNOWN_METHODS else OTHER_LABEL
 
 
 def observe_request(method: str, route: str, status: int, seconds: float) -> None:

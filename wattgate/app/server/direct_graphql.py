@@ -1,24 +1,20 @@
 """Requests for GraphQL that are answered without ASGI: plain ones, which are nearly all of them.
 
-A request runs the same functions as in the middleware of `application`, in the same order, but without a layer for
-each of them. A request that needs more than these functions takes the way through the middleware.
+A request has the same effects by the same functions of the gate, in the same order. A request that needs more than
+these functions takes the way through ASGI.
 """
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 
-from starlette.datastructures import Headers
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from wattgate.app.observability.http_metrics import observe_request
-from wattgate.app.server.application import cors_rules, security_headers, unexpected_error_response
-from wattgate.app.server.client_middleware import begin_client, device_cookie
-from wattgate.app.server.middleware import begin_trace, content_length
-from wattgate.app.settings import Settings
+from wattgate.app.server.application import unexpected_error_response
+from wattgate.app.server.gate import Entry, GateRules, content_length, entry_fields
 from wattgate.graphql.transport.accept import prefers_event_stream
 from wattgate.graphql.transport.http import LARGE_BODY_BYTES, GraphQLEndpoint, send_body
 from wattgate.graphql.transport.sse import TOKEN_HEADER
@@ -37,12 +33,9 @@ MAX_ORIGIN_LENGTH = 300
 class DirectGraphQL:
     """The GraphQL endpoint for plain POST requests."""
 
-    def __init__(self, endpoint: GraphQLEndpoint, settings: Settings) -> None:
+    def __init__(self, endpoint: GraphQLEndpoint, rules: GateRules) -> None:
         self._endpoint = endpoint
-        self._max_body_bytes = settings.max_body_bytes
-        self._trusted_proxies = tuple(settings.trusted_proxies)
-        self._security = security_headers(settings)
-        self._cors = CORSMiddleware(_no_application, **cors_rules(settings))
+        self._rules = rules
         self._frames: dict[tuple[object, ...], tuple[bytes, bytes]] = {}
 
     def find_headers(self, fields: Fields) -> Mapping[str, str] | None:
@@ -55,7 +48,7 @@ class DirectGraphQL:
         if (
             len(headers) != len(fields)
             or "content-length" not in headers
-            or content_length(headers) > self._max_body_bytes
+            or content_length(headers) > self._rules.max_body_bytes
             or len(headers.get("origin", "")) > MAX_ORIGIN_LENGTH
             or TOKEN_HEADER in headers
             or prefers_event_stream(headers.get("accept", ""))
@@ -66,42 +59,32 @@ class DirectGraphQL:
     async def serve(self, cycle: "DirectCycle", scope: Scope, receive: Receive) -> None:
         """Answer a plain request."""
         headers = cycle.request_headers
-        trace_id = begin_trace(headers.get("traceparent", ""))
-        scope, client = begin_client(scope, headers, self._trusted_proxies)
+        entry = self._rules.begin(scope, headers, headers)
         started_at, status = perf_counter(), 500
         try:
             response = await self._endpoint.answer(METHOD, headers, b"", receive)
             fields, body = await response.encode(headers.get("accept-encoding", ""))
             status = response.status
-            before, after = await self._frame(scope, headers, fields[:2])
-            head = [before, *encode_fields(fields[2:]), after]
-            if client.new_device is not None:
-                head.append(b"set-cookie: %b\r\n" % device_cookie(client.new_device, scope).encode("latin-1"))
-            head.append(b"x-trace-id: %b\r\n" % trace_id.encode())
+            before, after = self._frame(entry, fields[:2])
+            head = [before, *encode_fields(fields[2:]), after, *encode_fields(entry_fields(entry))]
             await cycle.respond(status, head, body)
         finally:
             observe_request(METHOD, PATH, status, perf_counter() - started_at)
 
-    async def _frame(self, scope: Scope, headers: Mapping[str, str], first: Fields) -> tuple[bytes, bytes]:
+    def _frame(self, entry: Entry, first: Fields) -> tuple[bytes, bytes]:
         """Return the encoded headers before and after those that differ in each response.
 
         `first` are the first two headers of the response. The others have no effect on the result.
         """
-        key = (*first, headers.get("origin"), scope["scheme"])
+        key = (*first, entry.origin, entry.scope["scheme"])
         frame = self._frames.get(key)
         if frame is None:
-            extended = await self._extend(scope, headers, list(first))
+            extended = self._rules.shared_fields(entry, first)
             frame = b"".join(encode_fields(extended[: len(first)])), b"".join(encode_fields(extended[len(first) :]))
             if len(self._frames) >= MAX_CACHED_FRAMES:
                 self._frames.clear()
             self._frames[key] = frame
         return frame
-
-    async def _extend(self, scope: Scope, headers: Mapping[str, str], fields: list[tuple[bytes, bytes]]) -> Fields:
-        """Return headers with those of the CORS and security middleware."""
-        message: Message = {"type": "http.response.start", "headers": fields}
-        await self._cors.send(message, _send_nothing, Headers(headers))
-        return self._security.extend({**scope, "path": PATH}, message["headers"])
 
 
 class DirectCycle(RequestResponseCycle):
@@ -147,11 +130,3 @@ class DirectCycle(RequestResponseCycle):
 def encode_fields(fields: Fields) -> list[bytes]:
     """Return headers as lines of HTTP."""
     return [b"%b: %b\r\n" % field for field in fields]
-
-
-async def _no_application(scope: Scope, receive: Receive, send: Send) -> None:
-    """Do nothing: the CORS middleware needs an application, which is never called here."""
-
-
-async def _send_nothing(message: Message) -> None:
-    """Send nothing: the message has its headers already."""

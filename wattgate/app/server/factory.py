@@ -27,6 +27,7 @@ from wattgate.app.server.components import build_components
 from wattgate.app.server.constant_answers import ConstantAnswer
 from wattgate.app.server.direct_graphql import DirectGraphQL
 from wattgate.app.server.drain import Readiness
+from wattgate.app.server.gate import GateRules
 from wattgate.app.server.graphql_page import BrowserEndpoint, graphql_page
 from wattgate.app.server.health import check_health, check_readiness, log_row_security
 from wattgate.app.server.identity import create_identity, forget_changed_callers
@@ -226,18 +227,18 @@ def serve_gateway(
     lifespan: Lifespan[Starlette] | None = None,
     demonstration: Demonstration | None = None,
 ) -> Starlette:
-    """Return an application with /graphql and other routes, behind the middleware of every request.
+    """Return an application with /graphql and other routes, behind the gate of every request.
 
     Without tracing, the protocol answers plain requests for GraphQL and plain WebSocket handshakes directly.
     """
     endpoint = GraphQLEndpoint(gateway.pipeline, gateway.authenticator.authenticate)
     graphql = _graphql_routes(settings, gateway, endpoint, demonstration)
-    application = build_application(settings, [*graphql, *routes], tracing, lifespan)
+    rules = GateRules.from_settings(settings)
+    application = build_application(settings, [*graphql, *routes], rules, tracing, lifespan)
     application.state.gateway = gateway
     if not tracing.middleware:  # it creates the spans of requests
-        application.state.direct_graphql = DirectGraphQL(endpoint, settings)
-        upgrade = SocketUpgrade(gateway.realtime, settings.allowed_origins, settings.trusted_proxies)
-        application.state.socket_upgrade = upgrade
+        application.state.direct_graphql = DirectGraphQL(endpoint, rules)
+        application.state.socket_upgrade = SocketUpgrade(gateway.realtime, settings.allowed_origins, rules)
     return application
 
 

@@ -1,4 +1,4 @@
-"""The security headers of every response, by one table of paths, and the middleware that sets them."""
+"""The security headers of every response, by one table of paths."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,9 +6,6 @@ from functools import cached_property
 from types import MappingProxyType
 
 from starlette.routing import compile_path
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from wattgate.app.server.middleware import normalize_path
 
 BASE = "{base_path}"
 """The place of the REST base path in the paths of the table."""
@@ -167,43 +164,20 @@ class HeaderPolicies:
 class SecurityHeaders:
     """The security headers of the responses of a gateway.
 
-    With `https_only`, or if the request came by https, the response also has `Strict-Transport-Security`.
+    With `https_only`, or if the request came by https, the response also has `Strict-Transport-Security`. No response
+    sets these headers itself, except for `Cache-Control`, which it keeps.
     """
 
     def __init__(self, policies: HeaderPolicies, https_only: bool) -> None:
         self._policies = policies
         self._https_only = https_only
 
-    def extend(self, scope: Scope, own: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        """Return the headers of a response with the security headers."""
-        values = {name.lower(): value for name, value in own}
-        policy = self._policies.find(normalize_path(scope["path"]), values.get(b"content-type", b""))
-        headers = [*own, *policy.headers]
+    def extend(self, path: str, scheme: str, fields: list[tuple[bytes, bytes]]) -> None:
+        """Add the security headers to those of a response. The path of its request has no repeated slashes."""
+        values = dict(fields)
+        policy = self._policies.find(path, values.get(b"content-type", b""))
+        fields += policy.headers
         if b"cache-control" not in values:
-            headers.append(policy.cache_header)
-        if self._https_only or scope.get("scheme") == "https":
-            headers.append(HSTS)
-        return headers
-
-
-class SecurityHeadersMiddleware:
-    """Middleware that sets the security headers of each response.
-
-    No response sets these headers itself, except for `Cache-Control`, which it keeps.
-    """
-
-    def __init__(self, app: ASGIApp, security: SecurityHeaders) -> None:
-        self._app = app
-        self._security = security
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message = {**message, "headers": self._security.extend(scope, list(message.get("headers", ())))}
-            await send(message)
-
-        await self._app(scope, receive, send_with_headers)
+            fields.append(policy.cache_header)
+        if self._https_only or scheme == "https":
+            fields.append(HSTS)

@@ -1,6 +1,6 @@
 """The short way for the WebSocket handshake of /graphql: from the parsed head of the request to the session.
 
-It accepts a handshake that is right in every respect, with the response of the application behind all middleware: its
+It accepts a handshake that is right in every respect, with the response of the application behind the gate: its
 path and method, the fields of the handshake, the subprotocol, and the origin of the page. Everything else takes the way
 through uvicorn, which knows the answer to each fault. On both ways, the session gets the same headers, trace id and
 client.
@@ -16,9 +16,7 @@ from typing import Any, NamedTuple
 from websockets.protocol import SERVER, Protocol
 from websockets.utils import accept_key
 
-from wattgate.app.server.client_addresses import IPNetwork
-from wattgate.app.server.client_middleware import begin_client
-from wattgate.app.server.middleware import begin_trace
+from wattgate.app.server.gate import GateRules, entry_fields
 from wattgate.graphql.transport.origin import is_origin_allowed
 from wattgate.realtime.connections.frame_wire import FrameWire, Release
 from wattgate.realtime.connections.protocol import SUBPROTOCOL
@@ -52,12 +50,10 @@ class UpgradeRequest(NamedTuple):
 class SocketUpgrade:
     """Accepts plain handshakes, and starts their sessions."""
 
-    def __init__(
-        self, runtime: RealtimeRuntime, allowed_origins: Collection[str], trusted_proxies: Collection[IPNetwork]
-    ) -> None:
+    def __init__(self, runtime: RealtimeRuntime, allowed_origins: Collection[str], rules: GateRules) -> None:
         self._runtime = runtime
         self._allowed_origins = frozenset(allowed_origins)
-        self._trusted_proxies = tuple(trusted_proxies)
+        self._rules = rules
 
     def find_headers(self, request: UpgradeRequest) -> dict[str, str] | None:
         """Return the headers of a handshake that this way accepts, or None."""
@@ -85,12 +81,11 @@ class SocketUpgrade:
     def _start(
         self, request: UpgradeRequest, headers: Mapping[str, str], default_headers: list[Header], wire: FrameWire
     ) -> None:
-        trace_id = begin_trace(headers.get("traceparent", ""))
         scheme = "wss" if request.is_secure else "ws"
-        begin_client({"type": "websocket", "scheme": scheme, "client": request.client}, headers, self._trusted_proxies)
-        wire.attach(
-            Session(self._runtime, wire, headers), _response(headers["sec-websocket-key"], default_headers, trace_id)
-        )
+        scope = {"type": "websocket", "scheme": scheme, "client": request.client}
+        entry = self._rules.begin(scope, headers, headers)
+        fields = [*default_headers, *entry_fields(entry)]
+        wire.attach(Session(self._runtime, wire, headers), _response(headers["sec-websocket-key"], fields))
 
 
 def build_wire(
@@ -122,15 +117,14 @@ def _is_key(key: str) -> bool:
         return False
 
 
-def _response(key: str, default_headers: list[Header], trace_id: str) -> bytes:
+def _response(key: str, fields: list[Header]) -> bytes:
     """Return the response that uvicorn sends for the application."""
     lines = [
         b"HTTP/1.1 101 Switching Protocols",
         b"Upgrade: websocket",
         b"Connection: Upgrade",
         b"Sec-WebSocket-Accept: " + accept_key(key).encode(),
-        *(b"%b: %b" % header for header in default_headers),
-        b"x-trace-id: " + trace_id.encode(),
+        *(b"%b: %b" % header for header in fields),
         b"Sec-WebSocket-Protocol: " + SUBPROTOCOL.encode(),
     ]
     return b"\r\n".join([*lines, b"", b""])

@@ -1,4 +1,4 @@
-"""ASGI middleware that determines the client of a request: its address behind trusted proxies, and its device.
+"""The client of a request: its address behind trusted proxies, and its device.
 
 A device is a random secret in a cookie. A browser gets it from its first successful login on a page of the gateway. It
 authenticates nobody: it only separates a known browser from guessers, whose backoff then does not delay it.
@@ -8,11 +8,9 @@ import re
 from collections.abc import Collection, Mapping
 from urllib.parse import urlsplit
 
-from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from wattgate.app.server.client_addresses import HOST, IPNetwork, address_groups, is_within, resolve_client_address
-from wattgate.app.server.middleware import RESPONSE_START_TYPES
 from wattgate.client import CURRENT_CLIENT, Client
 
 DEVICE_COOKIE = "wattgate_device"
@@ -30,28 +28,6 @@ DEVICE = re.compile(rf"(?:^|;) ?{DEVICE_COOKIE}=([\w-]{{1,{MAX_DEVICE_LENGTH}}})
 """The cookie of a device in a header Cookie (RFC 6265, 5.4). A device has letters, digits, `-` and `_`."""
 
 SECURE_SCHEMES = {"https", "wss"}
-
-
-class ClientMiddleware:
-    """Middleware that sets the client of each request, and sends the cookie of a new device."""
-
-    def __init__(self, app: ASGIApp, trusted_proxies: Collection[IPNetwork]) -> None:
-        self._app = app
-        self._trusted_proxies = tuple(trusted_proxies)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
-        headers = _joined_headers(scope)
-        scope, client = begin_client(scope, headers, self._trusted_proxies)
-
-        async def send_with_device(message: Message) -> None:
-            if client.new_device is not None and message["type"] in RESPONSE_START_TYPES:
-                MutableHeaders(scope=message).append("Set-Cookie", device_cookie(client.new_device, scope))
-            await send(message)
-
-        await self._app(scope, receive, send_with_device)
 
 
 def begin_client(scope: Scope, headers: Mapping[str, str], trusted: Collection[IPNetwork]) -> tuple[Scope, Client]:
@@ -111,15 +87,7 @@ def _device_of(cookies: str) -> str | None:
     return found[1] if found else None
 
 
-def device_cookie(device: str, scope: Scope) -> str:
-    """Return the cookie of a new device."""
-    secure = "; Secure" if scope["scheme"] in SECURE_SCHEMES else ""
+def device_cookie(device: str, *, is_secure: bool) -> str:
+    """Return the cookie of a new device. Browsers send a secure one only by https."""
+    secure = "; Secure" if is_secure else ""
     return f"{DEVICE_COOKIE}={device}; Path=/; Max-Age={DEVICE_SECONDS}; HttpOnly; SameSite=Lax{secure}"
-
-
-def _joined_headers(scope: Scope) -> dict[str, str]:
-    """Return the headers by name. Several lines of a header are one list (RFC 9110, section 5.2)."""
-    lines: dict[str, list[str]] = {}
-    for name, value in scope["headers"]:
-        lines.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-    return {name: ("; " if name == "cookie" else ",").join(values) for name, values in lines.items()}
