@@ -7,10 +7,14 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated, get_origin
 
 import graphql
 
+from tests.support.gateway_schema import SCHEMA
+from wattgate import terms
 from wattgate.graphql.catalogue import OPERATIONS, SYSTEM_OPERATIONS
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Operation
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +26,22 @@ SESSIONS = {
     "db/identity/credentials.py",
     "db/engine.py",
     "db/encryption/rotation.py",  # the secrets of all applications
+}
+
+
+TABLES_BY_NAME = {
+    "graphql/execution/enum_descriptions.py",  # values of enums of the layers below
+    "graphql/execution/login_descriptions.py",
+    "graphql/execution/template_descriptions.py",
+    "graphql/execution/variable_descriptions.py",
+    "rest_compat/openapi/graphql_twins.py",  # example values of arguments in code samples
+}
+DECLARED_NAMES = {
+    key
+    for kind in SCHEMA.type_map.values()
+    for owner, field in getattr(kind, "fields", {}).items()
+    for place in ((kind.name, owner), *((owner, name) for name in getattr(field, "args", {})))
+    for key in (place[1], ".".join(place))
 }
 
 
@@ -87,6 +107,30 @@ def test_only_commands_and_log_in_pages_read_the_list_of_applications() -> None:
     ]
     access = [path for path in MODULES if "SystemAccess.LIST_APPLICATIONS)" in path.read_text()]
     assert [str(path.relative_to(PACKAGE)) for path in access] == ["graphql/core/row_reader.py"]
+
+
+def test_every_shared_type_of_arguments_and_fields_is_used() -> None:
+    sources = [path.read_text() for path in MODULES]
+    for module in (terms, ids):
+        name = module.__name__.rpartition(".")[2]
+        shared = {key for key, value in vars(module).items() if get_origin(value) is Annotated}
+        used = {key for text in sources for key in re.findall(rf"\b{name}\.(\w+)", text)}
+        own = set(re.findall(r"\w+", Path(module.__file__ or "").read_text().partition("\n\n\n")[2]))
+        assert shared - used - own == set()
+
+
+def test_facts_of_declarations_are_in_no_table_by_name() -> None:
+    """A fact is at its declaration. The keys of a table by name are names of arguments, fields or `owner.name`."""
+    for path in [*(PACKAGE / "graphql").rglob("*.py"), *(PACKAGE / "rest_compat" / "openapi").rglob("*.py")]:
+        if str(path.relative_to(PACKAGE)) in TABLES_BY_NAME:
+            continue
+        for node in nodes(path):
+            if isinstance(node, ast.Dict):
+                keys = [key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+                named = [key for key in keys if key in DECLARED_NAMES]
+                plain = [value for value in node.values if isinstance(value, ast.Constant | ast.Name)]
+                is_table = 2 * min(len(named), len(plain)) > max(len(node.keys), 9)
+                assert not is_table, f"{path}:{node.lineno}: declare these facts at {named}"
 
 
 def test_catalogue_lists_every_declared_operation() -> None:

@@ -4,8 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import Annotated
 
 import orjson
+
+from wattgate.annotations import Described
 
 Clock = Callable[[], datetime]
 """A function that returns the present instant, aware and in UTC."""
@@ -18,8 +21,8 @@ ONE_MILLISECOND = timedelta(milliseconds=1)
 class TimeRange:
     """The time [start, end). If `end` is None, it ends at the present instant."""
 
-    start: datetime
-    end: datetime | None = None
+    start: Annotated[datetime, Described("Start of the range, inclusive.")]
+    end: Annotated[datetime, Described("End of the range, exclusive. Default: now.")] | None = None
 
     def __hash__(self) -> int:  # the loader of an edge is keyed by the arguments of the edge
         return hash((self.start, self.end))

@@ -10,7 +10,6 @@ from tests.support.house import House
 from tests.support.openapi import DOCUMENT
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.execution.descriptions import FIELD_DESCRIPTIONS
 from wattgate.principal import GRANTS, Permission, Role
 
 SDL = Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql"
@@ -75,15 +74,6 @@ def sentences_about_callers(operation: Operation) -> dict[str, bool]:
             )
         ),
     }
-
-
-def test_every_shared_description_is_used() -> None:
-    used = set()
-    for type_ in SCHEMA.type_map.values():
-        for name, field in getattr(type_, "fields", {}).items():
-            used |= {name, f"{type_.name}.{name}"}
-            used |= {key for argument in getattr(field, "args", {}) for key in (argument, f"{name}.{argument}")}
-    assert set(FIELD_DESCRIPTIONS) <= used
 
 
 async def test_served_openapi_document_has_every_rest_endpoint(served: House) -> None:

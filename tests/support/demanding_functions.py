@@ -175,7 +175,7 @@ DEMANDS = (
         ("delivery.mail_addresses:_encode_domain calls idna.encode",),
     ),
     Demand(
-        "graphql.core.input_limits:TEXT_LIMITS",
+        "annotations:MaxCharacters",
         "graphql.cost.operation_charge:OperationCharge.settle",
         (
             "delivery.channels.web_push:parse_subscription calls json.loads",
@@ -286,7 +286,7 @@ DEMANDS = (
         ),
     ),
     Demand(
-        "graphql.core.input_limits:TEXT_LIMITS",
+        "annotations:MaxCharacters",
         "graphql.cost.operation_charge:OperationCharge.settle",
         (
             "db.audit_chain:entry_digest calls orjson.dumps",

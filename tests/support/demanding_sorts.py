@@ -45,7 +45,7 @@ SORTS = (
         ),
     ),
     Demand(
-        "graphql.core.input_limits:TEXT_LIMITS",
+        "annotations:MaxCharacters",
         "none: The text has at most some hundred characters.",
         (
             "db.identity.password_rules:_context_words calls sorted",
@@ -96,7 +96,7 @@ SORTS = (
         ("energy.tariffs:_overlap_problems calls sorted",),
     ),
     Demand(
-        "graphql.core.input_limits:LIST_LIMITS",
+        "annotations:MaxItems",
         "graphql.cost.operation_charge:OperationCharge",
         (
             "db.readings.recording:from_rows calls sorted",

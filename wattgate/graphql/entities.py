@@ -1,5 +1,9 @@
 """The record types with uniform operations. `core.entity` builds their list, get, add and update operations."""
 
+from typing import Annotated
+
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE
 from wattgate.graphql.core.entity import Entity
@@ -111,7 +115,7 @@ ENTITIES: tuple[Entity, ...] = (
         update_input=content_types.ContentChange,
         read_permission=Permission.CONTENT_READ,
         write_permission=Permission.CONTENT_WRITE,
-        filters=("reference",),
+        filters={"reference": terms.Reference},
     ),
     Entity(
         name="language_content",
@@ -137,7 +141,7 @@ ENTITIES: tuple[Entity, ...] = (
         add_input=content_types.NewTermsConditions,
         read_permission=Permission.CONTENT_READ,
         write_permission=Permission.CONTENT_WRITE,
-        filters=("reference", "version"),
+        filters={"reference": terms.Reference, "version": terms.Version},
     ),
     Entity(
         name="terms_conditions_user",
@@ -149,7 +153,10 @@ ENTITIES: tuple[Entity, ...] = (
         graphql_type=content_types.TermsConditionsUser,
         read_permission=Permission.RESPONSE_READ,
         write_permission=Permission.RESPONSE_WRITE,
-        filters=("tc_id", "reference"),
+        filters={
+            "tc_id": Annotated[terms.Text200, Described("ID of the version of terms and conditions.")],
+            "reference": terms.Reference,
+        },
         schemes=(("GET one", AuthScheme.BASIC),),
         list_size=GROWING_LIST_SIZE,
         list_deprecation="Use `viewer { termsConditionsUsers }` or "
@@ -166,7 +173,7 @@ ENTITIES: tuple[Entity, ...] = (
         add_input=content_types.NewSupportDetails,
         read_permission=Permission.CONTENT_READ,
         write_permission=Permission.CONTENT_WRITE,
-        filters=("reference", "country"),
+        filters={"reference": terms.Reference, "country": terms.Country},
     ),
     Entity(
         name="faq",
@@ -200,7 +207,7 @@ ENTITIES: tuple[Entity, ...] = (
         add_input=prompt_types.NewPrompt,
         read_permission=Permission.CONTENT_READ,
         write_permission=Permission.CONTENT_WRITE,
-        filters=("prompt_type_id",),
+        filters={"prompt_type_id": Annotated[terms.Text200, Described("ID of the prompt type.")]},
     ),
     Entity(
         name="prompt_user",
@@ -213,7 +220,10 @@ ENTITIES: tuple[Entity, ...] = (
         add_input=prompt_types.NewPromptUser,
         read_permission=Permission.RESPONSE_READ,
         write_permission=Permission.RESPONSE_WRITE,
-        filters=("prompt_id", "status"),
+        filters={
+            "prompt_id": Annotated[terms.Text200, Described("ID of the prompt.")],
+            "status": Annotated[terms.Text100, Described("Return only outcomes with this status.")],
+        },
         list_size=GROWING_LIST_SIZE,
         list_deprecation="Use `viewer { promptUsers }` or `application { promptUsers }`, or the edge of `Prompt`.",
     ),
@@ -238,7 +248,7 @@ ENTITIES: tuple[Entity, ...] = (
         add_input=prompt_types.NewUserAction,
         read_permission=Permission.RESPONSE_READ,
         write_permission=Permission.RESPONSE_WRITE,
-        filters=("user_action_type_id",),
+        filters={"user_action_type_id": Annotated[terms.Text200, Described("ID of the user action type.")]},
         list_size=GROWING_LIST_SIZE,
         list_deprecation="Use `viewer { userActions }` or "
         "`application { userActions }`, or the edge of `UserActionType`.",

@@ -1,18 +1,18 @@
 """The operations `node` and `nodes`, derived from the operations that return one record by its ID."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import strawberry
 
+from wattgate.annotations import Described, MaxItems
 from wattgate.errors import GatewayError
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, ListSize, list_length, per_item
-from wattgate.graphql.core.input_limits import LIST_LIMITS
 from wattgate.graphql.core.node import Node, decode_global_id, invalid_global_id
 from wattgate.graphql.core.operation import Operation, OperationKind, RunOperation, operation
 from wattgate.principal import Permission
 
-MAX_NODES = LIST_LIMITS["nodes.ids"]
+MAX_NODES = 50
 """Maximum records of one `nodes`. Each is read by an operation of its own."""
 
 
@@ -39,7 +39,9 @@ def build_node_operations(operations: Iterable[Operation]) -> tuple[Operation, .
     readers = reading_operations(operations)
 
     @operation(OperationKind.QUERY, returns=Node, needs=Permission.USER_READ, delegates=True)
-    async def node(run: RunOperation, *, id: strawberry.ID) -> Any:
+    async def node(
+        run: RunOperation, *, id: Annotated[strawberry.ID, Described("Global ID: the value of a field `id`.")]
+    ) -> Any:
         """Return the record with this global ID.
 
         The caller needs the permission of the field that returns one record of this type, such as `resource`. A record
@@ -55,7 +57,11 @@ def build_node_operations(operations: Iterable[Operation]) -> tuple[Operation, .
         weight=per_item("ids", max_items=MAX_NODES, weight=STATEMENT_WEIGHT, item_weight=STATEMENT_WEIGHT),
         sizes=[ListSize(list_length("ids"))],
     )
-    async def nodes(run: RunOperation, *, ids: list[strawberry.ID]) -> list[Any]:
+    async def nodes(
+        run: RunOperation,
+        *,
+        ids: Annotated[list[strawberry.ID], MaxItems(MAX_NODES), Described("Global IDs: values of fields `id`.")],
+    ) -> list[Any]:
         """Return the records with these global IDs, in order. Each one that cannot be read is null, with an error."""
         results: list[Any] = []
         for global_id in ids:  # one at a time, because each record takes a connection of the pool

@@ -10,9 +10,9 @@ from wattgate.energy.currency import CURRENCY
 from wattgate.energy.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.energy.meter_points import canonical_meter_point, has_wrong_check_digit, mpan_problem, mprn_problem
 from wattgate.errors import BadInput, Problem
-from wattgate.graphql.core.input_limits import TEXT_LIMITS
 from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.services.login import normalize_username
+from wattgate.terms import MAX_NAME_CHARACTERS
 from wattgate.time_zones import time_zone_problem
 
 OPTIONS: Mapping[str, str] = {ELECTRICITY: "--electricity", GAS: "--gas", EXPORT: "--export"}
@@ -93,8 +93,8 @@ def _text_problems(options: HomeOptions) -> Iterator[Problem]:
     for option, text in (("--application", options.application), ("--name", options.name)):
         if not text.strip():
             yield Problem((option,), "is empty")
-        elif len(text) > TEXT_LIMITS["name"]:
-            yield Problem((option,), f"has {len(text)} characters, and the maximum is {TEXT_LIMITS['name']}")
+        elif len(text) > MAX_NAME_CHARACTERS:
+            yield Problem((option,), f"has {len(text)} characters, and the maximum is {MAX_NAME_CHARACTERS}")
     try:
         check_address(options.user)
     except NotMailable as error:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from heapq import merge
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
 from sqlmodel import col
 
+from wattgate.annotations import Described
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import AlertRule, Resource, VirtualEntity, VirtualEntityResource
 from wattgate.db.models.alert_rules import RULE_DECIMALS
@@ -276,7 +278,12 @@ async def _evaluate_pace(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
     )
 
 
-async def back_test(rows: Rows, parents: Sequence[AlertRule], *, days: int = 30) -> list[BackTest | GatewayError]:
+async def back_test(
+    rows: Rows,
+    parents: Sequence[AlertRule],
+    *,
+    days: Annotated[int, Described("Number of days back from now: 1 to 366.")] = 30,
+) -> list[BackTest | GatewayError]:
     """Return when each rule would have fired in the last days, if each reading had arrived when it was measured."""
     if not 1 <= days <= MAX_BACK_TEST_DAYS:
         raise BadInput(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from wattgate import terms
 from wattgate.clock import TimeRange, to_ms
 from wattgate.db.queries.readings import load_consented_aggregates, load_values, readings
 from wattgate.db.readings.aggregates import Aggregates
@@ -64,7 +65,9 @@ class Comparison:
         return self.change / abs(self.previous.value) if self.change is not None and self.previous.value else None
 
 
-async def comparisons(rows: Rows, series: Sequence[ReadingSeries], *, baseline: Baseline) -> list[Comparison | None]:
+async def comparisons(
+    rows: Rows, series: Sequence[ReadingSeries], *, baseline: terms.ComparedRange
+) -> list[Comparison | None]:
     """Compare each series up to its newest sample with its baseline. None is the result of a series without samples."""
     ranges = [_comparison_range(reading_series, baseline) for reading_series in series]
     current = await _load_parts(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlmodel import col
 
+from wattgate import terms
 from wattgate.db.models import Content, LanguageContent
 from wattgate.db.rows import Rows
 
@@ -13,7 +14,9 @@ MAX_PART_DIGITS = 18
 """Maximum digits of a part of a version. Python refuses to read a number of thousands of digits."""
 
 
-async def in_language(rows: Rows, contents: Sequence[Content], *, culture_code: str) -> list[LanguageContent | None]:
+async def in_language(
+    rows: Rows, contents: Sequence[Content], *, culture_code: terms.CultureCode
+) -> list[LanguageContent | None]:
     """Return the translation of each content object in the nearest available culture, or None."""
     cultures = culture_chain(culture_code)
     translations = await rows.all(

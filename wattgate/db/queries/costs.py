@@ -6,12 +6,15 @@ which is called the priced resource.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
+from typing import Annotated
 
 import msgspec
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db.models import Resource
 from wattgate.db.queries.consent import find_consent_errors
@@ -110,7 +113,7 @@ class _PricedEnergy:
 
 
 async def explain_costs(
-    rows: Rows, resources: Sequence[Resource], *, range: TimeRange
+    rows: Rows, resources: Sequence[Resource], *, range: Annotated[TimeRange, Described("Time range of the bill.")]
 ) -> list[CostExplanation | GatewayError | None]:
     """Return the cost of each resource's energy in a range; None if no tariff applies in it."""
     start, end = _check_range(range, rows.now)
@@ -121,7 +124,9 @@ async def explain_costs(
     ]
 
 
-async def no_cost_reasons(rows: Rows, resources: Sequence[Resource], *, range: TimeRange) -> list[NoValueReason | None]:
+async def no_cost_reasons(
+    rows: Rows, resources: Sequence[Resource], *, range: Annotated[TimeRange, Described("Time range of the cost.")]
+) -> list[NoValueReason | None]:
     """Return why `explain_costs` and `cost_series` return None for each resource; None if a tariff applies."""
     _, end = _check_range(range, rows.now)
     tariffs = await load_timelines(rows, map(priced_resource_id, resources), from_ms(to_ms(end) - 1))
@@ -132,9 +137,9 @@ async def cost_series(
     rows: Rows,
     resources: Sequence[Resource],
     *,
-    range: TimeRange,
-    period: Period,
-    time_zone: tzinfo = UTC,
+    range: terms.BucketRange,
+    period: terms.BucketLength,
+    time_zone: terms.BucketTimeZone = UTC,
 ) -> list[CostSeries | GatewayError | None]:
     """Return the costs of each resource's energy in the buckets of a range; None if no tariff applies.
 

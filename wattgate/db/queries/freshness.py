@@ -3,9 +3,12 @@
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import timedelta
+from typing import Annotated
 
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.clock import to_ms
 from wattgate.db.models import Device, Intake, Resource
 from wattgate.db.queries import devices as device_queries
@@ -38,7 +41,14 @@ INTAKE_EXPIRY = timedelta(days=7)
 
 
 async def resource_freshness(
-    rows: Rows, resources: Sequence[Resource], *, field: str | None = None
+    rows: Rows,
+    resources: Sequence[Resource],
+    *,
+    field: Annotated[
+        terms.Text100,
+        Described("Name of the storage field, such as ENERGY. Default: the field with the most frequent readings."),
+    ]
+    | None = None,
 ) -> list[Freshness | GatewayError]:
     """Return the freshness of each resource, by one field or by all.
 

@@ -1,10 +1,11 @@
 """Readings of resources in buckets: one result for each resource, with a fixed number of statements."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from wattgate.clock import TimeRange, from_ms, to_ms
+from wattgate import terms
+from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource
 from wattgate.db.queries import costs as cost_queries
 from wattgate.db.queries.consent import find_consent_errors, replace_withheld
@@ -20,7 +21,7 @@ from wattgate.energy import buckets
 from wattgate.energy.buckets import BucketGrid, refine_grid
 from wattgate.energy.consent_gaps import gaps_within
 from wattgate.energy.storage_fields import ReadingField
-from wattgate.enums import Function, Period, Weekday
+from wattgate.enums import Function, Weekday
 from wattgate.errors import GatewayError
 
 _COLUMNS = {Function.SUM: "sum", Function.MIN: "min", Function.MAX: "max"}
@@ -35,13 +36,13 @@ async def readings(
     values_only: bool = False,
     consented_only: bool = False,
     *,
-    range: TimeRange,
-    period: Period,
-    function: Function = Function.SUM,
-    time_zone: tzinfo = UTC,
-    field: str | None = None,
-    week_start: Weekday = Weekday.MONDAY,
-    revised_since: datetime | None = None,
+    range: terms.BucketRange,
+    period: terms.BucketLength,
+    function: terms.BucketFunction = Function.SUM,
+    time_zone: terms.BucketTimeZone = UTC,
+    field: terms.ChosenField | None = None,
+    week_start: terms.WeekStart = Weekday.MONDAY,
+    revised_since: terms.RevisedSince | None = None,
 ) -> list[ReadingSeries | GatewayError]:
     """Return each resource's readings in a range of time, in whole buckets of the zone's wall clock.
 

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
+from typing import Annotated
 
 import msgspec
 from sqlalchemy import bindparam
 from sqlmodel import col
 
+from wattgate.annotations import Described
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.lookups import Lookup
 from wattgate.db.models import Resource, Tariff
@@ -70,7 +72,11 @@ async def in_force(rows: Rows, resources: Sequence[Resource]) -> list[Tariff | N
 
 
 async def histories(
-    rows: Rows, resources: Sequence[Resource], *, upcoming: bool = False, superseded: bool = False
+    rows: Rows,
+    resources: Sequence[Resource],
+    *,
+    upcoming: Annotated[bool, Described("Whether to include tariffs that are not yet in force.")] = False,
+    superseded: Annotated[bool, Described("Whether to include tariffs that were replaced or withdrawn.")] = False,
 ) -> list[list[Tariff]]:
     """Return the past and current tariffs of each resource, newest first.
 

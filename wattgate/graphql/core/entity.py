@@ -1,18 +1,21 @@
 """Declarations of uniform records, each expanded to its list, get, add and update operations."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Annotated, Any
 from uuid import UUID
 
 import strawberry
 
+from wattgate.annotations import Described
 from wattgate.db.lookups import model_columns
 from wattgate.db.models import Tenanted
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
+from wattgate.graphql.core.definitions import declared_description
 from wattgate.graphql.core.inputs import apply_input, check_references, to_column_values
 from wattgate.graphql.core.operation import Argument, Audit, Call, Operation, OperationKind, RestRoute, with_caller_note
 from wattgate.principal import AuthScheme, Permission
@@ -23,10 +26,11 @@ class Entity:
     """Records that can be listed, read, added and changed without further rules.
 
     `noun` includes its article and is used in descriptions. `has_list`, `add_input` and `update_input` select the
-    operations. `filters` are columns that can narrow the list. `schemes` gives the REST authentication scheme of each
-    operation for which SPEC.md names one, by HTTP method ("GET" is the list, "GET one" a single record).
-    `acknowledged_fields` and `write_status` define the REST response to writes; see `RestRoute`. `list_size` is the
-    assumed length of the list. An entity that needs more than this has hand-written resolvers instead.
+    operations. `filters` are columns that can narrow the list, with the annotations of their arguments. `schemes` gives
+    the REST authentication scheme of each operation for which SPEC.md names one, by HTTP method ("GET" is the list,
+    "GET one" a single record). `acknowledged_fields` and `write_status` define the REST response to writes; see
+    `RestRoute`. `list_size` is the assumed length of the list. An entity that needs more than this has hand-written
+    resolvers instead.
     """
 
     name: str
@@ -40,7 +44,7 @@ class Entity:
     has_list: bool = True
     add_input: type | None = None
     update_input: type | None = None
-    filters: tuple[str, ...] = ()
+    filters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     order_by: str = "created_at"
     schemes: tuple[tuple[str, AuthScheme], ...] = ()
     acknowledged_fields: tuple[str, ...] = ()
@@ -70,7 +74,7 @@ def _build_reads(entity: Entity) -> Iterator[Operation]:
             returns=list[entity.graphql_type],  # type: ignore[name-defined]
             needs=entity.read_permission,
             description=with_caller_note(f"List the {plural_noun} that the caller may see.", entity.read_permission),
-            arguments={name: Argument(str | None, None) for name in entity.filters},
+            arguments={name: Argument(annotation | None, None) for name, annotation in entity.filters.items()},
             rest=(RestRoute("GET", entity.path, scheme=dict(entity.schemes).get("GET")),),
             sizes=(ListSize(entity.list_size),),
             deprecation=entity.list_deprecation,
@@ -82,7 +86,7 @@ def _build_reads(entity: Entity) -> Iterator[Operation]:
         returns=entity.graphql_type,
         needs=entity.read_permission,
         description=with_caller_note(f"Return {entity.noun} by its ID.", entity.read_permission),
-        arguments={entity.model.key: Argument(strawberry.ID)},
+        arguments={entity.model.key: _key_argument(entity)},
         rest=(RestRoute("GET", _record_path(entity), scheme=dict(entity.schemes).get("GET one")),),
     )
 
@@ -113,9 +117,16 @@ def _build_writes(entity: Entity) -> Iterator[Operation]:
                 f"Change {entity.noun}. Omitted fields keep their values.", entity.write_permission
             ),
             audit=audit,
-            arguments={entity.model.key: Argument(strawberry.ID), "input": Argument(entity.update_input)},
+            arguments={entity.model.key: _key_argument(entity), "input": Argument(entity.update_input)},
             rest=(_write_route("PUT", _record_path(entity), entity),),
         )
+
+
+def _key_argument(entity: Entity) -> Argument:
+    """Return the argument for the ID of a record, with the description of the field for the same ID."""
+    fields: Any = entity.graphql_type.__strawberry_definition__.fields  # type: ignore[attr-defined]
+    (key,) = (field for field in fields if field.python_name == entity.model.key)
+    return Argument(Annotated[strawberry.ID, Described(declared_description(key) or "")])
 
 
 def _record_path(entity: Entity) -> str:

@@ -9,6 +9,7 @@ from strawberry.types.base import StrawberryOptional
 from strawberry.types.field import StrawberryField
 from strawberry.types.lazy_type import LazyType
 
+from wattgate import terms
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput
 from wattgate.graphql.core.context import GraphQLContext
@@ -22,7 +23,7 @@ Info = strawberry.Info[GraphQLContext, None]
 _EDGE_METADATA = "wattgate.edge"
 _OPERATION_METADATA = "wattgate.operation"
 _SIZES_METADATA = "wattgate.sizes"
-_RESUME_ARGUMENTS = {"since": Argument(str | None, None)}
+_RESUME_ARGUMENTS = {"since": Argument(terms.Since | None, None)}
 
 
 def build_root_field(operation: Operation) -> StrawberryField:

@@ -1,18 +1,17 @@
-"""Bounds of the texts, lists and JSON values in arguments, and the check that `Runner` makes for every interface.
+"""The check of the texts, lists and JSON values in arguments that `Runner` makes for every interface.
 
-The tables name the maximum of each argument and input field: by `owner.name` where it differs, else by name. `owner` is
-the field of an argument or the type of an input field, in GraphQL names. A test fails for an argument without a bound.
+The declaration of an argument or input field states its maximum: see `wattgate.annotations`. A test fails for a text
+without a bound.
 """
 
 import types
 from collections.abc import Callable, Mapping
 from functools import cache
-from types import MappingProxyType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import strawberry
 
-from wattgate.delivery.openid.tokens import MAX_TOKEN_CHARACTERS
+from wattgate.annotations import Facts, facts_of
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.core.decoded_readings import DecodedReadings
@@ -25,151 +24,21 @@ MAX_ID_CHARACTERS = 200
 """Maximum characters of an ID. IDs that the gateway assigns have 36."""
 
 MAX_LIST_ITEMS = 1_000
-"""Maximum items of a list that `LIST_LIMITS` does not name."""
-
-_NAME, _CODE, _TEXT, _URL, _SOURCE, _SECRET = 200, 100, 2_000, 2_048, 200_000, 1_024
-
-TEXT_LIMITS: Mapping[str, int] = MappingProxyType(
-    {
-        "EUI": _CODE,
-        "MAC": _CODE,
-        "MPAN": _CODE,
-        "MPRN": _CODE,
-        "address": 500,
-        "after": 500,
-        "accessToken": MAX_TOKEN_CHARACTERS,
-        "alertTypeId": _NAME,
-        "algorithms": _CODE,
-        "audiences": _NAME,
-        "baseUnit": _CODE,
-        "before": 500,
-        "NewDeviceClaim.code": _CODE,
-        "callbackUrl": _URL,
-        "city": _NAME,
-        "claimCode": _CODE,
-        "classifier": _CODE,
-        "clientId": MAX_ID_CHARACTERS,
-        "clientSecret": _SECRET,
-        "code": _SECRET,
-        "codeChallenge": 128,
-        "codeChallengeMethod": _CODE,
-        "codeVerifier": 128,
-        "country": _CODE,
-        "cultureCode": _CODE,
-        "approveDisplayPairing.name": _CODE,
-        "dataSourceType": _CODE,
-        "datatype": _CODE,
-        "description": _TEXT,
-        "deviceCode": _SECRET,
-        "directoryToken": 4 * MAX_TOKEN_CHARACTERS,
-        "email": 254,
-        "end": _CODE,
-        "eui": _CODE,
-        "events": _CODE,
-        "field": _CODE,
-        "fieldName": _CODE,
-        "geoCoordinates": _NAME,
-        "grantType": _CODE,
-        "hardwareId": _NAME,
-        "homeName": _NAME,
-        "html": _SOURCE,
-        "htmlTemplate": _SOURCE,
-        "interval": _CODE,
-        "issuer": 500,
-        "label": _NAME,
-        "location": 500,
-        "message": 10_000,
-        "minimumVersion": _CODE,
-        "mpxn": _CODE,
-        "mpxns": _CODE,
-        "name": _NAME,
-        "names": _NAME,
-        "newPassword": _SECRET,
-        "newToken": 8_192,
-        "oldPassword": _SECRET,
-        "openStreetMapsRef": 500,
-        "parentHardwareId": _NAME,
-        "password": _SECRET,
-        "postalCode": _CODE,
-        "postcode": _CODE,
-        "preheader": _TEXT,
-        "profileName": _NAME,
-        "promptId": MAX_ID_CHARACTERS,
-        "promptTypeId": MAX_ID_CHARACTERS,
-        "protocol": _CODE,
-        "protocolId": MAX_ID_CHARACTERS,
-        "question": _TEXT,
-        "purpose": _NAME,
-        "quietFrom": _CODE,
-        "quietTo": _CODE,
-        "redirectUri": _URL,
-        "reference": _NAME,
-        "refreshToken": _SECRET,
-        "removeToken": 8_192,
-        "renamePairedDisplay.name": _CODE,
-        "reply": 10_000,
-        "sampling": _CODE,
-        "scope": _NAME,
-        "serialNumber": _CODE,
-        "since": 16_384,
-        "source": _CODE,
-        "start": _CODE,
-        "startDisplayPairing.name": _CODE,
-        "state": _TEXT,
-        "status": _CODE,
-        "subject": _TEXT,
-        "systemAlertTypeId": _NAME,
-        "tags": _NAME,
-        "tcId": MAX_ID_CHARACTERS,
-        "telephone": _CODE,
-        "text": _SOURCE,
-        "timeZone": _CODE,
-        "title": 500,
-        "token": _SECRET,
-        "type": _CODE,
-        "unit": _CODE,
-        "url": _URL,
-        "userActionTypeId": MAX_ID_CHARACTERS,
-        "userCode": _CODE,
-        "username": 254,
-        "version": _CODE,
-    }
-)
-"""Maximum characters of texts. An e-mail address has at most 254 (RFC 5321), a code verifier 128 (RFC 7636)."""
-
-LIST_LIMITS: Mapping[str, int] = MappingProxyType(
-    {
-        "NewReadingColumns.at": 100_000,
-        "NewReadingColumns.quality": 100_000,
-        "NewReadingColumns.value": 100_000,
-        "NewReadings.readings": 100_000,
-        "recordReadingColumns.series": 10_000,
-        "recordReadings.series": 10_000,
-        "setTariffPrices.prices": 100_000,
-        "markAlertsRead.alertIds": 10_000,
-        "nodes.ids": 50,
-    }
-)
-"""Maximum items of lists that differ from MAX_LIST_ITEMS. Their resolvers have lower bounds with their own errors."""
+"""Maximum items of a list without MaxItems."""
 
 Check = Callable[[Any, ProblemPath, list[Problem]], None]
 """Append the problems of a value at a path."""
 
 
-def text_limit(owner: str, name: str) -> int | None:
-    """Return the maximum characters of a text argument or input field, or None if the tables do not name it."""
-    return TEXT_LIMITS.get(f"{owner}.{name}", TEXT_LIMITS.get(name))
-
-
-def list_limit(owner: str, name: str) -> int:
+def list_limit(facts: Facts) -> int:
     """Return the maximum items of a list argument or input field."""
-    return LIST_LIMITS.get(f"{owner}.{name}", MAX_LIST_ITEMS)
+    return MAX_LIST_ITEMS if facts.max_items is None else facts.max_items
 
 
-def describe_limits(owner: str, name: str, *, is_text: bool, is_list: bool) -> str:
+def describe_limits(facts: Facts, *, is_text: bool, is_list: bool) -> str:
     """Return the sentences about the bounds of an argument for its description, or an empty text."""
-    characters = text_limit(owner, name) if is_text else None
-    sentences = [f"At most {list_limit(owner, name):,} items."] if is_list else []
+    characters = facts.max_characters if is_text else None
+    sentences = [f"At most {list_limit(facts):,} items."] if is_list else []
     if characters is not None:
         sentences.append(f"{'Each has at' if is_list else 'At'} most {characters:,} characters.")
     return " ".join(sentences)
@@ -198,41 +67,38 @@ def _run_checks(checks: Mapping[str, tuple[str, Check]], arguments: Mapping[str,
 
 @cache
 def _operation_checks(operation: Operation) -> Mapping[str, tuple[str, Check]]:
-    hints = {name: argument.annotation for name, argument in operation.arguments.items()}
-    return _checks_of(to_camel_case(operation.name), hints)
+    return _checks_of({name: argument.annotation for name, argument in operation.arguments.items()})
 
 
 @cache
 def _edge_checks(edge: EdgeField) -> Mapping[str, tuple[str, Check]]:
-    return _checks_of("", get_type_hints(edge.load, include_extras=True))
+    return _checks_of(get_type_hints(edge.load, include_extras=True))
 
 
-def _checks_of(owner: str, hints: Mapping[str, Any]) -> Mapping[str, tuple[str, Check]]:
-    checks = {}
-    for name, hint in hints.items():
-        graphql_name = to_camel_case(name)
-        if (check := _check_of(owner, graphql_name, hint)) is not None:
-            checks[name] = graphql_name, check
-    return checks
+def _checks_of(hints: Mapping[str, Any]) -> Mapping[str, tuple[str, Check]]:
+    return {
+        name: (to_camel_case(name), check)
+        for name, hint in hints.items()
+        if (check := _check_of(hint, facts_of(hint))) is not None
+    }
 
 
-def _check_of(owner: str, name: str, hint: Any) -> Check | None:
-    """Return the check of a value of this type, or None if it needs none."""
+def _check_of(hint: Any, facts: Facts) -> Check | None:
+    """Return the check of a value of this type, or None if it needs none. `facts` are those of the whole annotation."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _check_of(owner, name, parts[0])
+        return _check_of(parts[0], facts)
     if origin in (Union, types.UnionType):
-        checks = [_check_of(owner, name, part) for part in parts if part is not types.NoneType]
+        checks = [_check_of(part, facts) for part in parts if part is not types.NoneType]
         return next((check for check in checks if check is not None), None)
     if origin is list:
-        return _list_check(list_limit(owner, name), _check_of(owner, name, parts[0]))
+        return _list_check(list_limit(facts), _check_of(parts[0], facts))
     if hint is Json:
         return _check_json_value
     if hint is strawberry.ID:
         return _text_check(MAX_ID_CHARACTERS)
     if hint is str:
-        limit = text_limit(owner, name)
-        return None if limit is None else _text_check(limit)
+        return None if facts.max_characters is None else _text_check(facts.max_characters)
     definition = getattr(hint, "__strawberry_definition__", None)
     return _object_check(hint, definition) if getattr(definition, "is_input", False) else None
 
@@ -267,7 +133,8 @@ def _object_check(input_type: Any, definition: Any) -> Check | None:
     fields = []
     for field in definition.fields:
         graphql_name = field.graphql_name or to_camel_case(field.python_name)
-        if (check := _check_of(definition.name, graphql_name, hints[field.python_name])) is not None:
+        hint = hints[field.python_name]
+        if (check := _check_of(hint, facts_of(hint))) is not None:
             fields.append((field.python_name, graphql_name, check))
     if not fields:
         return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, NotRequired, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -307,7 +307,9 @@ def _arguments_of(resolver: Callable[..., Any]) -> Mapping[str, Argument]:
             arguments[name] = Argument(hints[name], parameter.default)
         elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
             (members,) = get_args(hints[name])
-            for member, hint in get_type_hints(members).items():
+            for member, hint in get_type_hints(members, include_extras=True).items():
                 is_required = member in members.__required_keys__
+                if get_origin(hint) is NotRequired:
+                    (hint,) = get_args(hint)
                 arguments[member] = Argument(hint, inspect.Parameter.empty if is_required else None)
     return MappingProxyType(arguments)

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
+from wattgate import terms
 from wattgate.db.lookups import model_columns
 from wattgate.db.models import Tenanted
 from wattgate.db.pages import Condition, PageSpan, Position
@@ -118,10 +119,10 @@ def paginate(
         needs=needs,
         description=with_caller_note(f"Return a page of the {noun} that the caller may see, oldest first.", needs),
         arguments={
-            "first": Argument(int | None, None),
-            "after": Argument(str | None, None),
-            "last": Argument(int | None, None),
-            "before": Argument(str | None, None),
+            "first": Argument(terms.First | None, None),
+            "after": Argument(terms.After | None, None),
+            "last": Argument(terms.Last | None, None),
+            "before": Argument(terms.Before | None, None),
         },
         sizes=(_page_size(type_name),),
     )
@@ -137,18 +138,23 @@ def connection_edge(
     parent: str,
     build: BuildNode = _keep_row,
     where: Sequence[Condition] = (),
+    first_argument: Any = terms.First,
+    after_argument: Any = terms.After,
 ) -> Any:
-    """Return an edge to pages of records of a type: those whose `column` has the value of the parent's `parent`."""
+    """Return an edge to pages of records of a type: those whose `column` has the value of the parent's `parent`.
+
+    `first_argument` and `after_argument` are the annotations of these arguments.
+    """
     records = RecordList(type_name, model, build, tuple(where))
 
     async def load(
         rows: Rows,
         parents: Sequence[Any],
         *,
-        first: int | None = None,
-        after: str | None = None,
-        last: int | None = None,
-        before: str | None = None,
+        first: first_argument | None = None,
+        after: after_argument | None = None,
+        last: terms.Last | None = None,
+        before: terms.Before | None = None,
     ) -> list[Page]:
         values = [getattr(record, parent) for record in parents]
         arguments = PageArguments(first, after, last, before)

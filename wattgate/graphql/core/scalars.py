@@ -4,17 +4,24 @@ import re
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
-from typing import Any, NewType
+from typing import Annotated, Any, NewType
 from zoneinfo import ZoneInfo
 
 import strawberry
 from strawberry.types.scalar import ScalarDefinition
 
+from wattgate.annotations import Described
 from wattgate.clock import Timestamp, format_iso
 from wattgate.decimals import parse_decimal
 from wattgate.time_zones import is_time_zone
 
 Json = NewType("Json", object)
+
+Data = Annotated[Json, Described("Free-form JSON data of the application.")]
+SourceTypeInfo = Annotated[
+    Json, Described("Type of the resource in its data source: text, or an object with type and unit.")
+]
+SourceUnitInfo = Annotated[Json, Described("Free-form JSON details of the unit in the data source.")]
 
 MAX_SCALAR_CHARACTERS = 100
 """Maximum characters of a DateTime or TimeZone."""

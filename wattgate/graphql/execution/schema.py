@@ -20,7 +20,9 @@ from graphql import (
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
+from wattgate.annotations import Facts
 from wattgate.errors import BadInput, GatewayError, Internal
+from wattgate.graphql.core.definitions import declared_facts
 from wattgate.graphql.core.directives import Cost
 from wattgate.graphql.core.fields import build_root_field
 from wattgate.graphql.core.input_limits import describe_limits
@@ -28,7 +30,6 @@ from wattgate.graphql.core.node import is_node_type
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.core.scalars import SCALARS
 from wattgate.graphql.cost.directives import COST_DIRECTIVES, add_cost_directives
-from wattgate.graphql.execution.descriptions import description_for
 from wattgate.graphql.execution.enum_descriptions import ENUM_VALUE_DESCRIPTIONS
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.input_conversion import install_converters
@@ -42,6 +43,9 @@ MAX_REPORTED_ERRORS = 50
 
 MAX_ERROR_CHARACTERS = 1_000
 """Maximum characters of an error message. graphql-core repeats texts and whole values of the client in messages."""
+
+INPUT_DESCRIPTION = "Values of the record."
+"""Description of an argument `input` that does not describe itself."""
 
 ROOT_DESCRIPTIONS = {
     "Query": "Read operations. An account sees the records of its user and the shared records of the application. "
@@ -133,7 +137,7 @@ def _accept_rows_as_nodes(schema: Schema) -> None:
 
 
 def _add_descriptions(schema: Schema) -> None:
-    """Set the shared description on each field, argument and enum value without its own description."""
+    """Set the descriptions that annotations state, and those of enum values."""
     for type_ in schema._schema.type_map.values():
         if type_.name in ROOT_DESCRIPTIONS:
             type_.description = ROOT_DESCRIPTIONS[type_.name]
@@ -142,21 +146,24 @@ def _add_descriptions(schema: Schema) -> None:
                 value.description = value.description or ENUM_VALUE_DESCRIPTIONS.get(f"{type_.name}.{value_name}")
         if type_.name.startswith("__") or not isinstance(type_, GraphQLObjectType | GraphQLInputObjectType):
             continue
-        for name, field in type_.fields.items():
-            field.description = description_for(type_.name, name, field.description)
+        for field in type_.fields.values():
+            facts = declared_facts(field)
+            field.description = field.description or facts.description
             if isinstance(field, GraphQLInputField):
-                _describe_limits(type_.name, name, field)
+                _describe_limits(field, facts)
                 continue
-            for argument_name, argument in field.args.items():
-                argument.description = description_for(name, argument_name, argument.description)
-                _describe_limits(name, argument_name, argument)
+            for name, argument in field.args.items():
+                facts = declared_facts(argument)
+                default = INPUT_DESCRIPTION if name == "input" else None
+                argument.description = argument.description or facts.description or default
+                _describe_limits(argument, facts)
 
 
-def _describe_limits(owner: str, name: str, declared: GraphQLArgument | GraphQLInputField) -> None:
+def _describe_limits(declared: GraphQLArgument | GraphQLInputField, facts: Facts) -> None:
     """Append the bounds of an argument or input field to its description."""
     is_text = get_named_type(declared.type) is GraphQLString
     is_list = is_list_type(get_nullable_type(declared.type))
-    if limits := describe_limits(owner, name, is_text=is_text, is_list=is_list):
+    if limits := describe_limits(facts, is_text=is_text, is_list=is_list):
         declared.description = f"{declared.description} {limits}" if declared.description else limits
 
 

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
+from typing import Annotated
 
 import strawberry
 from sqlmodel import col
 
+from wattgate import terms
 from wattgate.access_log import ReadCounter, ReadData, Reader
+from wattgate.annotations import Described
 from wattgate.clock import format_iso
 from wattgate.db import models
 from wattgate.db.row_scope import SystemAccess
@@ -29,7 +32,13 @@ StoredRead = tuple[Reader, ReadData, ReadCounter]
     deprecation="Use `viewer { accessLog }` or `application { accessLog }`.",
 )
 async def access_log(
-    call: Call, *, first: int = DEFAULT_PAGE_SIZE, after: strawberry.ID | None = None
+    call: Call,
+    *,
+    first: terms.FirstEntries = DEFAULT_PAGE_SIZE,
+    after: Annotated[
+        strawberry.ID, Described("ID of the last entry that you have. Default: the list starts at the beginning.")
+    ]
+    | None = None,
 ) -> list[models.AccessRecord]:
     """List who read the data of the households that the caller may see, oldest first.
 

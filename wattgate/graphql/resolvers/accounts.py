@@ -1,8 +1,12 @@
 """Accounts: list, add, change and close them; passwords, e-mail addresses and push tokens."""
 
+from typing import Annotated
+
 import strawberry
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.client import AddressPolicy
 from wattgate.db import models
 from wattgate.db.identity.credential_locks import lock_user
@@ -11,6 +15,7 @@ from wattgate.delivery.account_mails import PASSWORD_CHANGED
 from wattgate.delivery.channels.push import token_digest
 from wattgate.delivery.channels.web_push import token_problem
 from wattgate.errors import BadInput, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, PASSWORD_HASH_WEIGHT, ListSize
 from wattgate.graphql.core.inputs import apply_input
@@ -63,7 +68,7 @@ async def accounts(call: Call) -> list[models.Account]:
     needs=Permission.ACCOUNT_READ,
     rest=RestRoute("GET", "/account/{accountId}"),
 )
-async def account(call: Call, *, account_id: strawberry.ID) -> models.Account:
+async def account(call: Call, *, account_id: ids.AccountId) -> models.Account:
     """Return the account with this ID."""
     return await call.rows.get(models.Account, account_id)
 
@@ -102,7 +107,7 @@ async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/account/{accountId}", scheme=AuthScheme.BASIC),
 )
-async def update_account(call: Call, *, account_id: strawberry.ID, input: types.AccountChange) -> models.Account:
+async def update_account(call: Call, *, account_id: ids.AccountId, input: types.AccountChange) -> models.Account:
     """Change an account. Omitted fields keep their values.
 
     An application or administrator that vouches for the holder can make an unverified account active. Its user becomes
@@ -122,7 +127,7 @@ async def update_account(call: Call, *, account_id: strawberry.ID, input: types.
     audit=Audit.EVERY_CALL,
     rest=RestRoute("DELETE", "/account/{accountId}"),
 )
-async def delete_account(call: Call, *, account_id: strawberry.ID) -> models.Account:
+async def delete_account(call: Call, *, account_id: ids.AccountId) -> models.Account:
     """Close an account: deactivate it, revoke its tokens and remove its push tokens. The record is kept.
 
     An application cannot act for a user whose accounts are all closed.
@@ -146,7 +151,7 @@ async def _ask_about_account(preparation: Preparation, *, account_id: str) -> Di
     rest=RestRoute("GET", "/account/{accountId}/status"),
     prepare=_ask_about_account,
 )
-async def account_status(call: Call, *, account_id: strawberry.ID) -> types.AccountStatus:
+async def account_status(call: Call, *, account_id: ids.AccountId) -> types.AccountStatus:
     """Return the status of an account and whether its newest token is valid.
 
     For an account of an external directory, this is the newest token of the directory that the account logged in with,
@@ -207,7 +212,13 @@ async def _load_status(call: Call, account: models.Account, token_id: str | None
     rest=RestRoute("POST", "/account/email"),
     weight=PASSWORD_HASH_WEIGHT,
 )
-async def change_email(call: Call, *, email: str, password: str | None = None, code: str | None = None) -> types.Done:
+async def change_email(
+    call: Call,
+    *,
+    email: terms.Email,
+    password: terms.CallerPassword | None = None,
+    code: terms.CallerCode | None = None,
+) -> types.Done:
     """Request a new e-mail address for the calling account. It is used after it is confirmed there.
 
     The new address gets a code for `confirmEmailChange`, valid for 24 hours. The old one gets a notice, and all mails
@@ -229,7 +240,9 @@ async def change_email(call: Call, *, email: str, password: str | None = None, c
     rest=RestRoute("PUT", "/account/email"),
     address_policy=AddressPolicy.CODE,
 )
-async def confirm_email_change(call: Call, *, token: str, application_id: strawberry.ID | None = None) -> types.Done:
+async def confirm_email_change(
+    call: Call, *, token: terms.Token, application_id: ids.ApplicationId | None = None
+) -> types.Done:
     """Confirm a new e-mail address with the code that was sent to it. The code is valid once.
 
     Codes that were sent to the old address become invalid. The application comes from `applicationId` or from the
@@ -246,7 +259,9 @@ async def confirm_email_change(call: Call, *, token: str, application_id: strawb
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/account/name"),
 )
-async def change_name(call: Call, *, name: str) -> types.Done:
+async def change_name(
+    call: Call, *, name: Annotated[terms.Text200, Described("New name of the person.")]
+) -> types.Done:
     """Change the name of the person on the calling account."""
     account = await require_account(call)
     (await call.rows.edit(models.Account, account.account_id)).name = name
@@ -261,7 +276,9 @@ async def change_name(call: Call, *, name: str) -> types.Done:
     rest=RestRoute("POST", "/account/changepassword"),
     weight=2 * PASSWORD_HASH_WEIGHT,
 )
-async def change_password(call: Call, *, old_password: str, new_password: str) -> types.Done:
+async def change_password(
+    call: Call, *, old_password: terms.OldPassword, new_password: terms.NewPassword
+) -> types.Done:
     """Change the password of the calling account.
 
     All its tokens except the one of this request are revoked, and all its push tokens except those that were added with
@@ -288,7 +305,7 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/account/{accountId}/mobileapptoken"),
 )
-async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_token: str) -> types.Done:
+async def add_mobile_app_token(call: Call, *, account_id: ids.AccountId, new_token: terms.PushToken) -> types.Done:
     """Add the push token of an app or a browser to an account. A token that exists already is kept.
 
     A push token belongs to one account: it is removed from any other account of the application that had it before.
@@ -330,7 +347,9 @@ async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_tok
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/account/{accountId}/mobileapptoken"),
 )
-async def remove_mobile_app_token(call: Call, *, account_id: strawberry.ID, remove_token: str) -> types.Done:
+async def remove_mobile_app_token(
+    call: Call, *, account_id: ids.AccountId, remove_token: terms.RemovedPushToken
+) -> types.Done:
     """Remove a push token from an account. The call succeeds if the token does not exist."""
     await call.rows.get(models.Account, account_id)
     await _delete_tokens(call, _matching_ids(call, await _push_tokens(call, account_id), remove_token))

@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import Any
 
-import strawberry
 from sqlalchemy import or_
 from sqlmodel import col
 
@@ -18,6 +17,7 @@ from wattgate.db.row_scope import SystemAccess
 from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields
 from wattgate.enums import Function, Period, RuleKind
 from wattgate.errors import BadInput, ConsentRevoked, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -86,7 +86,7 @@ async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.Ale
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", RULE_PATH),
 )
-async def update_alert_rule(call: Call, *, rule_id: strawberry.ID, input: types.AlertRuleChange) -> models.AlertRule:
+async def update_alert_rule(call: Call, *, rule_id: ids.RuleId, input: types.AlertRuleChange) -> models.AlertRule:
     """Change an alert rule. Omitted fields keep their values.
 
     The rule starts again: if its condition is met, it fires at the next reading.
@@ -116,7 +116,7 @@ async def update_alert_rule(call: Call, *, rule_id: strawberry.ID, input: types.
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", RULE_PATH),
 )
-async def remove_alert_rule(call: Call, *, rule_id: strawberry.ID) -> models.AlertRule:
+async def remove_alert_rule(call: Call, *, rule_id: ids.RuleId) -> models.AlertRule:
     """Remove an alert rule. The alerts that it has sent are kept."""
     rule = await call.rows.get(models.AlertRule, rule_id)
     await call.rows.delete(models.AlertRule, col(models.AlertRule.rule_id) == rule_id)

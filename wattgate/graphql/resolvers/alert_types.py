@@ -1,16 +1,18 @@
 """Add and change alert types with their variables, and list the variables and the newest alerts of a type."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
-import strawberry
 from sqlmodel import col
 
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.queries import alert_types as queries
 from wattgate.delivery.templates.contract import SYSTEM_VARIABLES, ContractVariable, VariableDeclaration
 from wattgate.delivery.templates.declarations import declaration_problems, with_default_units
 from wattgate.enums import RuleKind
 from wattgate.errors import BadInput, Conflict, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -48,7 +50,7 @@ async def add_alert_type(call: Call, *, input: types.NewAlertType) -> models.Ale
     rest=RestRoute("PUT", PATH + "/{alertTypeId}", scheme=AuthScheme.BASIC),
 )
 async def update_alert_type(
-    call: Call, *, alert_type_id: strawberry.ID, input: types.AlertTypeChange
+    call: Call, *, alert_type_id: ids.AlertTypeId, input: types.AlertTypeChange
 ) -> models.AlertType:
     """Change an alert type. Omitted fields keep their values.
 
@@ -75,7 +77,7 @@ async def update_alert_type(
     rest=RestRoute("GET", PATH + "/{alertTypeId}/variables"),
     sizes=[types.VARIABLES_SIZE],
 )
-async def alert_type_variables(call: Call, *, alert_type_id: strawberry.ID) -> list[ContractVariable]:
+async def alert_type_variables(call: Call, *, alert_type_id: ids.AlertTypeId) -> list[ContractVariable]:
     """List the variables that templates of an alert type may use: first those of every alert, then its own."""
     return queries.contract_of(await require_alert_type(call.rows, alert_type_id)).listed()
 
@@ -87,7 +89,12 @@ async def alert_type_variables(call: Call, *, alert_type_id: strawberry.ID) -> l
     rest=RestRoute("GET", PATH + "/{alertTypeId}/alerts"),
     sizes=[ListSize(linear_in_argument("limit", 10, queries.MAX_RECENT_ALERTS))],
 )
-async def recent_alerts(call: Call, *, alert_type_id: strawberry.ID, limit: int = 10) -> list[models.Alert]:
+async def recent_alerts(
+    call: Call,
+    *,
+    alert_type_id: ids.AlertTypeId,
+    limit: Annotated[int, Described("Maximum number of alerts: 1 to 50.")] = 10,
+) -> list[models.Alert]:
     """List the newest alerts of a type, newest first, to preview templates with.
 
     A template editor sees those to the own user only.

@@ -1,14 +1,18 @@
 """Send alerts, read them and mark them as read."""
 
+from typing import Annotated
+
 import strawberry
 from sqlmodel import col
 
+from wattgate.annotations import Described, MaxItems
 from wattgate.clock import utc_now
 from wattgate.db import models
 from wattgate.db.column_types import new_id
 from wattgate.db.queries import alerts as queries
 from wattgate.delivery.templates.cultures import is_culture
 from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, Unaudited, operation
@@ -46,7 +50,7 @@ async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
     needs=Permission.NOTIFICATION_READ,
     rest=RestRoute("GET", "/alert/{alertId}"),
 )
-async def alert(call: Call, *, alert_id: strawberry.ID) -> models.Alert:
+async def alert(call: Call, *, alert_id: ids.AlertId) -> models.Alert:
     """Return the alert with this ID."""
     return await call.rows.get(models.Alert, alert_id)
 
@@ -67,7 +71,13 @@ async def user_alerts(call: Call) -> list[models.Alert]:
 
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.Alert, needs=Permission.NOTIFICATION_READ, resumes=True)
-async def alerts(call: Call, *, steps: bool = False) -> SubscriptionSource:
+async def alerts(
+    call: Call,
+    *,
+    steps: Annotated[
+        bool, Described("Whether to publish an alert again at every step of one of its notifications.")
+    ] = False,
+) -> SubscriptionSource:
     """Publish each alert to the acting user when it is sent. With `since`, unread or missed alerts come first.
 
     With `steps`, an alert is published again, with the same ID, at every step of one of its notifications.
@@ -89,7 +99,16 @@ async def unread_alerts(call: Call) -> int:
     needs=Permission.NOTIFICATION_WRITE,
     audit=Unaudited("It changes only which alerts a list shows as new."),
 )
-async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None = None) -> types.MarkedAlerts:
+async def mark_alerts_read(
+    call: Call,
+    *,
+    alert_ids: Annotated[
+        list[strawberry.ID],
+        MaxItems(10_000),
+        Described("IDs of the alerts to mark as read. Default: all alerts of the acting user."),
+    ]
+    | None = None,
+) -> types.MarkedAlerts:
     """Mark alerts of the acting user as read: the named ones, or all. Alerts that are read already do not change."""
     user_id = require_user_id(call)
     conditions = [col(models.Alert.user_id) == user_id, col(models.Alert.read_at).is_(None)]
@@ -116,7 +135,7 @@ async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None 
         RestRoute("GET", "/notification/{notificationId}/log", edges=("log",)),
     ),
 )
-async def notification(call: Call, *, notification_id: strawberry.ID) -> models.Notification:
+async def notification(call: Call, *, notification_id: ids.NotificationId) -> models.Notification:
     """Return the notification with this ID."""
     return await call.rows.get(models.Notification, notification_id)
 

@@ -1,7 +1,11 @@
 """The audit log: a list for administrators and applications, and its export and check for the command line."""
 
+from typing import Annotated
+
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.audit_chain import ChainCheck
 from wattgate.db.row_scope import SystemAccess
@@ -23,7 +27,14 @@ MAX_ENTRIES = 500
     sizes=[ListSize(linear_in_argument("first", DEFAULT_ENTRIES, MAX_ENTRIES))],
     deprecation="Use `auditEntries`.",
 )
-async def audit_log(call: Call, *, first: int = DEFAULT_ENTRIES, after: int = 0) -> list[models.AuditEntry]:
+async def audit_log(
+    call: Call,
+    *,
+    first: terms.FirstEntries = DEFAULT_ENTRIES,
+    after: Annotated[
+        int, Described("Cursor: the page has only records after it. Default: from the beginning of the list.")
+    ] = 0,
+) -> list[models.AuditEntry]:
     """List the administrative acts in the application, oldest first.
 
     `after` is the sequence number of the last entry that you have. `first` is the maximum number of entries, up to 500.

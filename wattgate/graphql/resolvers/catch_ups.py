@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-import strawberry
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, and_, or_
 from sqlmodel import col
@@ -20,6 +19,7 @@ from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.consent_gaps import StorageBounds, find_gap
 from wattgate.enums import CatchUpState
 from wattgate.errors import BadInput, GatewayError
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import MEASURED_DATA, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.consent import require_consent, require_readable_resources
 from wattgate.graphql.services.reading_targets import ReadingTargets, require_open
@@ -56,7 +56,7 @@ class StartedCatchUpResult:
     audit=MEASURED_DATA,
     rest=RestRoute("GET", "/resource/{resourceId}/catchup"),
 )
-async def catch_up(call: Call, *, resource_id: strawberry.ID) -> StartedCatchUpResult:
+async def catch_up(call: Call, *, resource_id: ids.ResourceId) -> StartedCatchUpResult:
     """Start a catch-up: retrieve a resource's latest readings from the meter network. The call returns immediately.
 
     At most one catch-up starts in each half hour of the clock. A further call returns the existing one.
@@ -82,7 +82,7 @@ async def catch_up(call: Call, *, resource_id: strawberry.ID) -> StartedCatchUpR
 
 
 @operation(OperationKind.QUERY, returns=list[types.CatchUp], needs=Permission.CATCH_UP)
-async def catch_ups(call: Call, *, resource_id: strawberry.ID) -> list[models.CatchUp]:
+async def catch_ups(call: Call, *, resource_id: ids.ResourceId) -> list[models.CatchUp]:
     """List the catch-ups of a resource, newest first."""
     (catch_ups,) = await queries.catch_ups(call.rows, [await call.rows.get(models.Resource, resource_id)])
     if isinstance(catch_ups, GatewayError):
@@ -91,7 +91,7 @@ async def catch_ups(call: Call, *, resource_id: strawberry.ID) -> list[models.Ca
 
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.CatchUp, needs=Permission.CATCH_UP, resumes=True)
-async def catch_up_state(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
+async def catch_up_state(call: Call, *, resource_ids: ids.ResourceIds) -> SubscriptionSource:
     """Publish each change of state of the catch-ups of these resources."""
     resources = await require_readable_resources(call.rows, resource_ids)
     return SubscriptionSource(

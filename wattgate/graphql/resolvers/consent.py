@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated
 
 import strawberry
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.models.consent import DEFAULT_PURPOSE
 from wattgate.energy.meter_points import canonical_meter_point
@@ -41,10 +44,13 @@ async def consents(call: Call) -> list[types.MeterPointConsent]:
 async def verify_meter_point(
     call: Call,
     *,
-    mpxn: str,
-    valid_until: datetime | None = None,
-    purpose: str = DEFAULT_PURPOSE,
-    moved_in_at: datetime | None = None,
+    mpxn: terms.Mpxn,
+    valid_until: Annotated[
+        datetime, Described("End of the consent, at most 18 months ahead, which is also the default.")
+    ]
+    | None = None,
+    purpose: Annotated[terms.Text200, Described("Purpose of the use of the data, for the receipt.")] = DEFAULT_PURPOSE,
+    moved_in_at: terms.MovedInAt | None = None,
 ) -> types.MeterPointConsent:
     """Record that the acting user lives at a meter point, may consent for it, and consents to it.
 
@@ -84,7 +90,13 @@ async def verify_meter_point(
     sizes=[ListSize(list_length("mpxns"))],
 )
 async def renew_consents(
-    call: Call, *, mpxns: list[str], valid_until: datetime | None = None
+    call: Call,
+    *,
+    mpxns: terms.Mpxns,
+    valid_until: Annotated[
+        datetime, Described("End of the consents, at most 18 months ahead, which is also the default.")
+    ]
+    | None = None,
 ) -> list[types.ConsentChange]:
     """Renew the acting user's consents for meter points, by default for 18 months from now."""
     until = _valid_until(call, valid_until)
@@ -109,7 +121,7 @@ async def renew_consents(
     ),
     sizes=[ListSize(list_length("mpxns"))],
 )
-async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[types.ConsentChange]:
+async def revoke_consents(call: Call, *, mpxns: terms.Mpxns) -> list[types.ConsentChange]:
     """Revoke the acting user's consents for meter points.
 
     Queries then return an error in place of their data. Subscriptions go on with the data of other meter points.
@@ -134,7 +146,11 @@ async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[types.Consent
     ),
 )
 async def consent_changes(
-    call: Call, *, mpxn: str, kind: types.ConsentChangeKind | None = None
+    call: Call,
+    *,
+    mpxn: terms.Mpxn,
+    kind: Annotated[types.ConsentChangeKind, Described("Return only changes of this kind. Default: all changes.")]
+    | None = None,
 ) -> list[types.ConsentChange]:
     """List the grants, renewals and revocations of the acting user's consent for a meter point, oldest first."""
     await _consent_ids(call, [mpxn])
@@ -156,7 +172,13 @@ async def consent_changes(
     deprecation="Use `viewer { consentReceipts }` or `application { consentReceipts }`.",
 )
 async def consent_receipts(
-    call: Call, *, first: int = DEFAULT_PAGE_SIZE, after: strawberry.ID | None = None
+    call: Call,
+    *,
+    first: terms.FirstReceipts = DEFAULT_PAGE_SIZE,
+    after: Annotated[
+        strawberry.ID, Described("ID of the last receipt that you have. Default: the list starts at the beginning.")
+    ]
+    | None = None,
 ) -> list[types.ConsentReceipt]:
     """List the receipts of consents that the caller may see, oldest first.
 
@@ -171,7 +193,9 @@ async def consent_receipts(
     needs=Permission.CONSENT_READ,
     rest=RestRoute("GET", "/user/consentreceipt/{receiptId}"),
 )
-async def consent_receipt(call: Call, *, receipt_id: strawberry.ID) -> types.ConsentReceipt:
+async def consent_receipt(
+    call: Call, *, receipt_id: Annotated[strawberry.ID, Described("ID of the receipt.")]
+) -> types.ConsentReceipt:
     """Return the receipt with this ID."""
     return build_receipt(await call.rows.get(models.ConsentChange, receipt_id))
 

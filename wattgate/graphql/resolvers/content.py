@@ -1,11 +1,12 @@
 """Content operations that are not uniform: FAQs by version, contents by language, terms in force."""
 
-import strawberry
 from sqlmodel import col
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.db.queries.content import in_language, parse_version
 from wattgate.errors import BadInput, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import check_references
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -23,7 +24,11 @@ DFS_REFERENCE = "dfs"
     rest=RestRoute("GET", "/faq", scheme=AuthScheme.BASIC),
 )
 async def faqs(
-    call: Call, *, reference: str | None = None, country: str | None = None, version: str | None = None
+    call: Call,
+    *,
+    reference: terms.Reference | None = None,
+    country: terms.Country | None = None,
+    version: terms.Version | None = None,
 ) -> list[models.Faq]:
     """List frequently asked questions, newest app version first, optionally for a reference, country or app version.
 
@@ -80,7 +85,7 @@ async def add_faq(call: Call, *, input: types.NewFaq) -> models.Faq:
     rest=RestRoute("GET", "/languagecontent"),
 )
 async def language_contents(
-    call: Call, *, content_id: strawberry.ID | None = None, culture_code: str | None = None
+    call: Call, *, content_id: ids.ContentId | None = None, culture_code: terms.CultureCode | None = None
 ) -> list[models.LanguageContent]:
     """List translations of content objects.
 
@@ -103,7 +108,9 @@ async def language_contents(
     needs=Permission.CONTENT_READ,
     rest=RestRoute("GET", "/termsconditions/current"),
 )
-async def current_terms_conditions(call: Call, *, reference: str | None = None) -> list[models.TermsConditions]:
+async def current_terms_conditions(
+    call: Call, *, reference: terms.Reference | None = None
+) -> list[models.TermsConditions]:
     """List the terms and conditions in force: the newest effective version of each reference."""
     return await _terms_in_force(call, reference)
 

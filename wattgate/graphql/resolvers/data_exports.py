@@ -4,16 +4,19 @@ from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Annotated
 
 import strawberry
 from sqlmodel import col
 
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.queries.consent import peek_consent
 from wattgate.db.row_scope import SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.enums import JobState
 from wattgate.errors import Conflict, NotFound
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.types import personal_data as types
@@ -62,7 +65,7 @@ class ExportPartResult:
     rest=RestRoute("POST", "/user/{userId}/export", status=201),
     weight=EXPORT_WEIGHT,
 )
-async def export_my_data(call: Call, *, user_id: strawberry.ID | None = None) -> types.DataExport:
+async def export_my_data(call: Call, *, user_id: ids.UserId | None = None) -> types.DataExport:
     """Start an export of all data of the calling user: one ZIP archive with JSON and CSV files.
 
     The call returns immediately. `dataExport` shows the progress and the path of the archive. A user has one export: it
@@ -87,7 +90,7 @@ async def export_my_data(call: Call, *, user_id: strawberry.ID | None = None) ->
     needs=Permission.DATA_EXPORT,
     rest=RestRoute("GET", "/user/{userId}/export"),
 )
-async def data_export(call: Call, *, user_id: strawberry.ID | None = None) -> types.DataExport:
+async def data_export(call: Call, *, user_id: ids.UserId | None = None) -> types.DataExport:
     """Return the export of the calling user: its progress, and when it is complete, the path of the archive."""
     return build_export(await _load_export(call, user_id))
 
@@ -100,7 +103,11 @@ async def data_export(call: Call, *, user_id: strawberry.ID | None = None) -> ty
     weight=PART_WEIGHT,
 )
 async def data_export_part(
-    call: Call, *, number: int = 0, export_id: strawberry.ID | None = None, user_id: strawberry.ID | None = None
+    call: Call,
+    *,
+    number: Annotated[int, Described("Number of the part, from 0.")] = 0,
+    export_id: ids.ExportId | None = None,
+    user_id: ids.UserId | None = None,
 ) -> ExportPartResult:
     """Return a part of the archive of the calling user. REST returns the whole archive.
 

@@ -9,6 +9,7 @@ from wattgate.db import models
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import hardware_id_spellings, normalize_hardware_id
 from wattgate.errors import BadInput, Conflict, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -72,7 +73,7 @@ async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/device/{deviceId}", edges=("protocol",)),
 )
-async def update_device(call: Call, *, device_id: strawberry.ID, input: types.DeviceChange) -> models.Device:
+async def update_device(call: Call, *, device_id: ids.DeviceId, input: types.DeviceChange) -> models.Device:
     """Change an active device. Omitted fields keep their values. Its hardware ID, type and owner do not change."""
     device = await _edit_open_device(call.rows, device_id)
     for name, value in to_column_values(input, models.Device, exclude={"protocol"}).items():
@@ -101,7 +102,7 @@ async def update_device(call: Call, *, device_id: strawberry.ID, input: types.De
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/device/{deviceId}", edges=("protocol",)),
 )
-async def deactivate_device(call: Call, *, device_id: strawberry.ID) -> models.Device:
+async def deactivate_device(call: Call, *, device_id: ids.DeviceId) -> models.Device:
     """Remove a device from its user, so that its next owner can add it. Its record and the readings are kept.
 
     A removed device stays removed: the same user adds it again with new proof.
@@ -117,7 +118,7 @@ async def deactivate_device(call: Call, *, device_id: strawberry.ID) -> models.D
     audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", "/device/{deviceId}/owner", edges=("protocol",)),
 )
-async def move_device(call: Call, *, device_id: strawberry.ID, user_id: strawberry.ID) -> models.Device:
+async def move_device(call: Call, *, device_id: ids.DeviceId, user_id: ids.NewOwnerId) -> models.Device:
     """Move a device to another user of the application.
 
     The user gets a new device with the same hardware ID, without description, state and meter points. The old record is

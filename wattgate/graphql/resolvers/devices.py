@@ -1,17 +1,20 @@
 """Devices that send readings to the gateway, and devices in the inventory of the meter network."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import msgspec
-import strawberry
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described, MaxCharacters
 from wattgate.db import models
 from wattgate.db.meter_network import MeterNetworkDevice
 from wattgate.db.queries import devices as queries
 from wattgate.db.rows import Rows
 from wattgate.energy import meter_points
 from wattgate.errors import NotFound
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.meter_points import (
     find_inventory_error,
@@ -48,7 +51,18 @@ class DiscoveredHardwareResult:
     rest=RestRoute("GET", "/device", edges=("protocol",)),
     deprecation="Use `viewer { devices }` or `application { devices }`, and `findDevice` for one device.",
 )
-async def devices(call: Call, *, tags: str | None = None) -> list[models.Device]:
+async def devices(
+    call: Call,
+    *,
+    tags: Annotated[
+        terms.Text200,
+        Described(
+            "Return only devices with this hardware ID, MAC address, EUI or serial number, in any case and with "
+            "or without separators. Default: all devices."
+        ),
+    ]
+    | None = None,
+) -> list[models.Device]:
     """List the active devices that the caller may see, oldest first."""
     where = [] if tags is None else [has_any_id(tags)]
     return await call.rows.all(
@@ -68,7 +82,7 @@ async def devices(call: Call, *, tags: str | None = None) -> list[models.Device]
         RestRoute("GET", "/device/{deviceId}/status", edges=("status",)),
     ),
 )
-async def device(call: Call, *, device_id: strawberry.ID) -> models.Device:
+async def device(call: Call, *, device_id: ids.DeviceId) -> models.Device:
     """Return the device with this ID."""
     return await load_device(call.rows, device_id)
 
@@ -79,7 +93,7 @@ async def device(call: Call, *, device_id: strawberry.ID) -> models.Device:
     needs=Permission.DEVICE_READ,
     rest=RestRoute("GET", "/device/status", edges=("status",)),
 )
-async def discover(call: Call, *, hardware_id: str) -> models.Device:
+async def discover(call: Call, *, hardware_id: terms.AnyHardwareId) -> models.Device:
     """Return the active device with this hardware ID, MAC address, EUI or serial number, in any spelling."""
     return await load_device_by_hardware_id(call.rows, hardware_id)
 
@@ -90,7 +104,7 @@ async def discover(call: Call, *, hardware_id: str) -> models.Device:
     needs=Permission.DEVICE_READ,
     rest=RestRoute("GET", "/discover/{hardwareId}", edges=("protocol",)),
 )
-async def discover_hardware(call: Call, *, hardware_id: str) -> DiscoveredHardwareResult:
+async def discover_hardware(call: Call, *, hardware_id: terms.AnyHardwareId) -> DiscoveredHardwareResult:
     """Find a device by hardware ID, MAC address, EUI or serial number, in any spelling.
 
     It is one that the caller may see, or one that the meter network lists at a meter point whose inventory the caller
@@ -109,7 +123,7 @@ async def discover_hardware(call: Call, *, hardware_id: str) -> DiscoveredHardwa
     needs=Permission.DEVICE_READ,
     rest=RestRoute("GET", "/device/resource/{resourceId}", edges=("protocol",)),
 )
-async def resource_device(call: Call, *, resource_id: strawberry.ID) -> models.Device:
+async def resource_device(call: Call, *, resource_id: ids.ResourceId) -> models.Device:
     """Return the device that supplies a resource with readings."""
     return await load_device_of_resource(call.rows, resource_id)
 
@@ -121,7 +135,7 @@ async def resource_device(call: Call, *, resource_id: strawberry.ID) -> models.D
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/inventory"),
     rest_names={"mpxn": "meterPointNumber"},
 )
-async def meter_point_inventory(call: Call, *, mpxn: strawberry.ID) -> types.Inventory:
+async def meter_point_inventory(call: Call, *, mpxn: ids.Mpxn) -> types.Inventory:
     """Return the devices that the meter network has at a meter point.
 
     A user may read the meter points of own resources and consents, an application any. Without a valid consent, the
@@ -144,7 +158,7 @@ async def meter_point_inventory(call: Call, *, mpxn: strawberry.ID) -> types.Inv
     needs=Permission.INVENTORY_READ,
     rest=RestRoute("GET", "/device/smart-meter/{eui}/inventory"),
 )
-async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inventory:
+async def smart_meter_inventory(call: Call, *, eui: Annotated[ids.Eui, MaxCharacters(100)]) -> types.Inventory:
     """Return the device that the meter network has with this EUI.
 
     The meter point of the device must be one that the caller may read, as in `meterPointInventory`.
@@ -167,7 +181,7 @@ async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inve
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/resources"),
     rest_names={"mpxn": "meterPointNumber"},
 )
-async def meter_point_resources(call: Call, *, mpxn: strawberry.ID) -> MeterPointResourcesResult:
+async def meter_point_resources(call: Call, *, mpxn: ids.Mpxn) -> MeterPointResourcesResult:
     """Return the active resources at a meter point that the caller may see."""
     resources = await resources_at(call, parse_path_meter_point(mpxn))
     if not resources:

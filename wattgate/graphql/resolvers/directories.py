@@ -10,6 +10,7 @@ from wattgate.delivery.http import egress
 from wattgate.delivery.openid.keys import ALGORITHMS
 from wattgate.enums import TokenCheck
 from wattgate.errors import BadInput, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, Preparation, RestRoute, operation
 from wattgate.graphql.services.directories import MAX_CLOCK_SKEW_SECONDS
@@ -71,7 +72,7 @@ async def add_directory(call: Call, *, input: types.NewDirectory) -> models.Dire
     rest=RestRoute("PUT", DIRECTORY_PATH),
 )
 async def update_directory(
-    call: Call, *, directory_id: strawberry.ID, input: types.DirectoryChange
+    call: Call, *, directory_id: ids.DirectoryId, input: types.DirectoryChange
 ) -> models.Directory:
     """Change an external directory. Omitted fields keep their values."""
     directory = await call.rows.edit(models.Directory, directory_id)

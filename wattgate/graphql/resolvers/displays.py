@@ -1,10 +1,9 @@
 """The live display of a home."""
 
-import strawberry
-
 from wattgate.db import models
 from wattgate.db.queries import virtual_entities as home_queries
 from wattgate.db.queries.displays import display_resources
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import DISPLAY_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.services.consent import require_some_consent
@@ -20,7 +19,7 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
     needs=Permission.READINGS_READ,
     weight=DISPLAY_WEIGHT,
 )
-async def display(call: Call, *, ve_id: strawberry.ID) -> SubscriptionSource:
+async def display(call: Call, *, ve_id: ids.VeId) -> SubscriptionSource:
     """Publish the complete content of a home's in-home display: immediately, and after each change.
 
     Each power reading updates the content. Stale power becomes null. Energy and cost follow live power and stored

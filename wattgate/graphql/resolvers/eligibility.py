@@ -1,10 +1,13 @@
 """Eligibility checks of meter points and displays against the meter network. They store nothing."""
 
-import strawberry
+from typing import Annotated
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.db.meter_network import MeterNetworkDevice
 from wattgate.energy import meter_points
 from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.meter_points import (
     parse_meter_point,
@@ -28,7 +31,7 @@ COMMISSIONED = "commissioned"
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/smets-ihd-cad"),
 )
-async def has_consumer_device(call: Call, *, mpxn: strawberry.ID) -> types.Eligibility:
+async def has_consumer_device(call: Call, *, mpxn: ids.Mpxn) -> types.Eligibility:
     """Check whether a meter point has a consumer access device or a prepayment interface device (PPMID) in use."""
     number = await require_access(call, parse_meter_point(mpxn, "mpxn"))
     devices = await call.network.devices_at(number)
@@ -42,7 +45,9 @@ async def has_consumer_device(call: Call, *, mpxn: strawberry.ID) -> types.Eligi
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/checksmetsihd/postcode"),
 )
-async def display_at_postcode(call: Call, *, postcode: str, eui: str) -> types.Eligibility:
+async def display_at_postcode(
+    call: Call, *, postcode: Annotated[terms.Text100, Described("Postcode, in any case and spacing.")], eui: terms.Eui
+) -> types.Eligibility:
     """Check whether the in-home display with this EUI is at a postcode."""
     display = await _find_display(call, eui)
     resources = await resources_at(call, display.mpxn) if display else []
@@ -59,7 +64,7 @@ async def display_at_postcode(call: Call, *, postcode: str, eui: str) -> types.E
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/checksmetsihd"),
 )
-async def display_at_meter_point(call: Call, *, mpxn: strawberry.ID, eui: str) -> types.Eligibility:
+async def display_at_meter_point(call: Call, *, mpxn: ids.Mpxn, eui: terms.Eui) -> types.Eligibility:
     """Check whether the in-home display with this EUI belongs to a meter point."""
     number = await require_access(call, parse_meter_point(mpxn, "mpxn"))
     display = await _find_display(call, eui)
@@ -72,7 +77,7 @@ async def display_at_meter_point(call: Call, *, mpxn: strawberry.ID, eui: str) -
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/checksmetsmpxn"),
 )
-async def meter_point_eligible(call: Call, *, mpxn: strawberry.ID) -> types.Eligibility:
+async def meter_point_eligible(call: Call, *, mpxn: ids.Mpxn) -> types.Eligibility:
     """Check whether the data communications company's (DCC) network serves a meter point."""
     point = await call.network.meter_point(await require_access(call, parse_meter_point(mpxn, "mpxn")))
     return types.Eligibility(valid=point is not None and point.eligible)

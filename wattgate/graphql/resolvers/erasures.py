@@ -19,6 +19,7 @@ from wattgate.db.row_scope import SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.enums import ErasureAction, ErasureStage, JobState
 from wattgate.errors import NotFound
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.erasure import begin_erasure
 from wattgate.graphql.types import personal_data as types
@@ -56,7 +57,7 @@ class ErasureWork:
     needs=Permission.USER_DELETE,
     rest=RestRoute("GET", "/user/{userId}/erasure"),
 )
-async def erasure(call: Call, *, user_id: strawberry.ID) -> types.Erasure:
+async def erasure(call: Call, *, user_id: ids.UserId) -> types.Erasure:
     """Return the progress of the erasure of a user and, when it has finished, the receipt.
 
     The receipt lists the erased, replaced and kept records of each table, without personal data.

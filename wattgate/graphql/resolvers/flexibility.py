@@ -1,13 +1,17 @@
 """The demand flexibility service (DFS): opting in and out, events, participation."""
 
-import strawberry
+from typing import Annotated
+
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.queries.consent import is_in_force
 from wattgate.energy.meter_points import canonical_meter_point
 from wattgate.energy.tariffs import rate_problems
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, ListSize
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -53,7 +57,15 @@ async def dfs_users(call: Call) -> list[models.DfsUser]:
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/dfs/user"),
 )
-async def opt_in_to_dfs(call: Call, *, mpxn: str | None = None) -> models.DfsUser:
+async def opt_in_to_dfs(
+    call: Call,
+    *,
+    mpxn: Annotated[
+        terms.Text100,
+        Described("MPAN or MPRN. Default: the only meter point for which the acting user has a valid consent."),
+    ]
+    | None = None,
+) -> models.DfsUser:
     """Enrol the acting user in the demand flexibility service (DFS) with a meter point."""
     user_id = require_user_id(call)
     chosen = await _choose_meter_point(call, user_id, mpxn)
@@ -70,7 +82,14 @@ async def opt_in_to_dfs(call: Call, *, mpxn: str | None = None) -> models.DfsUse
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/dfs/user"),
 )
-async def opt_out_of_dfs(call: Call, *, mpxn: str | None = None) -> list[models.DfsUser]:
+async def opt_out_of_dfs(
+    call: Call,
+    *,
+    mpxn: Annotated[
+        terms.Text100, Described("MPAN or MPRN of the meter point. Default: all meter points of the acting user.")
+    ]
+    | None = None,
+) -> list[models.DfsUser]:
     """End the acting user's DFS enrolment with a meter point, or all enrolments."""
     active = await _active_opt_ins(call, require_user_id(call), mpxn)
     if not active:
@@ -116,7 +135,7 @@ async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
     sizes=[ListSize(GROWING_LIST_SIZE)],
     deprecation="Use `application { dfsEvents { edges { node { participations } } } }`.",
 )
-async def dfs_event_users(call: Call, *, dfs_event_id: strawberry.ID) -> list[models.DfsParticipation]:
+async def dfs_event_users(call: Call, *, dfs_event_id: ids.DfsEventId) -> list[models.DfsParticipation]:
     """List the participations in a demand flexibility event, oldest first."""
     await call.rows.get(models.DfsEvent, dfs_event_id)
     return await call.rows.all(
@@ -133,7 +152,7 @@ async def dfs_event_users(call: Call, *, dfs_event_id: strawberry.ID) -> list[mo
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/dfs/event/user/participation"),
 )
-async def participate_in_dfs_event(call: Call, *, dfs_event_id: strawberry.ID) -> list[models.DfsParticipation]:
+async def participate_in_dfs_event(call: Call, *, dfs_event_id: ids.DfsEventId) -> list[models.DfsParticipation]:
     """Join an open demand flexibility event with every enrolled meter point of the acting user."""
     user_id = require_user_id(call)
     events = await call.rows.get_many(models.DfsEvent, [dfs_event_id])
@@ -182,7 +201,9 @@ async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEv
 
 
 @operation(OperationKind.MUTATION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_MANAGE, audit=Audit.EVERY_CALL)
-async def move_dfs_event(call: Call, *, dfs_event_id: strawberry.ID, state: DfsEventState) -> models.DfsEvent:
+async def move_dfs_event(
+    call: Call, *, dfs_event_id: ids.DfsEventId, state: Annotated[DfsEventState, Described("New state of the event.")]
+) -> models.DfsEvent:
     """Change the state of a demand flexibility event and publish the change.
 
     The order is announced, open, active, ended, settled. Until it has ended, an event can be cancelled.

@@ -1,8 +1,12 @@
 """Subscriptions to the freshness of resources and the states of devices. Every payload is the complete state."""
 
+from typing import Annotated
+
 import strawberry
 
+from wattgate.annotations import Described
 from wattgate.db import models
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import FRESHNESS_WEIGHT, STATEMENT_WEIGHT, ListSize, list_length, per_item
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.services.consent import require_readable_resources
@@ -24,7 +28,7 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
     weight=per_item("resourceIds", weight=STATEMENT_WEIGHT, item_weight=FRESHNESS_WEIGHT, max_items=10_000),
     sizes=[ListSize(list_length("resourceIds"))],
 )
-async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
+async def freshness(call: Call, *, resource_ids: ids.ResourceIds) -> SubscriptionSource:
     """Publish the freshness of these resources: immediately, and after each change of a state or cause.
 
     The freshness of a resource whose data is withheld is null, with the error CONSENT_REVOKED.
@@ -42,7 +46,9 @@ async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> Subscri
     weight=per_item("deviceIds", weight=STATEMENT_WEIGHT, item_weight=FRESHNESS_WEIGHT, max_items=10_000),
     sizes=[ListSize(list_length("deviceIds"))],
 )
-async def device_states(call: Call, *, device_ids: list[strawberry.ID]) -> SubscriptionSource:
+async def device_states(
+    call: Call, *, device_ids: Annotated[list[strawberry.ID], Described("IDs of the devices to follow.")]
+) -> SubscriptionSource:
     """Publish the state of these devices: immediately, and after each change.
 
     A state changes when a device sends a report about itself or becomes silent. Its freshness is null, with the error

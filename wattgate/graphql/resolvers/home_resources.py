@@ -1,9 +1,8 @@
 """Resources that join and leave a home one by one. `updateVirtualEntity` replaces all resources of a home."""
 
-import strawberry
-
 from wattgate.db import models
 from wattgate.errors import BadInput, Conflict, NotFound
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services import home_resources as services
 from wattgate.graphql.services.changes import emit_home_changed, emit_resources_changed
@@ -19,7 +18,7 @@ from wattgate.principal import Permission
     rest=RestRoute("POST", "/virtualentity/{veId}/resources", status=201, edges=("resources",)),
 )
 async def add_virtual_entity_resource(
-    call: Call, *, ve_id: strawberry.ID, resource_id: strawberry.ID
+    call: Call, *, ve_id: ids.VeId, resource_id: ids.ResourceId
 ) -> models.VirtualEntity:
     """Add a resource of the home's owner to a home. Its live display shows the resource from then on."""
     home, joined = await _edit_open_home(call, ve_id)
@@ -40,7 +39,7 @@ async def add_virtual_entity_resource(
     rest=RestRoute("DELETE", "/virtualentity/{veId}/resources/{resourceId}", edges=("resources",)),
 )
 async def remove_virtual_entity_resource(
-    call: Call, *, ve_id: strawberry.ID, resource_id: strawberry.ID
+    call: Call, *, ve_id: ids.VeId, resource_id: ids.ResourceId
 ) -> models.VirtualEntity:
     """Remove a resource from a home. The resource, its readings, tariffs and alert rules are kept."""
     home, joined = await _edit_open_home(call, ve_id)

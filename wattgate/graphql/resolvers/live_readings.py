@@ -1,7 +1,6 @@
 """The subscription to live readings."""
 
-import strawberry
-
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.services.consent import require_readable_resources
 from wattgate.graphql.types import readings as types
@@ -12,7 +11,7 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
 
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.LiveReading, needs=Permission.READINGS_READ, resumes=True)
-async def readings(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
+async def readings(call: Call, *, resource_ids: ids.ResourceIds) -> SubscriptionSource:
     """Publish each reading of these resources when it is recorded.
 
     A payload without data has the error CONSENT_REVOKED of each resource whose data is withheld. The subscription goes

@@ -1,7 +1,10 @@
 """Look-ups by one of several keys. In REST, each key has an operation of its own, which needs the same permission."""
 
+from typing import Annotated
+
 from strawberry import UNSET
 
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.resolvers import devices, users
@@ -12,7 +15,9 @@ from wattgate.principal import Permission
 
 
 @operation(OperationKind.QUERY, returns=user_types.User, needs=Permission.USER_READ)
-async def find_user(call: Call, *, by: types.UserKey) -> user_types.User:
+async def find_user(
+    call: Call, *, by: Annotated[types.UserKey, Described("Key of the user: exactly one of its fields.")]
+) -> user_types.User:
     """Return the user with this ID or username."""
     if by.user_id is not UNSET:
         return await users.load_user(call.rows, str(by.user_id))
@@ -20,7 +25,9 @@ async def find_user(call: Call, *, by: types.UserKey) -> user_types.User:
 
 
 @operation(OperationKind.QUERY, returns=resource_types.Device, needs=Permission.DEVICE_READ)
-async def find_device(call: Call, *, by: types.DeviceKey) -> models.Device:
+async def find_device(
+    call: Call, *, by: Annotated[types.DeviceKey, Described("Key of the device: exactly one of its fields.")]
+) -> models.Device:
     """Return the device with this ID or hardware ID, or the device that supplies a resource with readings."""
     if by.device_id is not UNSET:
         return await devices.load_device(call.rows, str(by.device_id))

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Annotated
 
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.db.models import (
     AccountMail,
     Alert,
@@ -43,7 +46,9 @@ MAX_LISTED_MAILS = 100
 @operation(
     OperationKind.MUTATION, returns=types.MailSuppression, needs=Permission.NOTIFICATION_SEND, audit=Audit.EVERY_CALL
 )
-async def remove_mail_suppression(call: Call, *, address: str) -> MailSuppression:
+async def remove_mail_suppression(
+    call: Call, *, address: Annotated[terms.Text500, Described("E-mail address to remove from the list, in any case.")]
+) -> MailSuppression:
     """Remove an e-mail address from the suppression list, so that it receives mail again."""
     try:
         key = suppression_key(address)
@@ -153,7 +158,9 @@ async def unsubscribe(call: Call, *, delivery_id: str) -> str:
 
 
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
-async def store_kept_mail(call: Call, *, delivery_id: str, recipient: str, subject: str, content: bytes) -> None:
+async def store_kept_mail(
+    call: Call, *, delivery_id: str, recipient: str, subject: terms.Text2000, content: bytes
+) -> None:
     """Store a mail that was not sent, once for each delivery. Delete the oldest above MAX_KEPT_MAILS.
 
     Store nothing if the delivery is gone: the data of its user was erased in the meantime.

@@ -13,6 +13,7 @@ from sqlalchemy import or_
 from sqlmodel import col
 from strawberry import ID
 
+from wattgate import terms
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries import devices as queries
@@ -85,7 +86,7 @@ async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage])
 
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM, audit=MEASURED_DATA)
-async def record_intake_heartbeat(call: Call, *, name: str, connected: bool) -> bool:
+async def record_intake_heartbeat(call: Call, *, name: terms.Text200, connected: bool) -> bool:
     """Record a heartbeat of an intake connection, and whether it is connected. Return `connected`."""
     now = call.rows.now
     of_name = col(models.Intake.name) == name

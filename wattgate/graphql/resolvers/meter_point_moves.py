@@ -1,11 +1,14 @@
 """Moves: the next household moves in at a meter point, with all that belongs to it, and previews of moves."""
 
 from datetime import datetime
-from typing import NotRequired, TypedDict, Unpack
+from typing import Annotated, NotRequired, TypedDict, Unpack
 
 import strawberry
 
+from wattgate import terms
+from wattgate.annotations import Described, MaxCharacters
 from wattgate.db.column_types import new_id
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.meter_points import parse_path_meter_point
 from wattgate.graphql.resolvers.provisioning import add_user
@@ -20,11 +23,32 @@ from wattgate.principal import Permission
 class MoveArguments(TypedDict):
     """The arguments of a move to a user, and of its preview."""
 
-    mpxn: strawberry.ID
-    user_id: strawberry.ID
-    moved_in_at: NotRequired[datetime | None]
-    device_ids: NotRequired[list[strawberry.ID] | None]
-    home_name: NotRequired[str | None]
+    mpxn: Annotated[ids.Mpxn, MaxCharacters(100)]
+    user_id: Annotated[strawberry.ID, Described("ID of the user who moves in.")]
+    moved_in_at: NotRequired[
+        Annotated[
+            datetime,
+            Described("When the user moves in, and the one before moves out. Not in the future. Default: now."),
+        ]
+        | None
+    ]
+    device_ids: NotRequired[
+        Annotated[
+            list[strawberry.ID],
+            Described("IDs of the devices of the former user that move. Default: those that measure the meter point."),
+        ]
+        | None
+    ]
+    home_name: NotRequired[
+        Annotated[
+            terms.Text200,
+            Described(
+                "Name of the home of the user that the new resources join. A new one has the type and time zone of "
+                "the former user's home. Default: they join no home."
+            ),
+        ]
+        | None
+    ]
 
 
 def _request_of(move: MoveArguments) -> MoveRequest:
@@ -71,7 +95,7 @@ async def new_user_move(
     mpxn: strawberry.ID,
     moved_in_at: datetime | None = None,
     device_ids: list[strawberry.ID] | None = None,
-    home_name: str | None = None,
+    home_name: terms.Text200 | None = None,
 ) -> types.MeterPointMove:
     """Return what `move_in_new_user` would change. The ID of the user is one that no user has."""
     request = MoveRequest(parse_path_meter_point(mpxn), new_id(), moved_in_at, device_ids, home_name, is_new_user=True)
@@ -82,12 +106,12 @@ async def new_user_move(
 async def move_in_new_user(
     call: Call,
     *,
-    username: str,
-    password: str,
+    username: terms.Address,
+    password: terms.Secret,
     mpxn: strawberry.ID,
     moved_in_at: datetime | None = None,
     device_ids: list[strawberry.ID] | None = None,
-    home_name: str | None = None,
+    home_name: terms.Text200 | None = None,
 ) -> types.MeterPointMove:
     """Add a user with an account, and move everything at a meter point to this user."""
     account = await add_user(call, username, password)

@@ -6,12 +6,14 @@ import hmac
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Annotated, TypeVar
 from urllib.parse import urlsplit
 
 import strawberry
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described, MaxCharacters
 from wattgate.client import AddressPolicy
 from wattgate.clock import to_ms
 from wattgate.db import models
@@ -22,6 +24,7 @@ from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.rows import Rows
 from wattgate.enums import PairingState
 from wattgate.errors import BadInput, NotFound, Problem, Unauthenticated
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.users import build_user
@@ -64,17 +67,22 @@ class OAuthClientRegistration:
 async def authorise(
     call: Call,
     *,
-    username: str,
-    password: str,
-    client_id: str,
-    redirect_uri: str,
-    code_challenge: str,
-    code_challenge_method: str = "S256",
-    scope: str = "read",
-    state: str | None = None,
-    application_id: strawberry.ID | None = None,
-    directory_id: strawberry.ID | None = None,
-    code: str | None = None,
+    username: terms.Username,
+    password: terms.Password,
+    client_id: terms.ClientId,
+    redirect_uri: terms.RedirectUri,
+    code_challenge: Annotated[
+        str,
+        MaxCharacters(128),
+        Described("PKCE challenge: the SHA-256 hash of the verifier, in base64url without padding."),
+    ],
+    code_challenge_method: Annotated[terms.Text100, Described("PKCE challenge method. Only S256 is valid.")] = "S256",
+    scope: Annotated[terms.Text200, Described("Requested OAuth scopes, separated by spaces: read, write.")] = "read",
+    state: Annotated[terms.Text2000, Described("Opaque value of the client, which the result returns unchanged.")]
+    | None = None,
+    application_id: ids.LoginApplicationId | None = None,
+    directory_id: ids.LoginDirectoryId | None = None,
+    code: terms.SecondFactorCode | None = None,
 ) -> types.Authorisation:
     """Log a user in for an OAuth client and return an authorization code, which the client exchanges for tokens.
 
@@ -123,14 +131,22 @@ async def oauth_user(call: Call) -> types.OAuthUser:
 async def grant_oauth_tokens(
     call: Call,
     *,
-    client_id: str,
-    grant_type: str,
-    client_secret: str | None = None,
-    code: str | None = None,
-    code_verifier: str | None = None,
-    redirect_uri: str | None = None,
-    refresh_token: str | None = None,
-    device_code: str | None = None,
+    client_id: terms.ClientId,
+    grant_type: Annotated[terms.Text100, Described("OAuth grant type: authorization_code or refresh_token.")],
+    client_secret: Annotated[terms.Secret, Described("Secret of a confidential OAuth client. Public clients omit it.")]
+    | None = None,
+    code: Annotated[terms.Secret, Described("Authorization code. Required for the grant type authorization_code.")]
+    | None = None,
+    code_verifier: Annotated[
+        str,
+        MaxCharacters(128),
+        Described("PKCE verifier that belongs to the challenge. Required for the grant type authorization_code."),
+    ]
+    | None = None,
+    redirect_uri: terms.RedirectUri | None = None,
+    refresh_token: Annotated[terms.Secret, Described("Refresh token. Required for the grant type refresh_token.")]
+    | None = None,
+    device_code: terms.DeviceCode | None = None,
 ) -> types.OAuthTokens:
     """Exchange an authorization code, a refresh token or a device code for new tokens. Each is valid once.
 
@@ -159,7 +175,7 @@ async def grant_oauth_tokens(
 
 @operation(OperationKind.MUTATION, returns=OAuthClientRegistration, needs=Permission.SYSTEM, audit=Audit.EVERY_CALL)
 async def create_oauth_client(
-    call: Call, *, name: str, redirect_uris: list[str], scope: str = "read", public: bool = False
+    call: Call, *, name: terms.Text200, redirect_uris: list[str], scope: terms.Text200 = "read", public: bool = False
 ) -> OAuthClientRegistration:
     """Register an OAuth client that may ask users of the application for access."""
     for uri in redirect_uris:

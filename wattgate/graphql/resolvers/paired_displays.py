@@ -1,14 +1,19 @@
 """Pair displays with homes by a code, and list, rename and revoke paired displays."""
 
+from typing import Annotated
+
 import strawberry
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.client import AddressPolicy
 from wattgate.db import models
 from wattgate.db.queries.users import displays_of_users
 from wattgate.db.row_scope import SystemAccess
 from wattgate.enums import PairingState
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, Unaudited, operation
@@ -45,7 +50,12 @@ from wattgate.principal import Permission
     address_policy=AddressPolicy.PAIRING,
 )
 async def start_display_pairing(
-    call: Call, *, application_id: strawberry.ID | None = None, name: str = ""
+    call: Call,
+    *,
+    application_id: ids.LoginApplicationId | None = None,
+    name: Annotated[
+        terms.Text100, Described("Name that the display suggests, such as its model. The user can change it.")
+    ] = "",
 ) -> types.DisplayPairing:
     """Start to pair a display with a home. The display shows the user code, and then calls `claimDisplayPairing`.
 
@@ -76,7 +86,7 @@ async def start_display_pairing(
     address_policy=AddressPolicy.CODE,
 )
 async def claim_display_pairing(
-    call: Call, *, device_code: str, application_id: strawberry.ID | None = None
+    call: Call, *, device_code: terms.DeviceCode, application_id: ids.LoginApplicationId | None = None
 ) -> types.DisplayPairingClaim:
     """Return the state of a pairing to its display, and the credential of the display once after the approval.
 
@@ -104,7 +114,7 @@ def _build_claim(claimed: ClaimedPairing) -> types.DisplayPairingClaim:
     audit=Unaudited("It changes only the count of wrong codes."),
     rest=RestRoute("POST", "/displaypairing/check"),
 )
-async def check_display_pairing(call: Call, *, user_code: str) -> models.DisplayPairing:
+async def check_display_pairing(call: Call, *, user_code: terms.UserCode) -> models.DisplayPairing:
     """Return the pairing with a code that waits for an answer. Wrong codes are counted, as wrong passwords are."""
     account = await require_account(call)
     return await find_open_pairing(call, account.user_id, user_code)
@@ -118,7 +128,14 @@ async def check_display_pairing(call: Call, *, user_code: str) -> models.Display
     rest=RestRoute("POST", "/displaypairing/approve"),
 )
 async def approve_display_pairing(
-    call: Call, *, user_code: str, ve_id: strawberry.ID, name: str | None = None
+    call: Call,
+    *,
+    user_code: terms.UserCode,
+    ve_id: Annotated[strawberry.ID, Described("ID of the home that the display may read.")],
+    name: Annotated[
+        terms.Text100, Described("Name of the display, such as Kitchen. Default: the name that it suggests.")
+    ]
+    | None = None,
 ) -> types.DisplayPairingRequest:
     """Let the display with this code read one home of the calling account's user, until the user revokes it.
 
@@ -144,7 +161,7 @@ async def approve_display_pairing(
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/displaypairing/deny"),
 )
-async def deny_display_pairing(call: Call, *, user_code: str) -> account_types.Done:
+async def deny_display_pairing(call: Call, *, user_code: terms.UserCode) -> account_types.Done:
     """Refuse the display with this code. Its codes become invalid."""
     account = await require_account(call)
     pairing = await find_open_pairing(call, account.user_id, user_code)
@@ -195,7 +212,9 @@ async def end_own_display(call: Call) -> account_types.Done:
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/paireddisplay/{displayId}"),
 )
-async def rename_paired_display(call: Call, *, display_id: strawberry.ID, name: str) -> models.PairedDisplay:
+async def rename_paired_display(
+    call: Call, *, display_id: ids.DisplayId, name: Annotated[terms.Text100, Described("New name of the display.")]
+) -> models.PairedDisplay:
     """Change the name of a paired display."""
     display = await call.rows.edit(models.PairedDisplay, display_id)
     display.name = _require_name(name)
@@ -209,7 +228,7 @@ async def rename_paired_display(call: Call, *, display_id: strawberry.ID, name: 
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/paireddisplay/{displayId}"),
 )
-async def revoke_paired_display(call: Call, *, display_id: strawberry.ID) -> account_types.Done:
+async def revoke_paired_display(call: Call, *, display_id: ids.DisplayId) -> account_types.Done:
     """End the credential of a paired display. All gateways close its connections within 1 second."""
     await end_displays(call, call.rows, [await call.rows.get(models.PairedDisplay, display_id)])
     return account_types.Done(valid=True)

@@ -1,10 +1,12 @@
 """JSON objects that apps store for an account: named profiles, and one session."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import strawberry
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.pages import Condition
 from wattgate.db.quotas import MAX_PROFILES
@@ -40,7 +42,7 @@ async def account_profiles(call: Call) -> types.AccountProfiles:
     needs=Permission.ACCOUNT_READ,
     rest=RestRoute("GET", "/accountprofile/{profileName}"),
 )
-async def account_profile(call: Call, *, profile_name: str) -> models.AccountProfile:
+async def account_profile(call: Call, *, profile_name: terms.ProfileName) -> models.AccountProfile:
     """Return one profile of the calling account."""
     account = await require_account(call)
     profile = await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name))
@@ -56,7 +58,9 @@ async def account_profile(call: Call, *, profile_name: str) -> models.AccountPro
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/accountprofile"),
 )
-async def set_account_profile(call: Call, *, profile_name: str, data: Json) -> models.AccountProfile:
+async def set_account_profile(
+    call: Call, *, profile_name: terms.ProfileName, data: Annotated[Json, Described("JSON object to store.")]
+) -> models.AccountProfile:
     """Store a JSON object under a name for the calling account. It replaces an existing profile of this name."""
     account = await require_account(call)
     checked = _check_object(data, "data")
@@ -94,7 +98,9 @@ async def account_session(call: Call) -> types.AccountSession:
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/accountsession"),
 )
-async def update_account_session(call: Call, *, values: Json) -> types.AccountSession:
+async def update_account_session(
+    call: Call, *, values: Annotated[Json, Described("JSON object with the members to set.")]
+) -> types.AccountSession:
     """Set members of the calling account's session. Other members keep their values."""
     account = await require_account(call)
     checked = _check_object(values, "values")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.db.column_types import new_id
 from wattgate.db.identity.credential_locks import lock_application_credential
@@ -37,11 +38,11 @@ class CreatedApplication:
 async def create_application(
     call: Call,
     *,
-    name: str,
-    username: str,
+    name: terms.Text200,
+    username: terms.Address,
     secret: str | None = None,
     application_id: str | None = None,
-    culture_code: str = DEFAULT_CULTURE,
+    culture_code: terms.Text100 = DEFAULT_CULTURE,
 ) -> CreatedApplication:
     """Add an application with a credential of this username. Generate the secret unless one is given."""
     culture_code = parse_culture(culture_code)
@@ -66,7 +67,7 @@ async def create_application(
     audit=Audit.EVERY_CALL,
     system_access=SystemAccess.FIND_CREDENTIALS,
 )
-async def rotate_application_secret(call: Call, *, username: str) -> CreatedApplication:
+async def rotate_application_secret(call: Call, *, username: terms.Address) -> CreatedApplication:
     """Give a credential of an application a new secret. The old one, and connections opened with it, end."""
     await lock_application_credential(call.rows, username)
     credential = await call.rows.application_credential(username)
@@ -82,12 +83,12 @@ async def rotate_application_secret(call: Call, *, username: str) -> CreatedAppl
 async def create_user(
     call: Call,
     *,
-    username: str,
-    password: str,
-    name: str = "",
+    username: terms.Address,
+    password: terms.Secret,
+    name: terms.Text200 = "",
     administrator: bool = False,
     template_editor: bool = False,
-    culture_code: str | None = None,
+    culture_code: terms.Text100 | None = None,
 ) -> models.Account:
     """Add a user with an account in the application's own directory.
 

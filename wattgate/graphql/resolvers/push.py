@@ -6,6 +6,7 @@ from sqlmodel import col
 from wattgate.db.models import Account, Alert, AlertType, Delivery, MobileAppToken, Notification
 from wattgate.delivery.channels.channel import MessageContent, OutboundMessage, Outcome, PermanentFailure
 from wattgate.delivery.channels.push import NO_TOKENS_CODE, TOKEN_GONE, TOKEN_GONE_REASON
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.services import notifications, outbox
 from wattgate.graphql.types import users as types
@@ -16,7 +17,7 @@ URGENCY = {"High": "high", "Low": "normal"}
 
 
 @operation(OperationKind.QUERY, returns=list[types.MobileAppToken], needs=Permission.CREDENTIAL_WRITE)
-async def mobile_app_tokens(call: Call, *, account_id: strawberry.ID) -> list[types.MobileAppToken]:
+async def mobile_app_tokens(call: Call, *, account_id: ids.AccountId) -> list[types.MobileAppToken]:
     """List the push tokens of an account, oldest first."""
     account = await call.rows.get(Account, account_id)
     tokens = await call.rows.all(

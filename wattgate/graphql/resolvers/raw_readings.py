@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
-import strawberry
-
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.clock import format_iso_ms, from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries.registers import newest_register
@@ -15,6 +16,7 @@ from wattgate.db.serialized_column import SerializedColumn
 from wattgate.energy import meter_points
 from wattgate.energy.storage_fields import QUALITIES, ReadingField
 from wattgate.errors import NotSupported
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, ListSize, stored_reading_count
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.consent import require_consent
@@ -83,10 +85,10 @@ class MeterReadResult:
 async def raw_readings(
     call: Call,
     *,
-    resource_id: strawberry.ID,
-    start: datetime | None = None,
-    end: datetime | None = None,
-    field: str | None = None,
+    resource_id: ids.ResourceId,
+    start: Annotated[datetime, Described("Start of the range, inclusive. Default: the first reading.")] | None = None,
+    end: Annotated[datetime, Described("End of the range, exclusive. Default: the last reading.")] | None = None,
+    field: terms.ChosenField | None = None,
 ) -> RawReadingsResult:
     """Return a page of a resource's stored readings without buckets: at most 10,000, oldest first.
 
@@ -113,7 +115,7 @@ async def raw_readings(
     needs=Permission.READINGS_READ,
     rest=RestRoute("GET", "/resource/{resourceId}/meterread"),
 )
-async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterReadResult:
+async def meter_read(call: Call, *, resource_id: ids.ResourceId) -> MeterReadResult:
     """Return the newest value of the cumulative register of a resource's meter.
 
     The register is read by the meter network or sent by a display. If both are known, the newer one is returned. One

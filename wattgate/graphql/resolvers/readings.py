@@ -1,16 +1,15 @@
 """Readings of a resource, in buckets."""
 
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC
 
-import strawberry
-
-from wattgate.clock import TimeRange
+from wattgate import terms
 from wattgate.db import models
 from wattgate.db.queries import readings as queries
 from wattgate.db.queries.time_ranges import MAX_BUCKETS
 from wattgate.db.readings.reading_series import ReadingSeries
-from wattgate.enums import Function, Period, Weekday
+from wattgate.enums import Function, Weekday
 from wattgate.errors import GatewayError
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, per_bucket
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.types import resources as types
@@ -33,14 +32,14 @@ VALUE_FIELDS = frozenset({"__typename", "buckets", "columns", "count", "end", "m
 async def readings(
     call: Call,
     *,
-    resource_id: strawberry.ID,
-    range: TimeRange,
-    period: Period,
-    function: Function = Function.SUM,
-    time_zone: tzinfo = UTC,
-    field: str | None = None,
-    week_start: Weekday = Weekday.MONDAY,
-    revised_since: datetime | None = None,
+    resource_id: ids.ResourceId,
+    range: terms.BucketRange,
+    period: terms.BucketLength,
+    function: terms.BucketFunction = Function.SUM,
+    time_zone: terms.BucketTimeZone = UTC,
+    field: terms.ChosenField | None = None,
+    week_start: terms.WeekStart = Weekday.MONDAY,
+    revised_since: terms.RevisedSince | None = None,
 ) -> ReadingSeries:
     """Return a resource's readings in a time range, in whole buckets of the time zone.
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from wattgate.annotations import Described, MaxItems
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
 from wattgate.energy.arrays import IntArray, sort_and_deduplicate
 from wattgate.energy.consent_gaps import find_without_consent
@@ -45,7 +46,11 @@ CONFLICTING_DUPLICATE = "the same instant is given twice with different values"
     rest=RestRoute("POST", "/resource/{resourceId}/readings"),
     weight=per_reading(max_items=MAX_READINGS),
 )
-async def record_readings(call: Call, *, series: list[types.NewReadings]) -> types.Recorded:
+async def record_readings(
+    call: Call,
+    *,
+    series: Annotated[list[types.NewReadings], MaxItems(10_000), Described("Readings, grouped by resource and field.")],
+) -> types.Recorded:
     """Record at most 10,000 readings of any of the caller's resources. Readings of the same instant are replaced.
 
     If the storage definition does not allow a reading, no reading is stored. The error lists every such reading in
@@ -62,7 +67,13 @@ async def record_readings(call: Call, *, series: list[types.NewReadings]) -> typ
     rest=RestRoute("POST", "/readings"),
     weight=per_reading(max_items=MAX_READINGS, readings_per_unit=4),
 )
-async def record_reading_columns(call: Call, *, series: list[types.NewReadingColumns]) -> types.RecordedColumns:
+async def record_reading_columns(
+    call: Call,
+    *,
+    series: Annotated[
+        list[types.NewReadingColumns], MaxItems(10_000), Described("Readings, grouped by resource and field.")
+    ],
+) -> types.RecordedColumns:
     """Record at most 10,000 readings, given as columns. Readings of the same instant are replaced.
 
     Valid readings are stored; each rejected reading is returned with its reason. The newest stored reading of each

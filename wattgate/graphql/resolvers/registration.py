@@ -5,12 +5,14 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 import strawberry
 from msgspec.structs import replace
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.client import AddressPolicy
 from wattgate.db import models
 from wattgate.db.column_types import new_id
@@ -22,6 +24,7 @@ from wattgate.db.queries.templates import application_culture
 from wattgate.db.rows import Rows
 from wattgate.delivery.account_mails import PASSWORD_CHANGED, RESET, VERIFY
 from wattgate.errors import BadInput, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.users import build_user
@@ -100,13 +103,13 @@ RESET_CODES = CodeKind(PASSWORD_RESET, RESET, new_secret)
 async def register(
     call: Call,
     *,
-    name: str,
-    username: str,
-    email: str,
-    password: str,
-    application_id: strawberry.ID | None = None,
-    directory_id: strawberry.ID | None = None,
-    culture_code: str | None = None,
+    name: Annotated[terms.Text200, Described("Name of the person.")],
+    username: terms.Username,
+    email: terms.Email,
+    password: terms.Password,
+    application_id: ids.LoginApplicationId | None = None,
+    directory_id: ids.RegistrationDirectoryId | None = None,
+    culture_code: terms.CultureCode | None = None,
 ) -> types.User:
     """Register as a new user and send a verification code of six digits to the e-mail address.
 
@@ -144,10 +147,10 @@ async def register(
 async def request_verification(
     call: Call,
     *,
-    username: str,
-    password: str,
-    application_id: strawberry.ID | None = None,
-    directory_id: strawberry.ID | None = None,
+    username: terms.Username,
+    password: terms.Password,
+    application_id: ids.LoginApplicationId | None = None,
+    directory_id: ids.LoginDirectoryId | None = None,
 ) -> accounts.Done:
     """Send a verification code of six digits to the e-mail address of an unverified account.
 
@@ -177,11 +180,11 @@ async def request_verification(
 async def verify_user(
     call: Call,
     *,
-    username: str,
-    password: str,
-    token: str,
-    application_id: strawberry.ID | None = None,
-    directory_id: strawberry.ID | None = None,
+    username: terms.Username,
+    password: terms.Password,
+    token: Annotated[terms.Secret, Described("Code from the verification e-mail.")],
+    application_id: ids.LoginApplicationId | None = None,
+    directory_id: ids.LoginDirectoryId | None = None,
 ) -> types.Verified:
     """Verify an account with the code from its verification e-mail. The account and its user become active."""
     rows = rows_for_login(call, application_id)
@@ -215,9 +218,9 @@ async def verify_user(
 async def request_password_reset(
     call: Call,
     *,
-    username: str,
-    application_id: strawberry.ID | None = None,
-    directory_id: strawberry.ID | None = None,
+    username: terms.Username,
+    application_id: ids.LoginApplicationId | None = None,
+    directory_id: ids.LoginDirectoryId | None = None,
 ) -> accounts.Done:
     """Send a password reset token to the e-mail address of an account. The token is valid for one hour.
 
@@ -243,11 +246,11 @@ async def request_password_reset(
 async def reset_password(
     call: Call,
     *,
-    username: str,
-    token: str,
-    new_password: str,
-    application_id: strawberry.ID | None = None,
-    directory_id: strawberry.ID | None = None,
+    username: terms.Username,
+    token: Annotated[terms.Secret, Described("Token from the password reset e-mail.")],
+    new_password: terms.NewPassword,
+    application_id: ids.LoginApplicationId | None = None,
+    directory_id: ids.LoginDirectoryId | None = None,
 ) -> accounts.Done:
     """Set a new password with the token from the password reset e-mail.
 

@@ -1,14 +1,14 @@
 """Resources that change: change and close them, and move them to another user."""
 
-from datetime import datetime
-
 import strawberry
 from sqlmodel import col
 
+from wattgate import terms
 from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.rows import Rows
 from wattgate.errors import Conflict
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.changes import emit_homes_of_resources_changed, emit_resources_changed
@@ -28,7 +28,7 @@ from wattgate.principal import Permission
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/resource/{resourceId}"),
 )
-async def update_resource(call: Call, *, resource_id: strawberry.ID, input: inputs.ResourceChange) -> models.Resource:
+async def update_resource(call: Call, *, resource_id: ids.ResourceId, input: inputs.ResourceChange) -> models.Resource:
     """Change a resource. Omitted fields keep their values. Its type, meter point and owner do not change.
 
     A resource that was moved to another user stays closed.
@@ -60,7 +60,7 @@ async def update_resource(call: Call, *, resource_id: strawberry.ID, input: inpu
     rest=RestRoute("PUT", "/resource/{resourceId}/owner"),
 )
 async def move_resource(
-    call: Call, *, resource_id: strawberry.ID, user_id: strawberry.ID, moved_in_at: datetime | None = None
+    call: Call, *, resource_id: ids.ResourceId, user_id: ids.NewOwnerId, moved_in_at: terms.MovedInAt | None = None
 ) -> models.Resource:
     """Move a resource, with all others of its owner at its meter point, to another user of the application.
 

@@ -11,6 +11,7 @@ from wattgate.db.queries.tariffs import COST_SUFFIX
 from wattgate.energy import meter_points
 from wattgate.energy.storage_fields import StorageError, parse_fields
 from wattgate.errors import BadInput, Forbidden, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import to_column_values
@@ -105,7 +106,7 @@ async def resources(call: Call) -> list[models.Resource]:
         ),
     ),
 )
-async def resource(call: Call, *, resource_id: strawberry.ID) -> models.Resource:
+async def resource(call: Call, *, resource_id: ids.ResourceId) -> models.Resource:
     """Return the resource with this ID."""
     return await call.rows.get(models.Resource, resource_id)
 
@@ -135,7 +136,7 @@ async def resource_counts(call: Call) -> list[device_types.ResourceCount]:
     rest=RestRoute("GET", "/resourcetype/{resourceTypeId}/resource"),
     sizes=[ListSize(5)],
 )
-async def resource_type_resources(call: Call, *, resource_type_id: strawberry.ID) -> list[models.Resource]:
+async def resource_type_resources(call: Call, *, resource_type_id: ids.ResourceTypeId) -> list[models.Resource]:
     """List the acting user's active resources of a resource type."""
     return await _resources_of_type(call, resource_type_id, col(models.Resource.owner_id) == require_user_id(call))
 
@@ -148,7 +149,9 @@ async def resource_type_resources(call: Call, *, resource_type_id: strawberry.ID
     sizes=[ListSize(GROWING_LIST_SIZE)],
     deprecation="Use `resourceType { resources }`.",
 )
-async def resource_type_application_resources(call: Call, *, resource_type_id: strawberry.ID) -> list[models.Resource]:
+async def resource_type_application_resources(
+    call: Call, *, resource_type_id: ids.ResourceTypeId
+) -> list[models.Resource]:
     """List the active resources of a resource type that the caller may see, of all owners."""
     return await _resources_of_type(call, resource_type_id)
 

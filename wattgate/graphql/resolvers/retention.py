@@ -1,10 +1,12 @@
 """Retention of readings, and the maintenance that the workers run for it."""
 
 from datetime import timedelta
+from typing import Annotated
 
 import strawberry
 from sqlmodel import col
 
+from wattgate.annotations import Described
 from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.identity.login_backoff import forget_old_failures
@@ -13,6 +15,7 @@ from wattgate.db.row_scope import SystemAccess
 from wattgate.db.stored_events import delete_old_events
 from wattgate.energy.buckets import DAY_MS
 from wattgate.errors import BadInput, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, operation
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Permission
@@ -31,7 +34,11 @@ EMPTY_PARTITION_AGE = timedelta(days=31)
     OperationKind.MUTATION, returns=types.ResourceType, needs=Permission.RESOURCE_TYPE_WRITE, audit=Audit.EVERY_CALL
 )
 async def set_retention(
-    call: Call, *, resource_type_id: strawberry.ID, retention_days: int | None = strawberry.UNSET
+    call: Call,
+    *,
+    resource_type_id: ids.ResourceTypeId,
+    retention_days: Annotated[int, Described("Age in days at which readings are deleted. Null keeps readings forever.")]
+    | None = strawberry.UNSET,
 ) -> models.ResourceType:
     """Set the age at which readings of a resource type are deleted. Null keeps readings forever.
 

@@ -1,10 +1,14 @@
 """The second factor of accounts: enrol, confirm, remove and reset it."""
 
-import strawberry
+from typing import Annotated
+
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.errors import BadInput, Conflict, Forbidden, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.login import require_account, verify_password
@@ -50,7 +54,7 @@ async def second_factor(call: Call) -> types.SecondFactor:
     rest=RestRoute("POST", SECOND_FACTOR_PATH),
     weight=PASSWORD_HASH_WEIGHT,
 )
-async def enrol_second_factor(call: Call, *, password: str) -> types.SecondFactorEnrolment:
+async def enrol_second_factor(call: Call, *, password: terms.Password) -> types.SecondFactorEnrolment:
     """Create a secret for codes by time (TOTP). It is in use after `confirmSecondFactor`.
 
     Another call replaces a secret that is not confirmed. Accounts of external directories have no second factor here.
@@ -81,7 +85,9 @@ async def enrol_second_factor(call: Call, *, password: str) -> types.SecondFacto
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", SECOND_FACTOR_PATH),
 )
-async def confirm_second_factor(call: Call, *, code: str) -> types.RecoveryCodes:
+async def confirm_second_factor(
+    call: Call, *, code: Annotated[terms.Secret, Described("Code that the app shows.")]
+) -> types.RecoveryCodes:
     """Confirm a second factor with a code of the app. From now on, a log-in needs a code.
 
     Basic authentication with the password of the account no longer works. Existing tokens stay valid.
@@ -104,7 +110,9 @@ async def confirm_second_factor(call: Call, *, code: str) -> types.RecoveryCodes
     rest=RestRoute("POST", SECOND_FACTOR_PATH + "/removal"),
     weight=PASSWORD_HASH_WEIGHT,
 )
-async def remove_second_factor(call: Call, *, password: str, code: str) -> account_types.Done:
+async def remove_second_factor(
+    call: Call, *, password: terms.Password, code: terms.SecondFactorCode
+) -> account_types.Done:
     """Remove the second factor of the calling account, with its password and a code or a recovery code."""
     account = await require_account(call)
     await _require_password(call, account, password)
@@ -122,7 +130,7 @@ async def remove_second_factor(call: Call, *, password: str, code: str) -> accou
     audit=Audit.EVERY_CALL,
     rest=RestRoute("DELETE", "/account/{accountId}/secondfactor"),
 )
-async def reset_second_factor(call: Call, *, account_id: strawberry.ID) -> account_types.Done:
+async def reset_second_factor(call: Call, *, account_id: ids.AccountId) -> account_types.Done:
     """Remove the second factor of another account, whose holder has lost the app and the recovery codes.
 
     The call succeeds if the account has none.

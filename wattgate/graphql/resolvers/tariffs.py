@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Annotated
 
-import strawberry
 from sqlmodel import col
 
+from wattgate.annotations import Described, MaxItems
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries.tariffs import priced_resource_id
@@ -14,6 +15,7 @@ from wattgate.energy.tariffs import MAX_PARTS, find_price_problem, find_problems
 from wattgate.energy.timeline import Price, to_scaled
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import per_item
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, operation
@@ -75,7 +77,7 @@ def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> mod
 
 
 @operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE, audit=Audit.CALLS_FOR_OTHERS)
-async def withdraw_tariff(call: Call, *, tariff_id: strawberry.ID) -> models.Tariff:
+async def withdraw_tariff(call: Call, *, tariff_id: ids.TariffId) -> models.Tariff:
     """Withdraw a tariff. The tariff before it applies instead, also for past energy.
 
     A tariff that it had replaced stays replaced. A second call changes nothing.
@@ -95,7 +97,10 @@ async def withdraw_tariff(call: Call, *, tariff_id: strawberry.ID) -> models.Tar
     weight=per_item("prices", max_items=MAX_PRICES),
 )
 async def set_tariff_prices(
-    call: Call, *, tariff_id: strawberry.ID, prices: list[types.NewTariffPrice]
+    call: Call,
+    *,
+    tariff_id: ids.TariffId,
+    prices: Annotated[list[types.NewTariffPrice], MaxItems(100_000), Described("Rates of the half hours.")],
 ) -> TariffPricesSetResult:
     """Set at most 10,000 prices of a dynamic tariff, each for one half hour. Existing prices are replaced.
 

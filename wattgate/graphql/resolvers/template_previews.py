@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import strawberry
 
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.queries.templates import (
     TemplateChoice,
@@ -73,7 +74,11 @@ class PreviewRun:
 @operation(
     OperationKind.QUERY, returns=types.TemplatePreview, needs=Permission.TEMPLATE_READ, weight=STATEMENT_WEIGHT + 20
 )
-async def preview_template(call: Call, *, input: types.TemplateToPreview) -> TemplatePreviewResult:
+async def preview_template(
+    call: Call,
+    *,
+    input: Annotated[types.TemplateToPreview, Described("Template to render and the data to render it with.")],
+) -> TemplatePreviewResult:
     """Render a template with data and return the result with a report. Nothing is saved or sent."""
     run = await run_preview(call, input)
     rendering = run.preview.rendering

@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated
 
-import strawberry
 from sqlmodel import col
 
+from wattgate.annotations import Described
 from wattgate.client import AddressPolicy
 from wattgate.db import models
 from wattgate.delivery.signed_links import SharedPreview
 from wattgate.delivery.templates.diagnostics import TemplateLimitExceeded
 from wattgate.delivery.templates.report import Preview
 from wattgate.errors import BadInput, Conflict, NotFound, NotSupported, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.message_context import sample_context
@@ -47,7 +49,12 @@ class SharedPreviewResult:
     rest=RestRoute("POST", "/template/{templateId}/share"),
 )
 async def share_template_preview(
-    call: Call, *, template_id: strawberry.ID, version: int | None = None, hours: int = DEFAULT_HOURS
+    call: Call,
+    *,
+    template_id: ids.TemplateId,
+    version: Annotated[int, Described("Number of the version that the link shows. Default: the newest one.")]
+    | None = None,
+    hours: Annotated[int, Described("Lifetime of the link in hours, from 1 to 720.")] = DEFAULT_HOURS,
 ) -> SharedTemplatePreviewResult:
     """Return a link to the preview of a version of a template. It works without a log-in until it expires.
 

@@ -1,16 +1,19 @@
 """Send previews of templates as test mails, to addresses that the settings allow."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-import strawberry
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.lookups import not_found
 from wattgate.delivery.mail_addresses import Mailbox, NotMailable, parse_mailbox
 from wattgate.delivery.templates.rendering import RenderedTemplate
 from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.errors import BadInput, Problem, Unavailable
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, operation
 from wattgate.graphql.resolvers.template_previews import run_preview
@@ -45,7 +48,14 @@ class SentTestMailResult:
     audit=Audit.EVERY_CALL,
     weight=MUTATION_WEIGHT + 20,
 )
-async def send_test_mail(call: Call, *, address: str, input: TemplateToPreview) -> SentTestMailResult:
+async def send_test_mail(
+    call: Call,
+    *,
+    address: Annotated[
+        terms.Text500, Described("E-mail address of the recipient. WATTGATE_TEST_ADDRESSES must allow it.")
+    ],
+    input: Annotated[TemplateToPreview, Described("Template to render and the data to render it with.")],
+) -> SentTestMailResult:
     """Send the preview of a template as a mail. The subject starts with [TEST]."""
     mailbox = _check_address(call, address)
     mail = (await _render_mail(call, input)).marked_as_test()
@@ -66,7 +76,7 @@ async def send_test_mail(call: Call, *, address: str, input: TemplateToPreview) 
 
 
 @operation(OperationKind.QUERY, returns=types.SentTestMail, needs=Permission.TEMPLATE_WRITE)
-async def test_mail(call: Call, *, test_mail_id: strawberry.ID) -> SentTestMailResult:
+async def test_mail(call: Call, *, test_mail_id: ids.TestMailId) -> SentTestMailResult:
     """Return a test mail and the state of its delivery. A template editor sees only those of the own account."""
     mail = await call.rows.get(models.TestMail, test_mail_id)
     if call.principal.sees_own_records_only and mail.created_by != call.principal.account_id:

@@ -1,11 +1,13 @@
 """Add, change, publish, roll back and archive templates."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import strawberry
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.queries import templates as queries
 from wattgate.delivery.templates.cultures import is_culture
@@ -13,6 +15,7 @@ from wattgate.delivery.templates.diagnostics import Severity, TemplateLimitExcee
 from wattgate.delivery.templates.rendering import TemplateSource
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Conflict, NotFound, Problem, ProblemPath
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -61,7 +64,9 @@ async def add_template(call: Call, *, input: types.NewTemplate) -> models.Templa
     rest=RestRoute("GET", "/template"),
     sizes=(ListSize(DEFAULT_LIST_SIZE),),
 )
-async def templates(call: Call, *, include_archived: bool = False) -> list[models.Template]:
+async def templates(
+    call: Call, *, include_archived: Annotated[bool, Described("Whether the list contains archived templates.")] = False
+) -> list[models.Template]:
     """List the templates that the caller may see. Archived ones are left out unless `includeArchived` is true."""
     where = [] if include_archived else [col(models.Template.archived_at).is_(None)]
     return await call.rows.all(models.Template, *where, order_by=[models.Template.created_at])
@@ -74,7 +79,11 @@ async def templates(call: Call, *, include_archived: bool = False) -> list[model
     rest=RestRoute("GET", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
 )
 async def template_for(
-    call: Call, *, alert_type_id: strawberry.ID, channel_type: types.Channel, culture_code: str
+    call: Call,
+    *,
+    alert_type_id: ids.AlertTypeId,
+    channel_type: Annotated[types.Channel, Described(terms.CHANNEL_TYPE)],
+    culture_code: terms.CultureCode,
 ) -> models.Template:
     """Return the newest template of an alert type, channel and culture that is not archived."""
     alert_type = await require_alert_type(call.rows, alert_type_id)
@@ -101,9 +110,9 @@ async def template_for(
 async def add_template_for(
     call: Call,
     *,
-    alert_type_id: strawberry.ID,
-    channel_type: types.Channel,
-    culture_code: str,
+    alert_type_id: ids.AlertTypeId,
+    channel_type: Annotated[types.Channel, Described(terms.CHANNEL_TYPE)],
+    culture_code: terms.CultureCode,
     input: types.NewTemplateText,
 ) -> models.Template:
     """Add a template for an alert type, channel and culture. It is a draft unless `active` is true."""
@@ -118,7 +127,7 @@ async def add_template_for(
     audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", "/template/{templateId}"),
 )
-async def update_template(call: Call, *, template_id: strawberry.ID, input: types.TemplateChange) -> models.Template:
+async def update_template(call: Call, *, template_id: ids.TemplateId, input: types.TemplateChange) -> models.Template:
     """Change a template. Omitted fields keep their values.
 
     Changed texts become a new version. If the template is active, that version is published immediately.
@@ -149,7 +158,7 @@ async def update_template(call: Call, *, template_id: strawberry.ID, input: type
     rest=RestRoute("POST", "/template/{templateId}/version"),
 )
 async def add_template_version(
-    call: Call, *, template_id: strawberry.ID, input: types.NewTemplateVersion
+    call: Call, *, template_id: ids.TemplateId, input: types.NewTemplateVersion
 ) -> models.TemplateVersion:
     """Add a version of a template. Alerts do not use it until it is published."""
     template = await _edit_template(call, template_id)
@@ -167,7 +176,9 @@ async def add_template_version(
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{templateId}/publish"),
 )
-async def publish_template(call: Call, *, template_id: strawberry.ID, version: int) -> models.Template:
+async def publish_template(
+    call: Call, *, template_id: ids.TemplateId, version: Annotated[int, Described("Number of the version to publish.")]
+) -> models.Template:
     """Publish a version of a template and activate the template, so that alerts use it.
 
     A version whose report has an ERROR is rejected.
@@ -186,7 +197,19 @@ async def publish_template(call: Call, *, template_id: strawberry.ID, version: i
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{templateId}/rollback"),
 )
-async def roll_back_template(call: Call, *, template_id: strawberry.ID, version: int | None = None) -> models.Template:
+async def roll_back_template(
+    call: Call,
+    *,
+    template_id: ids.TemplateId,
+    version: Annotated[
+        int,
+        Described(
+            "Number of a version that was published before. Default: the newest one that is older than the "
+            "current version."
+        ),
+    ]
+    | None = None,
+) -> models.Template:
     """Publish a version of a template again that was published before, without a check of its report.
 
     Without `version`, take the newest one that is older than the current version. With it, this also reverses a
@@ -212,7 +235,7 @@ async def roll_back_template(call: Call, *, template_id: strawberry.ID, version:
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{templateId}/archive"),
 )
-async def archive_template(call: Call, *, template_id: strawberry.ID) -> models.Template:
+async def archive_template(call: Call, *, template_id: ids.TemplateId) -> models.Template:
     """Archive a template: alerts no longer use it, lists leave it out, and it cannot be changed.
 
     Its versions are kept. Links to its previews stop working.
@@ -230,7 +253,7 @@ async def archive_template(call: Call, *, template_id: strawberry.ID) -> models.
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{templateId}/restore"),
 )
-async def restore_template(call: Call, *, template_id: strawberry.ID) -> models.Template:
+async def restore_template(call: Call, *, template_id: ids.TemplateId) -> models.Template:
     """Restore an archived template. Alerts do not use it until a version is published again."""
     template = await call.rows.edit(models.Template, template_id)
     template.archived_at = None

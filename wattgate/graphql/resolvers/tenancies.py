@@ -1,7 +1,11 @@
 """The tenancies of meter points: who lives where, since when."""
 
+from typing import Annotated
+
 import strawberry
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
@@ -19,7 +23,13 @@ from wattgate.principal import Permission
     deprecation="Use `viewer { tenancies }` or `application { tenancies }`.",
 )
 async def tenancies(
-    call: Call, *, first: int = DEFAULT_PAGE_SIZE, after: strawberry.ID | None = None
+    call: Call,
+    *,
+    first: terms.FirstTenancies = DEFAULT_PAGE_SIZE,
+    after: Annotated[
+        strawberry.ID, Described("ID of the last tenancy that you have. Default: the list starts at the beginning.")
+    ]
+    | None = None,
 ) -> list[models.MeterPointTenancy]:
     """List the times in which the user lives or has lived at meter points, oldest record first.
 

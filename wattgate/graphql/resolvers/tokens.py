@@ -1,16 +1,21 @@
 """Log in and out; list and revoke tokens."""
 
 from datetime import datetime, timedelta
+from typing import Annotated
 
 import strawberry
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described, MaxCharacters
 from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.rows import Rows
 from wattgate.delivery.openid.client import ProviderClient
+from wattgate.delivery.openid.tokens import MAX_TOKEN_CHARACTERS
 from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import (
     OWN_ACCOUNT_ONLY,
@@ -40,6 +45,22 @@ from wattgate.graphql.services.login import (
 from wattgate.graphql.services.recent_login import login_time
 from wattgate.graphql.types import accounts as types
 from wattgate.principal import Permission
+
+DirectoryToken = Annotated[
+    str,
+    MaxCharacters(4 * MAX_TOKEN_CHARACTERS),
+    Described(
+        "Token of the external directory `directoryId`: an ID token or access token in the form of a JSON Web Token."
+    ),
+]
+AccessToken = Annotated[
+    str,
+    MaxCharacters(MAX_TOKEN_CHARACTERS),
+    Described(
+        "Access token that the directory issued together with `directoryToken`, for its userinfo or introspection "
+        "endpoint. Default: `directoryToken`."
+    ),
+]
 
 
 async def _verify_token(
@@ -93,13 +114,15 @@ def _require_password(username: str | None, password: str | None) -> tuple[str, 
 async def authenticate(
     call: Call,
     *,
-    username: str | None = None,
-    password: str | None = None,
-    application_id: strawberry.ID | None = None,
-    directory_id: strawberry.ID | None = None,
-    code: str | None = None,
-    directory_token: str | None = None,
-    access_token: str | None = None,
+    username: Annotated[terms.Address, Described("Username of the account. Required without `directoryToken`.")]
+    | None = None,
+    password: Annotated[terms.Secret, Described("Password of the account. Required without `directoryToken`.")]
+    | None = None,
+    application_id: ids.LoginApplicationId | None = None,
+    directory_id: ids.LoginDirectoryId | None = None,
+    code: terms.SecondFactorCode | None = None,
+    directory_token: DirectoryToken | None = None,
+    access_token: AccessToken | None = None,
 ) -> types.Login:
     """Log in and return a token: with a username and password, or with a token of an external directory.
 
@@ -208,7 +231,7 @@ async def tokens(call: Call) -> list[models.Token]:
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/auth/token/{tokenId}"),
 )
-async def revoke_token(call: Call, *, token_id: strawberry.ID) -> list[types.Done]:
+async def revoke_token(call: Call, *, token_id: ids.TokenId) -> list[types.Done]:
     """Revoke one of the acting user's tokens and log its holder out.
 
     For a token of an OAuth client, all tokens from the same login are revoked.

@@ -1,14 +1,19 @@
 """Users: the people who own accounts, homes and meters."""
 
+from typing import Annotated
+
 import msgspec
 import strawberry
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.queries.users import add_accounts
 from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.cultures import parse_optional_culture
@@ -29,13 +34,15 @@ from wattgate.principal import Permission
 
 
 @operation(OperationKind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=RestRoute("GET", "/user"))
-async def user_by_username(call: Call, *, username: str, directory_id: strawberry.ID | None = None) -> types.User:
+async def user_by_username(
+    call: Call, *, username: terms.Username, directory_id: ids.LoginDirectoryId | None = None
+) -> types.User:
     """Return the user who has an account with this username."""
     return await load_user_by_name(call.rows, username, directory_id)
 
 
 @operation(OperationKind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=RestRoute("GET", "/user/{userId}"))
-async def user(call: Call, *, user_id: strawberry.ID) -> types.User:
+async def user(call: Call, *, user_id: ids.UserId) -> types.User:
     """Return the user with this ID."""
     return await load_user(call.rows, user_id)
 
@@ -72,7 +79,7 @@ async def add_user(call: Call, *, input: types.NewUser) -> types.User:
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/user/{userId}"),
 )
-async def update_user(call: Call, *, user_id: strawberry.ID, input: types.UserChange) -> types.User:
+async def update_user(call: Call, *, user_id: ids.UserId, input: types.UserChange) -> types.User:
     """Change a user. Omitted fields keep their values."""
     user = await call.rows.edit(models.User, user_id)
     if input.culture_code is not strawberry.UNSET:
@@ -87,7 +94,7 @@ async def update_user(call: Call, *, user_id: strawberry.ID, input: types.UserCh
     audit=Audit.EVERY_CALL,
     rest=RestRoute("DELETE", "/user/{userId}"),
 )
-async def delete_user(call: Call, *, user_id: strawberry.ID) -> types.User:
+async def delete_user(call: Call, *, user_id: ids.UserId) -> types.User:
     """Erase a user. The user cannot log in any more, and the username is free.
 
     A job erases or replaces all personal data. Readings and tariffs by meter point are kept for billing, under the user
@@ -110,11 +117,14 @@ async def delete_user(call: Call, *, user_id: strawberry.ID) -> types.User:
 async def rename_user(
     call: Call,
     *,
-    user_id: strawberry.ID,
-    username: str,
-    status: str | None = None,
-    password: str | None = None,
-    code: str | None = None,
+    user_id: ids.UserId,
+    username: Annotated[terms.Address, Described("New username; compared trimmed and in lower case.")],
+    status: Annotated[
+        terms.Text100, Described("Current status of the user, which legacy clients send. Other values are rejected.")
+    ]
+    | None = None,
+    password: terms.CallerPassword | None = None,
+    code: terms.CallerCode | None = None,
 ) -> account_types.Done:
     """Change the username of a user in the application's own directory.
 

@@ -4,13 +4,16 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
 
 import strawberry
 from sqlmodel import col
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.errors import BadInput, Problem, TooLarge
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.inputs import apply_input, to_column_values
@@ -76,7 +79,7 @@ async def virtual_entities(call: Call) -> list[models.VirtualEntity]:
         RestRoute("GET", "/virtualentity/{veId}/attribute", summary="Return the attributes of a virtual entity."),
     ),
 )
-async def virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualEntity:
+async def virtual_entity(call: Call, *, ve_id: ids.VeId) -> models.VirtualEntity:
     """Return the virtual entity with this ID."""
     return await call.rows.get(models.VirtualEntity, ve_id)
 
@@ -113,7 +116,7 @@ async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> mo
     rest=RestRoute("PUT", "/virtualentity/{veId}", status=201, acknowledged_fields=("veId",)),
 )
 async def update_virtual_entity(
-    call: Call, *, ve_id: strawberry.ID, input: types.VirtualEntityChange
+    call: Call, *, ve_id: ids.VeId, input: types.VirtualEntityChange
 ) -> models.VirtualEntity:
     """Change a virtual entity, close it or open it again. Omitted fields keep their values.
 
@@ -153,7 +156,7 @@ async def _replace_resources(call: Call, entity: models.VirtualEntity, resource_
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/virtualentity/{veId}", edges=("resources",)),
 )
-async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualEntity:
+async def deactivate_virtual_entity(call: Call, *, ve_id: ids.VeId) -> models.VirtualEntity:
     """Close a virtual entity, so that lists omit it. The record and its readings are kept.
 
     `updateVirtualEntity` with `active: true` opens it again.
@@ -172,7 +175,12 @@ async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> mode
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/virtualentity/{veId}/attribute", status=201),
 )
-async def set_virtual_entity_attributes(call: Call, *, ve_id: strawberry.ID, attributes: Json) -> models.VirtualEntity:
+async def set_virtual_entity_attributes(
+    call: Call,
+    *,
+    ve_id: ids.VeId,
+    attributes: Annotated[Json, Described("JSON object whose members are added or replaced.")],
+) -> models.VirtualEntity:
     """Merge a JSON object into a virtual entity's metadata. Existing members of the same name are replaced.
 
     The metadata has at most 65,536 bytes of JSON. Remove members that are not used any more.
@@ -209,7 +217,7 @@ def _merge_attributes(stored: dict[str, Any], added: dict[str, Any]) -> dict[str
     rest=RestRoute("DELETE", "/virtualentity/{veId}/attribute"),
 )
 async def remove_virtual_entity_attributes(
-    call: Call, *, ve_id: strawberry.ID, names: list[str]
+    call: Call, *, ve_id: ids.VeId, names: Annotated[list[terms.Text200], Described("Names of the members to remove.")]
 ) -> models.VirtualEntity:
     """Remove members from a virtual entity's metadata. Unknown names are ignored."""
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
@@ -225,7 +233,7 @@ async def remove_virtual_entity_attributes(
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/vetype/{veTypeId}/resources"),
 )
-async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID) -> SatisfactionResult:
+async def virtual_entity_type_resources(call: Call, *, ve_type_id: ids.VeTypeId) -> SatisfactionResult:
     """Return the acting user's active resources for each resource type of a virtual entity type."""
     owner_id = require_user_id(call)
     entity_type = await call.rows.get(models.VirtualEntityType, ve_type_id)

@@ -7,12 +7,14 @@ from typing import Annotated
 import strawberry
 from sqlmodel import col
 
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.quotas import MAX_ENDPOINTS
 from wattgate.delivery.channels.webhook import EVENT_PATTERN, matches_any
 from wattgate.delivery.http import egress, signature
 from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS, PING_EVENT
 from wattgate.errors import BadInput, Problem, ProblemPath
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.webhook_events import FAILED, PENDING, enqueue_webhook, requeue_webhook, store_event
@@ -82,7 +84,7 @@ async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -
     rest=RestRoute("PUT", ENDPOINT_PATH),
 )
 async def update_webhook_endpoint(
-    call: Call, *, endpoint_id: strawberry.ID, input: types.WebhookEndpointChange
+    call: Call, *, endpoint_id: ids.EndpointId, input: types.WebhookEndpointChange
 ) -> models.WebhookEndpoint:
     """Change a webhook endpoint. Omitted fields keep their values.
 
@@ -107,7 +109,7 @@ async def update_webhook_endpoint(
     audit=Audit.EVERY_CALL,
     rest=RestRoute("DELETE", ENDPOINT_PATH),
 )
-async def delete_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> models.WebhookEndpoint:
+async def delete_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) -> models.WebhookEndpoint:
     """Delete a webhook endpoint. Events that wait for it are not sent; the records of sent events are kept."""
     endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
     await call.rows.delete(models.WebhookEndpoint, col(models.WebhookEndpoint.endpoint_id) == endpoint_id)
@@ -122,7 +124,12 @@ async def delete_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> 
     rest=RestRoute("POST", ENDPOINT_PATH + "/secret"),
 )
 async def rotate_webhook_secret(
-    call: Call, *, endpoint_id: strawberry.ID, overlap_hours: int = 24
+    call: Call,
+    *,
+    endpoint_id: ids.EndpointId,
+    overlap_hours: Annotated[
+        int, Described("How many hours the old secret stays valid beside the new one: 0 to 168.")
+    ] = 24,
 ) -> IssuedSecretResult:
     """Create a new secret for a webhook endpoint. The old secret stays valid for `overlapHours`.
 
@@ -148,7 +155,7 @@ async def rotate_webhook_secret(
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINT_PATH + "/ping"),
 )
-async def ping_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> models.Webhook:
+async def ping_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) -> models.Webhook:
     """Send a test event to a webhook endpoint immediately, even if it is disabled.
 
     The returned webhook records the outcome.
@@ -165,7 +172,9 @@ async def ping_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> mo
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINT_PATH + "/replay"),
 )
-async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Since, until: Until = None) -> types.Resent:
+async def replay_webhooks(
+    call: Call, *, endpoint_id: ids.EndpointId, since: Since, until: Until = None
+) -> types.Resent:
     """Send all matching events since an instant to a webhook endpoint again, in their order.
 
     Events from before its registration are included. They keep their IDs, and the gateway stores events for 30 days.
@@ -203,7 +212,7 @@ async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Sinc
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINT_PATH + "/redrive"),
 )
-async def redrive_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: OptionalSince = None) -> types.Resent:
+async def redrive_webhooks(call: Call, *, endpoint_id: ids.EndpointId, since: OptionalSince = None) -> types.Resent:
     """Send failed events to a webhook endpoint again, in their order and with the same IDs.
 
     One call queues at most 1,000 events; call again until none is queued.

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlmodel import col
 
+from wattgate import terms
 from wattgate.clock import format_iso
 from wattgate.db import models
 from wattgate.db.row_scope import SystemAccess
@@ -44,7 +45,7 @@ EVENT_RETENTION = timedelta(days=30)
 async def record_webhook(
     call: Call,
     *,
-    callback_url: str,
+    callback_url: terms.Url,
     payload: Any,
     user_id: str | None = None,
     successful_attempt: Any = None,

@@ -17,7 +17,6 @@ from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, TooLarge
 from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
-from wattgate.graphql.core.input_limits import TEXT_LIMITS
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.core.row_reader import check_permission
 from wattgate.graphql.core.runner import Runner
@@ -42,6 +41,7 @@ from wattgate.realtime.subscriptions.subscription import Subscription
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 from wattgate.request_context import CURRENT_PRINCIPAL
 from wattgate.request_limits import MAX_SUBSCRIPTION_BYTES
+from wattgate.terms import MAX_SINCE_CHARACTERS
 
 SINCE = "since"
 """The argument in which a client sends its last position."""
@@ -187,8 +187,8 @@ class SubscriptionService:
             since, variables[since_variable] = variables[since_variable], ""
         if since is not None and not isinstance(since, str):
             raise InvalidRequest([GraphQLError("since must be a position, which is a string")])
-        if since is not None and len(since) > TEXT_LIMITS[SINCE]:
-            raise BadInput(f"since has {len(since):,} characters; the maximum is {TEXT_LIMITS[SINCE]:,}")
+        if since is not None and len(since) > MAX_SINCE_CHARACTERS:
+            raise BadInput(f"since has {len(since):,} characters; the maximum is {MAX_SINCE_CHARACTERS:,}")
         key = SubscriptionKey.create(request, document, variables)
         if document.is_long:
             engine = self.pipeline.engine

@@ -4,6 +4,8 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.graphql.core import ids
+
 
 @strawberry.type(description="Reads of one resource of a household by one caller with one operation in one hour.")
 class AccessRecord:
@@ -12,7 +14,7 @@ class AccessRecord:
         description="ID of the application through which the data was read."
     )
     user_id: strawberry.ID = strawberry.field(description="ID of the user whose data was read.")
-    resource_id: strawberry.ID
+    resource_id: ids.ResourceId
     operation: str = strawberry.field(description="Operation or field that returned the data, such as readings.")
     purpose: str = strawberry.field(
         description="Purpose that the caller declared in the header X-Access-Purpose. Otherwise by its role: own use, "

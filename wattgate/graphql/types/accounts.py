@@ -5,7 +5,9 @@ from typing import Any
 
 import strawberry
 
+from wattgate import terms
 from wattgate.db import models
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.owners import owner_edge
@@ -13,23 +15,23 @@ from wattgate.graphql.types.owners import owner_edge
 
 @strawberry.type(description="Login of a user in one directory of the application. A user can have several accounts.")
 class Account(Node, model=models.Account):
-    account_id: strawberry.ID
-    application_id: strawberry.ID
-    user_id: strawberry.ID
-    directory_id: strawberry.ID
+    account_id: ids.AccountId
+    application_id: ids.ApplicationId
+    user_id: ids.UserId
+    directory_id: ids.DirectoryId
     name: str = strawberry.field(description="Name of the person.")
-    username: str
-    email: str
+    username: terms.Username
+    email: terms.Email
     status: str = strawberry.field(description="Status of the account: unverified, active or inactive.")
     active: bool = strawberry.field(description="Whether the account can log in.")
-    created_at: datetime
-    updated_at: datetime
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     user: Any = owner_edge("account", "user_id", "logs in with")
 
 
 @strawberry.input(description="Account to add to an existing user.")
 class NewAccount:
-    username: str = strawberry.field(
+    username: terms.Address = strawberry.field(
         description="Login name, unique in the directory; compared trimmed and in lower case."
     )
     user_id: strawberry.ID | None = strawberry.field(
@@ -38,9 +40,9 @@ class NewAccount:
     directory_id: strawberry.ID | None = strawberry.field(
         default=None, description="ID of the directory. Default: the application's own directory."
     )
-    name: str = strawberry.field(default="", description="Name of the person.")
-    email: str = ""
-    password: str | None = strawberry.field(
+    name: terms.Text200 = strawberry.field(default="", description="Name of the person.")
+    email: terms.Email = ""
+    password: terms.Secret | None = strawberry.field(
         default=None,
         description="Password of at least 8 characters, none of the most common ones. Without a password, the "
         "account cannot log in.",
@@ -49,8 +51,8 @@ class NewAccount:
 
 @strawberry.input(description="Fields of an account to change.")
 class AccountChange:
-    name: str | None = strawberry.field(default=strawberry.UNSET, description="Name of the person.")
-    status: str | None = strawberry.field(
+    name: terms.Text200 | None = strawberry.field(default=strawberry.UNSET, description="Name of the person.")
+    status: terms.Text100 | None = strawberry.field(
         default=strawberry.UNSET,
         description="The value active makes an unverified account active, for applications and administrators. The "
         "present status changes nothing.",
@@ -59,15 +61,17 @@ class AccountChange:
 
 @strawberry.type(description="A new token and the account that it belongs to.")
 class Login:
-    valid: bool
+    valid: terms.Succeeded
     token: str = strawberry.field(description="Token to send in the header `token`, or as `Authorization: Bearer`.")
     exp: int = strawberry.field(description="When the token expires, in seconds since 1970-01-01 (UTC).")
-    account_id: strawberry.ID
-    application_id: strawberry.ID
+    account_id: ids.AccountId
+    application_id: ids.ApplicationId
     name: str = strawberry.field(description="Name of the person.")
-    user_groups: list[Json]
-    functional_group_accounts: list[Json]
-    is_temp_auth: bool
+    user_groups: list[Json] = strawberry.field(description="Always empty. Legacy clients expect this field.")
+    functional_group_accounts: list[Json] = strawberry.field(
+        description="Always empty. Legacy clients expect this field."
+    )
+    is_temp_auth: bool = strawberry.field(description="Always false. Legacy clients expect this field.")
 
 
 @strawberry.type(description="Valid credentials of the present request.")
@@ -76,29 +80,29 @@ class TokenStatus:
     exp: int | None = strawberry.field(
         description="When the token expires, in seconds since 1970-01-01 (UTC). Null for Basic credentials."
     )
-    account_id: strawberry.ID
-    application_id: strawberry.ID
+    account_id: ids.AccountId
+    application_id: ids.ApplicationId
 
 
 @strawberry.type(description="An additional token for the same account.")
 class NewToken:
-    valid: bool
+    valid: terms.Succeeded
     exp: int = strawberry.field(description="When the token expires, in seconds since 1970-01-01 (UTC).")
-    token: str
+    token: terms.Token
 
 
 @strawberry.type(description="Acknowledgement of a successful call.")
 class Done:
-    valid: bool
+    valid: terms.Succeeded
 
 
 @strawberry.type(description="Record of an issued token. The token itself is not stored and cannot be shown.")
 class Token:
-    token_id: strawberry.ID
-    user_id: strawberry.ID
-    account_id: strawberry.ID
-    created_at: datetime
-    expires_at: datetime
+    token_id: ids.TokenId
+    user_id: ids.UserId
+    account_id: ids.AccountId
+    created_at: terms.CreatedAt
+    expires_at: datetime = strawberry.field(description="When the token expires.")
     authentication_framework: str | None = strawberry.field(
         description="`oauth` if an OAuth client requested the token, `display` for the token of a paired display. Null "
         "if the user logged in."
@@ -130,9 +134,9 @@ class DirectoryAnswer:
 class AccountStatus:
     status: str = strawberry.field(description="Status of the account: unverified, active or inactive.")
     active: bool = strawberry.field(description="Whether the account can log in.")
-    account_id: strawberry.ID
-    application_id: strawberry.ID
-    directory_id: strawberry.ID
-    created_at: datetime
-    updated_at: datetime
+    account_id: ids.AccountId
+    application_id: ids.ApplicationId
+    directory_id: ids.DirectoryId
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     directory: DirectoryAnswer = strawberry.field(description="Response of the directory about the token.")

@@ -5,10 +5,12 @@ from decimal import Decimal
 
 import strawberry
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.db.queries import alert_rules as queries
 from wattgate.db.queries.references import reference_loader
 from wattgate.enums import Function, Period, RuleKind, ThresholdSide
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import (
     EVALUATED_READINGS_PER_UNIT,
     SERIES_ITEMS_PER_UNIT,
@@ -46,11 +48,11 @@ class BackTest:
 
 @strawberry.type(description="A rule that sends an alert to its user if the readings of a resource meet a condition.")
 class AlertRule(Node, model=models.AlertRule):
-    rule_id: strawberry.ID
-    application_id: strawberry.ID
-    user_id: strawberry.ID
-    name: str
-    resource_id: strawberry.ID
+    rule_id: ids.RuleId
+    application_id: ids.ApplicationId
+    user_id: ids.UserId
+    name: terms.Name
+    resource_id: ids.ResourceId
     ve_id: strawberry.ID | None = strawberry.field(
         description="ID of the home that the rule was created for. Null if it was created for a resource."
     )
@@ -81,13 +83,13 @@ class AlertRule(Node, model=models.AlertRule):
     time_zone: str | None = strawberry.field(
         description="IANA time zone of the quiet hours and the period. Null for the time zone of the home."
     )
-    alert_type_id: strawberry.ID
-    channels: list[str]
+    alert_type_id: ids.AlertTypeId
+    channels: list[str] = strawberry.field(description=terms.CHANNELS)
     enabled: bool = strawberry.field(description="Whether the rule is evaluated.")
     active: bool = strawberry.field(description="Whether the condition is met at present.")
     fired_at: datetime | None = strawberry.field(description="When the rule last sent an alert. Null if it never did.")
-    created_at: datetime
-    updated_at: datetime
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     resource: Resource | None = edge(
         reference_loader(models.Resource, "resource_id"),
         needs=Permission.RESOURCE_READ,
@@ -122,25 +124,25 @@ class AlertRule(Node, model=models.AlertRule):
 
 @strawberry.input(description="Alert rule to add for one resource: by `resourceId`, or by `veId` and `classifier`.")
 class NewAlertRule:
-    name: str
+    name: terms.Name
     kind: RuleKind = strawberry.field(description="Condition of the rule.")
     window_minutes: int = strawberry.field(
         description="Length of the time window: 1 to 44,640 minutes (31 days), or to 1,440 minutes (one day) for a "
         "THRESHOLD on a field without an interval. For NO_DATA, the allowed time without a reading. For PACE, the part "
         "of the period that must be over before the rule fires.",
     )
-    alert_type_id: strawberry.ID
-    channels: list[Channel]
+    alert_type_id: ids.AlertTypeId
+    channels: list[Channel] = strawberry.field(description=terms.CHANNELS)
     resource_id: strawberry.ID | None = strawberry.field(
         default=None, description="ID of the resource. Omit it if `veId` is set."
     )
     ve_id: strawberry.ID | None = strawberry.field(
         default=None, description="ID of a home that has exactly one resource of the classifier."
     )
-    classifier: str = strawberry.field(
+    classifier: terms.Text100 = strawberry.field(
         default="electricity.consumption", description="Classifier of the resource, if `veId` is set."
     )
-    field: str | None = None
+    field: terms.ChosenField | None = None
     function: Function = strawberry.field(
         default=Function.SUM,
         description="Function that combines the readings of the time window: SUM, AVG, MIN or MAX.",
@@ -161,11 +163,13 @@ class NewAlertRule:
     period: Period = strawberry.field(
         default=Period.P1M, description="Period of the budget of a PACE rule: P1D, P1W or P1M."
     )
-    quiet_from: str | None = strawberry.field(
+    quiet_from: terms.Text100 | None = strawberry.field(
         default=None, description="Start of the quiet hours, in which the rule sends no alert, such as 22:00."
     )
-    quiet_to: str | None = strawberry.field(default=None, description="End of the quiet hours, such as 07:00.")
-    time_zone: str | None = strawberry.field(
+    quiet_to: terms.Text100 | None = strawberry.field(
+        default=None, description="End of the quiet hours, such as 07:00."
+    )
+    time_zone: terms.Text100 | None = strawberry.field(
         default=None,
         description="IANA time zone of the quiet hours and the period. Default: the time zone of the home.",
     )
@@ -176,12 +180,12 @@ class NewAlertRule:
     description="Fields of an alert rule to change. Omitted fields keep their values. The rule then starts again."
 )
 class AlertRuleChange:
-    name: str | None = strawberry.UNSET
+    name: terms.Name | None = strawberry.UNSET
     window_minutes: int | None = strawberry.field(
         default=strawberry.UNSET, description="Length of the time window, in minutes."
     )
-    alert_type_id: strawberry.ID | None = strawberry.UNSET
-    channels: list[Channel] | None = strawberry.UNSET
+    alert_type_id: ids.AlertTypeId | None = strawberry.UNSET
+    channels: list[Channel] | None = strawberry.field(default=strawberry.UNSET, description=terms.CHANNELS)
     threshold: Decimal | None = strawberry.field(
         default=strawberry.UNSET, description="Threshold, or budget of the period."
     )
@@ -189,13 +193,13 @@ class AlertRuleChange:
         default=strawberry.UNSET,
         description="How far the value must return past the threshold before the rule can fire again.",
     )
-    quiet_from: str | None = strawberry.field(
+    quiet_from: terms.Text100 | None = strawberry.field(
         default=strawberry.UNSET, description="Start of the quiet hours, such as 22:00. Null removes them."
     )
-    quiet_to: str | None = strawberry.field(
+    quiet_to: terms.Text100 | None = strawberry.field(
         default=strawberry.UNSET, description="End of the quiet hours, such as 07:00. Null removes them."
     )
-    time_zone: str | None = strawberry.field(
+    time_zone: terms.Text100 | None = strawberry.field(
         default=strawberry.UNSET, description="IANA time zone. Null for the time zone of the home."
     )
     enabled: bool | None = strawberry.field(default=strawberry.UNSET, description="Whether the rule is evaluated.")

@@ -2,10 +2,12 @@
 
 import strawberry
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.db.queries import alert_types as queries
 from wattgate.delivery.templates.contract import VariableType
 from wattgate.enums import RuleKind
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.node import Node
@@ -25,7 +27,7 @@ class AlertVariable:
         description="Unit of the values: kWh, W, %, a currency, or any other unit. Null if they have none."
     )
     sample: Json | None = strawberry.field(description="Value for previews without an alert.")
-    description: str
+    description: terms.Description
     required: bool = strawberry.field(description="Whether every alert has a value. Otherwise it may be empty.")
     base: bool = strawberry.field(
         description="Whether the gateway supplies the variable to the templates of every alert type."
@@ -34,12 +36,12 @@ class AlertVariable:
 
 @strawberry.type(description="Type of alert, to which alerts and templates belong.")
 class AlertType(Node, model=models.AlertType):
-    alert_type_id: strawberry.ID
-    application_id: strawberry.ID
-    name: str
+    alert_type_id: ids.AlertTypeId
+    application_id: ids.ApplicationId
+    name: terms.Name
     system_alert_type_id: str = strawberry.field(description="Short code of the alert type, such as CM01.")
-    description: str
-    active: bool
+    description: terms.Description
+    active: terms.Active
     rule_kind: RuleKind | None = edge(
         queries.rule_kinds,
         needs=Permission.ALERT_READ,
@@ -62,12 +64,12 @@ class AlertType(Node, model=models.AlertType):
 
 @strawberry.input(description="A variable of an alert type.")
 class NewAlertVariable:
-    name: str = strawberry.field(
+    name: terms.Text200 = strawberry.field(
         description="Name in templates: parts of letters, digits and underscores, with dots between them, such as "
         "usage.total. days[].use is a part of any item of the list days."
     )
     type: VariableType = strawberry.field(description="Type of the values.")
-    unit: str | None = strawberry.field(
+    unit: terms.Text100 | None = strawberry.field(
         default=None,
         description="Unit of the values. ENERGY: Wh, kWh (default) or MWh. POWER: W (default) or kW. MONEY: a currency "
         "such as GBP, which is required. NUMBER: any text.",
@@ -75,7 +77,7 @@ class NewAlertVariable:
     sample: Json | None = strawberry.field(
         default=None, description="Value for previews without an alert. Default: a value of the type."
     )
-    description: str = ""
+    description: terms.Description = ""
     required: bool = strawberry.field(
         default=True, description="Whether every alert must have a value. Otherwise it may be empty."
     )
@@ -93,18 +95,18 @@ _VARIABLES = (
 
 @strawberry.input(description="Alert type to add.")
 class NewAlertType:
-    system_alert_type_id: str
-    name: str
-    description: str = ""
+    system_alert_type_id: terms.SystemAlertTypeId
+    name: terms.Name
+    description: terms.Description = ""
     variables: list[NewAlertVariable] | None = strawberry.field(default=None, description=_VARIABLES)
     rule_kind: RuleKind | None = strawberry.field(default=None, description=_RULE_KIND)
 
 
 @strawberry.input(description="Fields of an alert type to change. Omitted fields keep their values.")
 class AlertTypeChange:
-    name: str | None = strawberry.UNSET
-    description: str | None = strawberry.UNSET
-    system_alert_type_id: str | None = strawberry.UNSET
-    active: bool | None = strawberry.UNSET
+    name: terms.Name | None = strawberry.UNSET
+    description: terms.Description | None = strawberry.UNSET
+    system_alert_type_id: terms.SystemAlertTypeId | None = strawberry.UNSET
+    active: terms.Active | None = strawberry.UNSET
     variables: list[NewAlertVariable] | None = strawberry.field(default=strawberry.UNSET, description=_VARIABLES)
     rule_kind: RuleKind | None = strawberry.field(default=strawberry.UNSET, description=_RULE_KIND)

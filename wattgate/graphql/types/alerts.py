@@ -6,11 +6,13 @@ from typing import Any
 
 import strawberry
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.db.queries import alerts as queries
 from wattgate.db.queries import templates as template_queries
 from wattgate.db.queries.references import reference_loader
 from wattgate.enums import NotificationState
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.node import Node
@@ -36,17 +38,17 @@ class Priority(Enum):
 
 @strawberry.type(description="One version of the texts of a template. Published versions stay on record.")
 class TemplateVersion:
-    template_id: strawberry.ID
+    template_id: ids.TemplateId
     version: int = strawberry.field(description="Number of the version, counted from 1.")
     subject: str = strawberry.field(description="Template source of the mail subject or the push message title.")
     preheader: str = strawberry.field(
         description="Template source of the preview text that mail programs show after the subject."
     )
-    html_template: str
+    html_template: terms.HtmlTemplate
     text: str | None = strawberry.field(
         description="Template source of the plain text. Null if the text is generated from the HTML."
     )
-    created_at: datetime
+    created_at: terms.CreatedAt
     created_by: strawberry.ID | None = strawberry.field(
         description="ID of the account that created the version. Null if the application created it."
     )
@@ -62,15 +64,15 @@ class TemplateVersion:
     description="Message template of an alert type for one channel and one culture. Alerts use its published version."
 )
 class Template(Node, model=models.Template):
-    template_id: strawberry.ID
-    alert_type_id: strawberry.ID
-    application_id: strawberry.ID
-    name: str
-    system_alert_type_id: str
-    description: str
+    template_id: ids.TemplateId
+    alert_type_id: ids.AlertTypeId
+    application_id: ids.ApplicationId
+    name: terms.Name
+    system_alert_type_id: terms.SystemAlertTypeId
+    description: terms.Description
     channel_type: str = strawberry.field(description="Channel of delivery: email, push or inbox.")
-    culture_code: str
-    html_template: str
+    culture_code: terms.CultureCode
+    html_template: terms.HtmlTemplate
     active: bool = strawberry.field(description="Whether the template has a published version.")
     alert_type: AlertType | None = edge(
         reference_loader(models.AlertType, "alert_type_id"),
@@ -112,48 +114,48 @@ PUBLISHES = (
 
 @strawberry.input(description="Template to add.")
 class NewTemplate:
-    alert_type_id: strawberry.ID
-    name: str
-    channel_type: Channel
-    culture_code: str
-    html_template: str
+    alert_type_id: ids.AlertTypeId
+    name: terms.Name
+    channel_type: Channel = strawberry.field(description=terms.CHANNEL_TYPE)
+    culture_code: terms.CultureCode
+    html_template: terms.HtmlTemplate
     application_id: strawberry.ID | None = strawberry.field(
         default=None, description="ID of the caller's application. Any other ID is rejected."
     )
-    system_alert_type_id: str | None = strawberry.field(
+    system_alert_type_id: terms.Text200 | None = strawberry.field(
         default=None, description="Short code of the alert type, such as CM01. Default: the code of the alert type."
     )
-    description: str = ""
+    description: terms.Description = ""
     active: bool = strawberry.field(default=False, description=PUBLISHES)
-    subject: str = strawberry.field(
+    subject: terms.Text2000 = strawberry.field(
         default="", description="Template source of the mail subject or the push message title."
     )
-    preheader: str = strawberry.field(
+    preheader: terms.Text2000 = strawberry.field(
         default="", description="Template source of the preview text that mail programs show after the subject."
     )
-    text: str | None = strawberry.field(
+    text: terms.Source | None = strawberry.field(
         default=None, description="Template source of the plain text. Null generates the text from the HTML."
     )
 
 
 @strawberry.input(description="Fields of a template to change. Omitted fields keep their values.")
 class TemplateChange:
-    name: str | None = strawberry.UNSET
-    description: str | None = strawberry.UNSET
-    html_template: str | None = strawberry.UNSET
-    culture_code: str | None = strawberry.UNSET
+    name: terms.Name | None = strawberry.UNSET
+    description: terms.Description | None = strawberry.UNSET
+    html_template: terms.HtmlTemplate | None = strawberry.UNSET
+    culture_code: terms.CultureCode | None = strawberry.UNSET
     active: bool | None = strawberry.field(
         default=strawberry.UNSET,
         description="True publishes the current version. False withdraws it: alerts no longer use the template.",
     )
-    subject: str | None = strawberry.field(
+    subject: terms.Text2000 | None = strawberry.field(
         default=strawberry.UNSET, description="Template source of the mail subject or the push message title."
     )
-    preheader: str | None = strawberry.field(
+    preheader: terms.Text2000 | None = strawberry.field(
         default=strawberry.UNSET,
         description="Template source of the preview text that mail programs show after the subject.",
     )
-    text: str | None = strawberry.field(
+    text: terms.Source | None = strawberry.field(
         default=strawberry.UNSET,
         description="Template source of the plain text. Null generates the text from the HTML.",
     )
@@ -161,17 +163,17 @@ class TemplateChange:
 
 @strawberry.input(description="Texts of a template to add for one alert type, channel and culture.")
 class NewTemplateText:
-    name: str
-    html_template: str
-    description: str = ""
+    name: terms.Name
+    html_template: terms.HtmlTemplate
+    description: terms.Description = ""
     active: bool = strawberry.field(default=False, description=PUBLISHES)
-    subject: str = strawberry.field(
+    subject: terms.Text2000 = strawberry.field(
         default="", description="Template source of the mail subject or the push message title."
     )
-    preheader: str = strawberry.field(
+    preheader: terms.Text2000 = strawberry.field(
         default="", description="Template source of the preview text that mail programs show after the subject."
     )
-    text: str | None = strawberry.field(
+    text: terms.Source | None = strawberry.field(
         default=None, description="Template source of the plain text. Null generates the text from the HTML."
     )
 
@@ -180,15 +182,15 @@ class NewTemplateText:
     description="Texts of a new version of a template. Omitted fields are copied from the newest version."
 )
 class NewTemplateVersion:
-    subject: str | None = strawberry.field(
+    subject: terms.Text2000 | None = strawberry.field(
         default=strawberry.UNSET, description="Template source of the mail subject or the push message title."
     )
-    preheader: str | None = strawberry.field(
+    preheader: terms.Text2000 | None = strawberry.field(
         default=strawberry.UNSET,
         description="Template source of the preview text that mail programs show after the subject.",
     )
-    html_template: str | None = strawberry.UNSET
-    text: str | None = strawberry.field(
+    html_template: terms.HtmlTemplate | None = strawberry.UNSET
+    text: terms.Source | None = strawberry.field(
         default=strawberry.UNSET,
         description="Template source of the plain text. Null generates the text from the HTML.",
     )
@@ -196,11 +198,11 @@ class NewTemplateVersion:
 
 @strawberry.type(description="Log entry of a notification: one step of its delivery.")
 class NotificationLog:
-    notification_id: strawberry.ID
-    alert_id: strawberry.ID
-    user_id: strawberry.ID
-    channel: str
-    stage: str
+    notification_id: ids.NotificationId
+    alert_id: ids.AlertId
+    user_id: ids.UserId
+    channel: terms.Channel
+    stage: str = strawberry.field(description="Step in words, such as Sent or Attempt Failed.")
     step: int = strawberry.field(description="Number of the step, counted from 1.")
     status: str = strawberry.field(description="Result of the step: OK or ERROR.")
     detail: str | None = strawberry.field(
@@ -211,10 +213,10 @@ class NotificationLog:
 
 @strawberry.type(description="Delivery of an alert through one channel.")
 class Notification(Node, model=models.Notification):
-    notification_id: strawberry.ID
-    alert_id: strawberry.ID
-    user_id: strawberry.ID
-    channel: str
+    notification_id: ids.NotificationId
+    alert_id: ids.AlertId
+    user_id: ids.UserId
+    channel: terms.Channel
     status: str = strawberry.field(description="OK, or ERROR after the delivery failed.")
     state: NotificationState = strawberry.field(description="State of the delivery.")
     data: Json | None = strawberry.field(description="JSON object whose members fill the markers of the template.")
@@ -229,8 +231,8 @@ class Notification(Node, model=models.Notification):
     )
     html: str | None = strawberry.field(description="Rendered HTML. Null if there was no template.")
     text: str | None = strawberry.field(description="Rendered plain text. Null if there was no template.")
-    created_at: datetime
-    status_at: datetime
+    created_at: terms.CreatedAt
+    status_at: datetime = strawberry.field(description="When the status last changed.")
     log: list[NotificationLog] = edge(
         queries.logs,
         needs=Permission.NOTIFICATION_READ,
@@ -246,19 +248,21 @@ class Notification(Node, model=models.Notification):
 
 @strawberry.type(description="An alert to a user, with one notification for each channel.")
 class Alert(Node, model=models.Alert):
-    alert_id: strawberry.ID
-    application_id: strawberry.ID
-    user_id: strawberry.ID
-    alert_type_id: strawberry.ID
-    system_alert_type_id: str
+    alert_id: ids.AlertId
+    application_id: ids.ApplicationId
+    user_id: ids.UserId
+    alert_type_id: ids.AlertTypeId
+    system_alert_type_id: terms.SystemAlertTypeId
     channels: list[str] = strawberry.field(description="Channels of delivery: email, push, inbox.")
-    priority: str
-    callback_url: str | None
+    priority: str = strawberry.field(description="Urgency of the alert: High or Low.")
+    callback_url: str | None = strawberry.field(
+        description="URL that receives the webhooks of the alert. Null if there is none."
+    )
     data: Json | None = strawberry.field(description="JSON object whose members fill the markers of the templates.")
     ve_id: strawberry.ID | None = strawberry.field(
         description="ID of the home that the alert is about. Null stands for the user's oldest home."
     )
-    created_at: datetime
+    created_at: terms.CreatedAt
     read_at: datetime | None = strawberry.field(
         description="When the user marked the alert as read. Null if the alert is unread."
     )
@@ -289,11 +293,13 @@ class MarkedAlerts:
 
 @strawberry.input(description="Alert to send.")
 class NewAlert:
-    user_id: strawberry.ID
-    alert_type_id: str = strawberry.field(description="ID of the alert type, or its short code, such as CM01.")
-    channels: list[Channel]
-    priority: Priority = Priority.LOW
-    callback_url: str | None = strawberry.field(
+    user_id: ids.UserId
+    alert_type_id: terms.Text200 = strawberry.field(
+        description="ID of the alert type, or its short code, such as CM01."
+    )
+    channels: list[Channel] = strawberry.field(description=terms.CHANNELS)
+    priority: Priority = strawberry.field(default=Priority.LOW, description="Urgency of the alert: High or Low.")
+    callback_url: terms.Url | None = strawberry.field(
         default=None, description="URL that receives the webhooks of the alert."
     )
     data: Json | None = strawberry.field(
@@ -304,7 +310,7 @@ class NewAlert:
     ve_id: strawberry.ID | None = strawberry.field(
         default=None, description="ID of the user's home that the alert is about. Default: the user's oldest home."
     )
-    culture_code: str | None = strawberry.field(
+    culture_code: terms.Text100 | None = strawberry.field(
         default=None,
         description="Language and region of the messages, such as fr-CA. Default: the user's culture.",
     )

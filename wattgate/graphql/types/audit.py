@@ -4,13 +4,14 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.scalars import Json
 
 
 @strawberry.type(description="Administrative act that the audit log records. Entries are never changed.")
 class AuditEntry:
     audit_entry_id: strawberry.ID = strawberry.field(description="ID of the entry.")
-    application_id: strawberry.ID
+    application_id: ids.ApplicationId
     sequence: int = strawberry.field(description="Number of the entry in the application, from 1 without gaps.")
     operation: str = strawberry.field(description="Name of the operation, such as deleteUser.")
     actor: Json = strawberry.field(

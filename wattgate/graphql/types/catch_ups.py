@@ -2,14 +2,15 @@
 
 import strawberry
 
+from wattgate import terms
 from wattgate.graphql.types.devices import CatchUp
 from wattgate.graphql.types.resources import Resource
 
 
 @strawberry.type(description="Result of a request to start a catch-up.")
 class StartedCatchUp:
-    resource: Resource
+    resource: Resource = strawberry.field(description=terms.RESOURCE)
     started: bool = strawberry.field(
         description="Whether this call started the catch-up. False if one was started in the same half hour before."
     )
-    catch_up: CatchUp
+    catch_up: CatchUp = strawberry.field(description="The catch-up: a retrieval of readings from the meter network.")

@@ -5,8 +5,10 @@ from enum import Enum
 
 import strawberry
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.enums import ConsentBasis, WithheldReason
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.node import Node
 
 
@@ -42,27 +44,27 @@ class WithheldData:
     "or its revocation are not stored, unless the operator has another legal basis. A renewal does not bring them back."
 )
 class MeterPointConsent:
-    consent_id: strawberry.ID
-    user_id: strawberry.ID
-    mpxn: str
-    mpxn_key: MpxnKey
+    consent_id: strawberry.ID = strawberry.field(description="ID of the consent.")
+    user_id: ids.UserId
+    mpxn: terms.Mpxn
+    mpxn_key: MpxnKey = strawberry.field(description="Network of the meter point.")
     verified: bool = strawberry.field(description="Whether the application has verified that the user may consent.")
-    valid_until: datetime
-    revoked_at: datetime | None
+    valid_until: datetime = strawberry.field(description="When the consent ends.")
+    revoked_at: datetime | None = strawberry.field(description="When the consent was revoked. Null if it was not.")
     ended_at: datetime | None = strawberry.field(
         description="When the household moved out. Null while it lives at the meter point."
     )
     state: ConsentState = strawberry.field(description="State of the consent now.")
-    created_at: datetime
-    updated_at: datetime
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
 
 
 @strawberry.type(description="Receipt of a grant, a renewal or a revocation of a consent. It never changes.")
 class ConsentReceipt(Node, model=models.ConsentChange, key="receipt_id"):
     receipt_id: strawberry.ID = strawberry.field(description="ID of the receipt.")
-    user_id: strawberry.ID
-    mpxn: str
-    kind: ConsentChangeKind
+    user_id: ids.UserId
+    mpxn: terms.Mpxn
+    kind: ConsentChangeKind = strawberry.field(description="Kind of the consent change.")
     basis: ConsentBasis = strawberry.field(description="On what ground the consent was recorded or changed.")
     purpose: str = strawberry.field(description="Purpose of the use of the data. Empty if it was not recorded.")
     recorded_by: str = strawberry.field(
@@ -75,11 +77,11 @@ class ConsentReceipt(Node, model=models.ConsentChange, key="receipt_id"):
 
 @strawberry.type(description="Record of a grant, a renewal or a revocation of a consent.")
 class ConsentChange:
-    change_id: strawberry.ID
-    application_id: strawberry.ID
-    user_id: strawberry.ID
-    mpxn: str
-    mpxn_key: MpxnKey
-    kind: ConsentChangeKind
+    change_id: strawberry.ID = strawberry.field(description="ID of the consent change.")
+    application_id: ids.ApplicationId
+    user_id: ids.UserId
+    mpxn: terms.Mpxn
+    mpxn_key: MpxnKey = strawberry.field(description="Network of the meter point.")
+    kind: ConsentChangeKind = strawberry.field(description="Kind of the consent change.")
     valid_until: datetime = strawberry.field(description="When the consent ends after this change.")
-    created_at: datetime
+    created_at: terms.CreatedAt

@@ -4,101 +4,103 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.db.queries import content as queries
 from wattgate.db.queries.references import reference_loader
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.connection import Connection
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.pagination import connection_edge
-from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.core.scalars import Data, Json
 from wattgate.principal import Permission
 
 
 @strawberry.type(description="A question and its answer.")
 class QuestionAndReply:
-    question: str
-    reply: str
+    question: terms.Question
+    reply: terms.Reply
 
 
 @strawberry.type(description="Frequently asked questions for one reference, country and app version.")
 class Faq(Node, model=models.Faq):
-    faq_id: strawberry.ID
-    application_id: strawberry.ID
-    reference: str
-    created_at: datetime
-    updated_at: datetime
+    faq_id: strawberry.ID = strawberry.field(description="ID of the set of frequently asked questions.")
+    application_id: ids.ApplicationId
+    reference: terms.Reference
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     version: str = strawberry.field(
         description="App version that the questions were written for: dotted numbers, such as 1.2.0."
     )
-    minimum_version: str
-    country: str
+    minimum_version: terms.MinimumVersion
+    country: terms.Country
     status: str = strawberry.field(description="Status of the set, chosen by the application, such as OK.")
     data: list[QuestionAndReply] = strawberry.field(description="Questions with their answers.")
 
 
 @strawberry.input(description="A question and its answer.")
 class NewQuestionAndReply:
-    question: str
-    reply: str
+    question: terms.Question
+    reply: terms.Reply
 
 
 @strawberry.input(description="Set of frequently asked questions to add.")
 class NewFaq:
-    reference: str
-    version: str = strawberry.field(
+    reference: terms.Reference
+    version: terms.Text100 = strawberry.field(
         description="App version that the questions were written for: dotted numbers, such as 1.2.0."
     )
-    minimum_version: str
-    country: str
+    minimum_version: terms.MinimumVersion
+    country: terms.Country
     data: list[NewQuestionAndReply] = strawberry.field(description="Questions with their answers.")
-    status: str = strawberry.field(
+    status: terms.Text100 = strawberry.field(
         default="OK", description="Status of the set, chosen by the application, such as OK."
     )
 
 
 @strawberry.type(description="Translation of a content object into one culture.")
 class LanguageContent(Node, model=models.LanguageContent):
-    language_content_id: strawberry.ID
-    application_id: strawberry.ID
-    content_id: strawberry.ID
+    language_content_id: strawberry.ID = strawberry.field(description="ID of the language content object.")
+    application_id: ids.ApplicationId
+    content_id: ids.ContentId
     culture_code: str = strawberry.field(
         description="Language and region such as fr-CA, a language such as fr, or the word default."
     )
-    data: Json | None
-    active: bool
-    created_at: datetime
-    updated_at: datetime
+    data: Data | None
+    active: terms.Active
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
 
 
 @strawberry.input(description="Translation of a content object to add.")
 class NewLanguageContent:
-    content_id: strawberry.ID
-    culture_code: str = strawberry.field(
+    content_id: ids.ContentId
+    culture_code: terms.Text100 = strawberry.field(
         description="Language and region such as fr-CA, a language such as fr, or the word default."
     )
-    data: Json | None = None
-    active: bool = True
+    data: Data | None = None
+    active: terms.Active = True
 
 
 @strawberry.input(description="Fields of a translation to change. Omitted fields keep their values.")
 class LanguageContentChange:
-    culture_code: str | None = strawberry.UNSET
-    data: Json | None = strawberry.UNSET
-    active: bool | None = strawberry.UNSET
+    culture_code: terms.CultureCode | None = strawberry.UNSET
+    data: Data | None = strawberry.UNSET
+    active: terms.Active | None = strawberry.UNSET
 
 
 @strawberry.type(description="Content that apps show, such as a text or a set of images.")
 class Content(Node, model=models.Content):
-    content_id: strawberry.ID
-    application_id: strawberry.ID
-    reference: str
-    name: str
-    description: str
-    data: Json | None
-    active: bool
-    created_at: datetime
-    updated_at: datetime
+    content_id: ids.ContentId
+    application_id: ids.ApplicationId
+    reference: terms.Reference
+    name: terms.Name
+    description: terms.Description
+    data: Data | None
+    active: terms.Active
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     in_language: LanguageContent | None = edge(
         queries.in_language,
         needs=Permission.CONTENT_READ,
@@ -108,34 +110,34 @@ class Content(Node, model=models.Content):
 
 @strawberry.input(description="Content object to add.")
 class NewContent:
-    reference: str
-    name: str
-    description: str = ""
-    data: Json | None = None
-    active: bool = True
+    reference: terms.Reference
+    name: terms.Name
+    description: terms.Description = ""
+    data: Data | None = None
+    active: terms.Active = True
 
 
 @strawberry.input(description="Fields of a content object to change. Omitted fields keep their values.")
 class ContentChange:
-    reference: str | None = strawberry.UNSET
-    name: str | None = strawberry.UNSET
-    description: str | None = strawberry.UNSET
-    data: Json | None = strawberry.UNSET
-    active: bool | None = strawberry.UNSET
+    reference: terms.Reference | None = strawberry.UNSET
+    name: terms.Name | None = strawberry.UNSET
+    description: terms.Description | None = strawberry.UNSET
+    data: Data | None = strawberry.UNSET
+    active: terms.Active | None = strawberry.UNSET
 
 
 @strawberry.type(description="One version of the terms and conditions for a reference.")
 class TermsConditions(Node, model=models.TermsConditions):
-    tc_id: strawberry.ID
-    application_id: strawberry.ID
-    reference: str
-    version: str
-    title: str
-    data: Json | None
+    tc_id: ids.TcId
+    application_id: ids.ApplicationId
+    reference: terms.Reference
+    version: terms.Version
+    title: terms.Title
+    data: Data | None
     valid_from: datetime = strawberry.field(description="When the version comes into force.")
-    active: bool
-    created_at: datetime
-    updated_at: datetime
+    active: terms.Active
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     terms_conditions_users: "Connection[TermsConditionsUser]" = connection_edge(
         "TermsConditionsUser",
         models.TermsConditionsUser,
@@ -148,24 +150,24 @@ class TermsConditions(Node, model=models.TermsConditions):
 
 @strawberry.input(description="Version of terms and conditions to add.")
 class NewTermsConditions:
-    reference: str
-    version: str
-    valid_from: datetime
-    title: str = ""
-    data: Json | None = None
-    active: bool = True
+    reference: terms.Reference
+    version: terms.Version
+    valid_from: datetime = strawberry.field(description="When the record comes into force.")
+    title: terms.Title = ""
+    data: Data | None = None
+    active: terms.Active = True
 
 
 @strawberry.type(description="A user's answer to terms and conditions.")
 class TermsConditionsUser(Node, model=models.TermsConditionsUser):
-    tc_user_id: strawberry.ID
-    application_id: strawberry.ID
-    created_at: datetime
-    updated_at: datetime
-    user_id: strawberry.ID
-    tc_id: strawberry.ID
+    tc_user_id: strawberry.ID = strawberry.field(description="ID of the answer to terms and conditions.")
+    application_id: ids.ApplicationId
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
+    user_id: ids.UserId
+    tc_id: ids.TcId
     data: Json = strawberry.field(description='Answer of the user, such as {"dataAccess": {"valid": true}}.')
-    reference: str
+    reference: terms.Reference
     terms_conditions: TermsConditions | None = edge(
         reference_loader(models.TermsConditions, "tc_id"),
         needs=Permission.CONTENT_READ,
@@ -180,37 +182,37 @@ class DataAccess:
 
 @strawberry.input(description="Answer of a user to terms and conditions.")
 class TermsConditionsAnswer:
-    data_access: DataAccess
+    data_access: DataAccess = strawberry.field(description="Whether the user permits access to the data.")
 
 
 @strawberry.input(description="Answer of the acting user to terms and conditions.")
 class NewTermsConditionsUser:
-    tc_id: strawberry.ID
+    tc_id: ids.TcId
     data: TermsConditionsAnswer = strawberry.field(description="Answer of the user.")
-    reference: str = ""
+    reference: terms.Reference = ""
 
 
 @strawberry.type(description="Contact details of the support for the users of one country.")
 class SupportDetails(Node, model=models.SupportDetails):
-    support_details_id: strawberry.ID
-    application_id: strawberry.ID
-    reference: str
-    country: str
-    email: str
-    telephone: str
-    url: str
-    data: Json | None
-    active: bool
-    created_at: datetime
-    updated_at: datetime
+    support_details_id: strawberry.ID = strawberry.field(description="ID of the support details.")
+    application_id: ids.ApplicationId
+    reference: terms.Reference
+    country: terms.Country
+    email: terms.Email
+    telephone: terms.Telephone
+    url: terms.WebAddress
+    data: Data | None
+    active: terms.Active
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
 
 
 @strawberry.input(description="Support details to add.")
 class NewSupportDetails:
-    reference: str
-    country: str
-    email: str = ""
-    telephone: str = ""
-    url: str = ""
-    data: Json | None = None
-    active: bool = True
+    reference: terms.Reference
+    country: terms.Country
+    email: terms.Email = ""
+    telephone: terms.Telephone = ""
+    url: terms.WebAddress = ""
+    data: Data | None = None
+    active: terms.Active = True

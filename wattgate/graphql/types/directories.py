@@ -1,11 +1,11 @@
 """GraphQL types of external directories: OpenID Connect providers whose users have accounts in the application."""
 
-from datetime import datetime
-
 import strawberry
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.enums import AccountRule, TokenCheck
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.node import Node
 
 DEFAULT_SESSION_SECONDS = 86_400
@@ -31,8 +31,8 @@ _ACTIVE = "Whether users can log in with tokens of the directory. False also end
 
 @strawberry.type(description="OpenID Connect provider whose users have accounts in the application.")
 class Directory(Node, model=models.Directory):
-    directory_id: strawberry.ID
-    application_id: strawberry.ID
+    directory_id: ids.DirectoryId
+    application_id: ids.ApplicationId
     name: str = strawberry.field(description=_NAME)
     issuer: str = strawberry.field(description="Issuer (iss) of the tokens: an https URL.")
     audiences: list[str] = strawberry.field(description=_AUDIENCES)
@@ -43,35 +43,35 @@ class Directory(Node, model=models.Directory):
     session_seconds: int = strawberry.field(description=_SESSION)
     client_id: str = strawberry.field(description=_CLIENT)
     active: bool = strawberry.field(description=_ACTIVE)
-    created_at: datetime
-    updated_at: datetime
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
 
 
 @strawberry.input(description="External directory to add.")
 class NewDirectory:
-    name: str = strawberry.field(description=_NAME)
-    issuer: str = strawberry.field(
+    name: terms.Text200 = strawberry.field(description=_NAME)
+    issuer: terms.Text500 = strawberry.field(
         description="Issuer (iss) of the tokens: an https URL, exactly as in the tokens. It cannot be changed."
     )
-    audiences: list[str] = strawberry.field(description=_AUDIENCES)
-    algorithms: list[str] = strawberry.field(default_factory=lambda: ["RS256"], description=_ALGORITHMS)
+    audiences: list[terms.Text200] = strawberry.field(description=_AUDIENCES)
+    algorithms: list[terms.Text100] = strawberry.field(default_factory=lambda: ["RS256"], description=_ALGORITHMS)
     account_rule: AccountRule = strawberry.field(default=AccountRule.EXISTING, description=_RULE)
     token_check: TokenCheck = strawberry.field(default=TokenCheck.SIGNATURE, description=_CHECK)
     clock_skew_seconds: int = strawberry.field(default=DEFAULT_CLOCK_SKEW_SECONDS, description=_SKEW)
     session_seconds: int = strawberry.field(default=DEFAULT_SESSION_SECONDS, description=_SESSION)
-    client_id: str = strawberry.field(default="", description=_CLIENT)
-    client_secret: str | None = strawberry.field(default=None, description=_SECRET)
+    client_id: terms.Text200 = strawberry.field(default="", description=_CLIENT)
+    client_secret: terms.Secret | None = strawberry.field(default=None, description=_SECRET)
 
 
 @strawberry.input(description="Fields of an external directory to change. Omitted fields keep their values.")
 class DirectoryChange:
-    name: str | None = strawberry.field(default=strawberry.UNSET, description=_NAME)
-    audiences: list[str] | None = strawberry.field(default=strawberry.UNSET, description=_AUDIENCES)
-    algorithms: list[str] | None = strawberry.field(default=strawberry.UNSET, description=_ALGORITHMS)
+    name: terms.Text200 | None = strawberry.field(default=strawberry.UNSET, description=_NAME)
+    audiences: list[terms.Text200] | None = strawberry.field(default=strawberry.UNSET, description=_AUDIENCES)
+    algorithms: list[terms.Text100] | None = strawberry.field(default=strawberry.UNSET, description=_ALGORITHMS)
     account_rule: AccountRule | None = strawberry.field(default=strawberry.UNSET, description=_RULE)
     token_check: TokenCheck | None = strawberry.field(default=strawberry.UNSET, description=_CHECK)
     clock_skew_seconds: int | None = strawberry.field(default=strawberry.UNSET, description=_SKEW)
     session_seconds: int | None = strawberry.field(default=strawberry.UNSET, description=_SESSION)
-    client_id: str | None = strawberry.field(default=strawberry.UNSET, description=_CLIENT)
-    client_secret: str | None = strawberry.field(default=strawberry.UNSET, description=_SECRET)
+    client_id: terms.Text200 | None = strawberry.field(default=strawberry.UNSET, description=_CLIENT)
+    client_secret: terms.Secret | None = strawberry.field(default=strawberry.UNSET, description=_SECRET)
     active: bool | None = strawberry.field(default=strawberry.UNSET, description=_ACTIVE)

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import strawberry
 
+from wattgate import terms
 from wattgate.energy.display.meter import MeterKind
 from wattgate.enums import AmbientBasis, AmbientLevel, CarbonIndex, NoValueReason, WithheldReason
 from wattgate.graphql.core.fields import list_field
@@ -110,7 +111,7 @@ class DisplayTariff:
     band: str | None = strawberry.field(description="Name of the present tariff band or block. Null if there is none.")
     unit: str = strawberry.field(description="Unit of the rate, such as pence/kWh.")
     standing_charge: Decimal = strawberry.field(description="Standing charge in pence per day, with VAT.")
-    currency: str
+    currency: terms.Currency
     until: datetime | None = strawberry.field(description="When the rate changes. Null if no change is known.")
     next: DisplayRate | None = strawberry.field(
         description="Rate after that change. Null if no change or no price is known."

@@ -1,13 +1,14 @@
 """GraphQL types of the demand flexibility service (DFS)."""
 
-from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 
 import strawberry
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.db.queries.references import reference_loader
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.connection import Connection
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.pagination import connection_edge
@@ -26,17 +27,17 @@ class DfsEventState(Enum):
 
 @strawberry.type(description="Time range in which households are paid to use less electricity.")
 class DfsEvent:
-    dfs_event_id: strawberry.ID
-    application_id: strawberry.ID
-    name: str
+    dfs_event_id: ids.DfsEventId
+    application_id: ids.ApplicationId
+    name: terms.Name
     state: str = strawberry.field(
         description="State of the event: announced, open, active, ended, settled or cancelled."
     )
-    starts_at: datetime
-    ends_at: datetime
+    starts_at: terms.StartsAt
+    ends_at: terms.EndsAt
     reward: Decimal = strawberry.field(description="Reward in pence for each kWh that is not used.")
-    created_at: datetime
-    updated_at: datetime
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     participations: "Connection[DfsParticipation]" = connection_edge(
         "DfsParticipation",
         models.DfsParticipation,
@@ -49,31 +50,31 @@ class DfsEvent:
 
 @strawberry.input(description="Demand flexibility event to announce.")
 class NewDfsEvent:
-    name: str
-    starts_at: datetime
-    ends_at: datetime
+    name: terms.Name
+    starts_at: terms.StartsAt
+    ends_at: terms.EndsAt
     reward: Decimal = strawberry.field(description="Reward in pence for each kWh that is not used.")
 
 
 @strawberry.type(description="Enrolment of a user in the demand flexibility service with one meter point.")
 class DfsUser:
-    dfs_user_id: strawberry.ID
-    application_id: strawberry.ID
-    user_id: strawberry.ID
-    mpxn: str
+    dfs_user_id: strawberry.ID = strawberry.field(description="ID of the DFS enrolment.")
+    application_id: ids.ApplicationId
+    user_id: ids.UserId
+    mpxn: terms.Mpxn
     active: bool = strawberry.field(description="Whether the enrolment is active. False after the user opted out.")
-    created_at: datetime
-    updated_at: datetime
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
 
 
 @strawberry.type(description="Participation of a user in a demand flexibility event with one meter point.")
 class DfsParticipation:
-    participation_id: strawberry.ID
-    application_id: strawberry.ID
-    dfs_event_id: strawberry.ID
-    user_id: strawberry.ID
-    mpxn: str
-    created_at: datetime
+    participation_id: strawberry.ID = strawberry.field(description="ID of the participation.")
+    application_id: ids.ApplicationId
+    dfs_event_id: ids.DfsEventId
+    user_id: ids.UserId
+    mpxn: terms.Mpxn
+    created_at: terms.CreatedAt
     event: DfsEvent | None = edge(
         reference_loader(models.DfsEvent, "dfs_event_id"),
         needs=Permission.FLEXIBILITY_READ,

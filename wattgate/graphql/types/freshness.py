@@ -5,6 +5,7 @@ from datetime import datetime
 import strawberry
 
 from wattgate.enums import FreshnessCause, FreshnessState
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.directives import ONLY_ON_ERROR
 from wattgate.graphql.types.devices import NetworkState
 
@@ -26,7 +27,7 @@ class Freshness:
 
 @strawberry.type(description="Freshness of the readings of a resource.")
 class ResourceFreshness:
-    resource_id: strawberry.ID
+    resource_id: ids.ResourceId
     freshness: Freshness | None = strawberry.field(
         description="Freshness of the storage field with the most frequent readings. Null with the error "
         "CONSENT_REVOKED while the data is withheld.",
@@ -36,7 +37,7 @@ class ResourceFreshness:
 
 @strawberry.type(description="State of a device: its freshness and its last report.")
 class DeviceState:
-    device_id: strawberry.ID
+    device_id: ids.DeviceId
     freshness: Freshness | None = strawberry.field(
         description="Freshness of its newest live reading or its last report about itself. Null with the error "
         "CONSENT_REVOKED while the data of all its resources is withheld.",

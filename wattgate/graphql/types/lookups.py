@@ -2,19 +2,22 @@
 
 import strawberry
 
+from wattgate import terms
+from wattgate.graphql.core import ids
+
 
 @strawberry.input(one_of=True, description="Key of a user: exactly one field.")
 class UserKey:
-    user_id: strawberry.ID | None = strawberry.UNSET
-    username: str | None = strawberry.field(
+    user_id: ids.UserId | None = strawberry.UNSET
+    username: terms.Address | None = strawberry.field(
         default=strawberry.UNSET, description="Login name in the application's own directory."
     )
 
 
 @strawberry.input(one_of=True, description="Key of a device: exactly one field.")
 class DeviceKey:
-    device_id: strawberry.ID | None = strawberry.UNSET
-    hardware_id: str | None = strawberry.field(
+    device_id: ids.DeviceId | None = strawberry.UNSET
+    hardware_id: terms.Text200 | None = strawberry.field(
         default=strawberry.UNSET,
         description="Identifier of the device, usually its MAC address, in any case and with or without separators.",
     )

@@ -1,35 +1,35 @@
 """GraphQL types of test mails and of suppressed mail addresses."""
 
-from datetime import datetime
-
 import strawberry
 
+from wattgate import terms
 from wattgate.enums import DeliveryState, SuppressionCause
+from wattgate.graphql.core import ids
 
 
 @strawberry.type(description="E-mail address that receives no more mail from the application.")
 class MailSuppression:
     suppression_id: strawberry.ID = strawberry.field(description="ID of the suppression.")
-    application_id: strawberry.ID
+    application_id: ids.ApplicationId
     address: str = strawberry.field(description="E-mail address, in lower case.")
     cause: SuppressionCause = strawberry.field(description="Reason why the address receives no mail.")
     reason: str | None = strawberry.field(
         description="Response of the mail server. Null if the recipient unsubscribed."
     )
-    created_at: datetime
+    created_at: terms.CreatedAt
 
 
 @strawberry.type(description="Mail that was rendered from a template and sent as a test.")
 class TestMail:
-    test_mail_id: strawberry.ID
-    application_id: strawberry.ID
+    test_mail_id: ids.TestMailId
+    application_id: ids.ApplicationId
     address: str = strawberry.field(description="E-mail address of the recipient.")
     subject: str = strawberry.field(description="Subject, which starts with [TEST].")
-    created_at: datetime
+    created_at: terms.CreatedAt
 
 
 @strawberry.type(description="A test mail and the state of its delivery.")
 class SentTestMail:
-    test_mail: TestMail
+    test_mail: TestMail = strawberry.field(description="The test mail.")
     state: DeliveryState = strawberry.field(description="State of the delivery.")
     reason: str | None = strawberry.field(description="Error of the last failed attempt. Null if no attempt failed.")

@@ -2,11 +2,12 @@
 
 import strawberry
 
+from wattgate import terms
 from wattgate.graphql.types.resources import Resource
 
 
 @strawberry.type(description="Resources that are measured at a meter point.")
 class MeterPointResources:
     valid: bool = strawberry.field(description="Always true, because a meter point without resources returns an error.")
-    mpxn: str
+    mpxn: terms.Mpxn
     resources: list[Resource] = strawberry.field(description="Resources that are measured at the meter point.")

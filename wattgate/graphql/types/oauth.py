@@ -2,15 +2,17 @@
 
 import strawberry
 
+from wattgate import terms
+from wattgate.graphql.core import ids
 from wattgate.graphql.types.users import UserFields
 
 
 @strawberry.type(description="OAuth authorization code, which the client exchanges once for tokens.")
 class Authorisation:
-    valid: bool
+    valid: terms.Succeeded
     code: str = strawberry.field(description="Authorization code. Valid once, for 60 seconds.")
     exp: int = strawberry.field(description="When the code expires, in seconds since 1970-01-01 (UTC).")
-    account_id: strawberry.ID
+    account_id: ids.AccountId
     name: str = strawberry.field(description="Name of the person.")
     state: str | None = strawberry.field(description="State of the request, unchanged. Null if the client sent none.")
 

@@ -7,6 +7,7 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries.references import reference_loader
 from wattgate.enums import PairingState
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.fields import edge, list_field
 from wattgate.graphql.types.virtual_entities import VirtualEntity
 from wattgate.principal import Permission
@@ -14,8 +15,8 @@ from wattgate.principal import Permission
 
 @strawberry.type(description="Display that a user has paired with a home. It has a credential of its own.")
 class PairedDisplay:
-    display_id: strawberry.ID
-    user_id: strawberry.ID
+    display_id: ids.DisplayId
+    user_id: ids.UserId
     ve_id: strawberry.ID = strawberry.field(description="ID of the only home that the display can read.")
     name: str = strawberry.field(description="Name that the user gave, such as Kitchen.")
     created_at: datetime = strawberry.field(description="When the display took its credential.")

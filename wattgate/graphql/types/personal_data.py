@@ -4,7 +4,9 @@ from datetime import datetime
 
 import strawberry
 
-from wattgate.enums import ErasureAction, JobState
+from wattgate import terms
+from wattgate.enums import ErasureAction
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.fields import list_field
 
 
@@ -20,9 +22,9 @@ class ErasedTable:
 class Erasure:
     erasure_id: strawberry.ID = strawberry.field(description="ID of the erasure.")
     user_id: strawberry.ID = strawberry.field(description="ID of the user, which is the pseudonym of kept records.")
-    state: JobState
+    state: terms.StateOfJob
     progress: float = strawberry.field(description="Finished part of the work, from 0 to 1.")
-    created_at: datetime
+    created_at: terms.CreatedAt
     finished_at: datetime | None = strawberry.field(description="Time at which all personal data was erased.")
     kept_until: datetime | None = strawberry.field(
         description="Time at which records for billing are erased. Null while the job has not finished, or if none "
@@ -36,9 +38,9 @@ class Erasure:
 
 @strawberry.type(description="Archive of all data of a user: its progress, and where to download it.")
 class DataExport:
-    export_id: strawberry.ID
-    user_id: strawberry.ID
-    state: JobState
+    export_id: ids.ExportId
+    user_id: ids.UserId
+    state: terms.StateOfJob
     progress: float = strawberry.field(description="Finished part of the work, from 0 to 1.")
     reason: str | None = strawberry.field(description="Reason for which the export has failed.")
     size: int | None = strawberry.field(description="Size of the archive in bytes. Null before it is complete.")
@@ -46,14 +48,14 @@ class DataExport:
     download_path: str | None = strawberry.field(
         description="Path of the archive below the base URL of the REST interface. Null before it is complete."
     )
-    created_at: datetime
-    finished_at: datetime | None
+    created_at: terms.CreatedAt
+    finished_at: terms.FinishedAt | None
     expires_at: datetime | None = strawberry.field(description="Time at which the archive is deleted.")
 
 
 @strawberry.type(description="Part of an archive. All parts in order are a ZIP file.")
 class DataExportPart:
-    export_id: strawberry.ID
+    export_id: ids.ExportId
     number: int = strawberry.field(description="Number of the part, from 0.")
     parts: int = strawberry.field(description="Number of parts of the archive.")
     content: str = strawberry.field(description="Bytes of the part in base64.")

@@ -1,48 +1,48 @@
 """GraphQL types of prompts, prompt outcomes and user actions."""
 
-from datetime import datetime
-
 import strawberry
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.db.queries.references import reference_loader
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.connection import Connection
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.pagination import connection_edge
-from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.core.scalars import Data
 from wattgate.principal import Permission
 
 
 @strawberry.type(description="Type of prompt, to which prompts belong.")
 class PromptType(Node, model=models.PromptType):
-    prompt_type_id: strawberry.ID
-    application_id: strawberry.ID
-    name: str
-    description: str
-    active: bool
-    created_at: datetime
-    updated_at: datetime
+    prompt_type_id: ids.PromptTypeId
+    application_id: ids.ApplicationId
+    name: terms.Name
+    description: terms.Description
+    active: terms.Active
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
 
 
 @strawberry.input(description="Prompt type to add.")
 class NewPromptType:
-    name: str
-    description: str = ""
-    active: bool = True
+    name: terms.Name
+    description: terms.Description = ""
+    active: terms.Active = True
 
 
 @strawberry.type(description="Request or hint that an app shows to users.")
 class Prompt(Node, model=models.Prompt):
-    prompt_id: strawberry.ID
-    application_id: strawberry.ID
-    prompt_type_id: strawberry.ID
-    name: str
-    message: str
-    data: Json | None
-    active: bool
-    created_at: datetime
-    updated_at: datetime
+    prompt_id: ids.PromptId
+    application_id: ids.ApplicationId
+    prompt_type_id: ids.PromptTypeId
+    name: terms.Name
+    message: terms.Message
+    data: Data | None
+    active: terms.Active
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     type: PromptType | None = edge(
         reference_loader(models.PromptType, "prompt_type_id"),
         needs=Permission.CONTENT_READ,
@@ -60,23 +60,23 @@ class Prompt(Node, model=models.Prompt):
 
 @strawberry.input(description="Prompt to add.")
 class NewPrompt:
-    prompt_type_id: strawberry.ID
-    name: str
-    message: str = ""
-    data: Json | None = None
-    active: bool = True
+    prompt_type_id: ids.PromptTypeId
+    name: terms.Name
+    message: terms.Message = ""
+    data: Data | None = None
+    active: terms.Active = True
 
 
 @strawberry.type(description="Outcome of a prompt for one user.")
 class PromptUser(Node, model=models.PromptUser):
-    prompt_user_id: strawberry.ID
-    application_id: strawberry.ID
-    user_id: strawberry.ID
-    prompt_id: strawberry.ID
+    prompt_user_id: strawberry.ID = strawberry.field(description="ID of the prompt outcome.")
+    application_id: ids.ApplicationId
+    user_id: ids.UserId
+    prompt_id: ids.PromptId
     status: str = strawberry.field(description="Outcome, such as shown, dismissed or done.")
-    data: Json | None
-    created_at: datetime
-    updated_at: datetime
+    data: Data | None
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     prompt: Prompt | None = edge(
         reference_loader(models.Prompt, "prompt_id"),
         needs=Permission.CONTENT_READ,
@@ -86,20 +86,20 @@ class PromptUser(Node, model=models.PromptUser):
 
 @strawberry.input(description="Outcome of a prompt for the acting user.")
 class NewPromptUser:
-    prompt_id: strawberry.ID
-    status: str = strawberry.field(default="shown", description="Outcome, such as shown, dismissed or done.")
-    data: Json | None = None
+    prompt_id: ids.PromptId
+    status: terms.Text100 = strawberry.field(default="shown", description="Outcome, such as shown, dismissed or done.")
+    data: Data | None = None
 
 
 @strawberry.type(description="Type of user action, to which user actions belong.")
 class UserActionType(Node, model=models.UserActionType):
-    user_action_type_id: strawberry.ID
-    application_id: strawberry.ID
-    name: str
-    description: str
-    active: bool
-    created_at: datetime
-    updated_at: datetime
+    user_action_type_id: ids.UserActionTypeId
+    application_id: ids.ApplicationId
+    name: terms.Name
+    description: terms.Description
+    active: terms.Active
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     user_actions: "Connection[UserAction]" = connection_edge(
         "UserAction",
         models.UserAction,
@@ -112,20 +112,20 @@ class UserActionType(Node, model=models.UserActionType):
 
 @strawberry.input(description="User action type to add.")
 class NewUserActionType:
-    name: str
-    description: str = ""
-    active: bool = True
+    name: terms.Name
+    description: terms.Description = ""
+    active: terms.Active = True
 
 
 @strawberry.type(description="Something that a user did in an app.")
 class UserAction(Node, model=models.UserAction):
-    user_action_id: strawberry.ID
-    application_id: strawberry.ID
-    user_id: strawberry.ID
-    user_action_type_id: strawberry.ID
-    data: Json | None
-    created_at: datetime
-    updated_at: datetime
+    user_action_id: strawberry.ID = strawberry.field(description="ID of the user action.")
+    application_id: ids.ApplicationId
+    user_id: ids.UserId
+    user_action_type_id: ids.UserActionTypeId
+    data: Data | None
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     type: UserActionType | None = edge(
         reference_loader(models.UserActionType, "user_action_type_id"),
         needs=Permission.CONTENT_READ,
@@ -135,5 +135,5 @@ class UserAction(Node, model=models.UserAction):
 
 @strawberry.input(description="User action of the acting user to record.")
 class NewUserAction:
-    user_action_type_id: strawberry.ID
-    data: Json | None = None
+    user_action_type_id: ids.UserActionTypeId
+    data: Data | None = None

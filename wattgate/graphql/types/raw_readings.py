@@ -4,16 +4,17 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate import terms
 from wattgate.enums import ReadingQuality
 from wattgate.graphql.types.resources import Resource
 
 
 @strawberry.type(description="Cumulative register of a meter, as the network last read it or a display last sent it.")
 class MeterRead:
-    resource: Resource
-    at: datetime
-    value: float
-    unit: str
+    resource: Resource = strawberry.field(description=terms.RESOURCE)
+    at: terms.ReadingInstant
+    value: terms.MeasuredValue
+    unit: terms.Unit
 
 
 @strawberry.type(
@@ -21,9 +22,9 @@ class MeterRead:
     "reading."
 )
 class RawReadings:
-    resource: Resource
-    field: str
-    unit: str
+    resource: Resource = strawberry.field(description=terms.RESOURCE)
+    field: terms.Field
+    unit: terms.Unit
     at: list[datetime] = strawberry.field(description="Instants of the readings, oldest first.")
     value: list[float] = strawberry.field(description="Measured values.")
     quality: list[ReadingQuality] = strawberry.field(description="Qualities of the readings.")

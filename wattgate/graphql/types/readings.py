@@ -2,13 +2,17 @@
 
 from datetime import datetime
 from decimal import Decimal
+from typing import Annotated
 
 import strawberry
 
+from wattgate import terms
+from wattgate.annotations import MaxItems
 from wattgate.db.queries.comparisons import Comparison
 from wattgate.db.queries.time_ranges import MAX_BUCKETS
 from wattgate.db.readings.reading_series import MAX_BUCKET_OBJECTS, ReadingSeries
 from wattgate.enums import BucketQuality, NoValueReason, ReadingQuality
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import (
     PRICED_READINGS_PER_UNIT,
     SERIES_ITEMS_PER_UNIT,
@@ -108,16 +112,16 @@ class SeriesPart:
 
 @strawberry.input(description="Reading to record.")
 class NewReading:
-    at: datetime
+    at: terms.ReadingInstant
     value: Decimal = strawberry.field(description="Measured value, in the unit of the storage field.")
-    quality: ReadingQuality = ReadingQuality.ACTUAL
+    quality: terms.QualityOfReading = ReadingQuality.ACTUAL
 
 
 @strawberry.input(description="Readings to record of one storage field of a resource.")
 class NewReadings:
-    resource_id: strawberry.ID
-    readings: list[NewReading] = strawberry.field(description="Readings, in any order.")
-    field: str | None = None
+    resource_id: ids.ResourceId
+    readings: Annotated[list[NewReading], MaxItems(100_000)] = strawberry.field(description="Readings, in any order.")
+    field: terms.ChosenField | None = None
 
 
 @strawberry.input(
@@ -125,13 +129,15 @@ class NewReadings:
     "one reading."
 )
 class NewReadingColumns:
-    resource_id: strawberry.ID
-    at: list[datetime] = strawberry.field(description="Instants of the readings.")
-    value: list[Decimal] = strawberry.field(description="Measured values, in the unit of the storage field.")
-    quality: list[ReadingQuality] | None = strawberry.field(
+    resource_id: ids.ResourceId
+    at: Annotated[list[datetime], MaxItems(100_000)] = strawberry.field(description="Instants of the readings.")
+    value: Annotated[list[Decimal], MaxItems(100_000)] = strawberry.field(
+        description="Measured values, in the unit of the storage field."
+    )
+    quality: Annotated[list[ReadingQuality], MaxItems(100_000)] | None = strawberry.field(
         default=None, description="Qualities of the readings. Default: ACTUAL for all."
     )
-    field: str | None = None
+    field: terms.ChosenField | None = None
 
 
 @strawberry.type(description="Result of recording readings.")
@@ -158,12 +164,12 @@ class RecordedColumns:
 
 @strawberry.type(description="Reading that was recorded just now.")
 class LiveReading:
-    resource_id: strawberry.ID
-    field: str
-    unit: str
-    at: datetime
-    value: float
-    quality: ReadingQuality
+    resource_id: ids.ResourceId
+    field: terms.Field
+    unit: terms.Unit
+    at: terms.ReadingInstant
+    value: terms.MeasuredValue
+    quality: terms.QualityOfReading
     position: str = strawberry.field(
         description="Position of this payload, for `since`: the same text as `extensions.position`, for clients that "
         "do not see extensions. Empty until the contents of the database have arrived."
@@ -172,13 +178,13 @@ class LiveReading:
 
 @strawberry.type(description="Newest reading of a resource, or the present cost of an hour.")
 class CurrentReading:
-    resource_id: strawberry.ID
+    resource_id: ids.ResourceId
     field: str = strawberry.field(
         description="Name of the storage field, such as ENERGY. COST_PER_HOUR for a resource with `costOf`."
     )
-    unit: str
-    at: datetime
-    value: float
+    unit: terms.Unit
+    at: terms.ReadingInstant
+    value: terms.MeasuredValue
     includes_standing_charge: bool | None = strawberry.field(
         description="Whether the value contains the standing charge. Always false for a resource with `costOf`. Null "
         "for others, whose values the gateway does not compute."

@@ -2,16 +2,17 @@
 
 import strawberry
 
-from wattgate.graphql.core.scalars import Json
+from wattgate import terms
+from wattgate.graphql.core.scalars import SourceTypeInfo, SourceUnitInfo
 
 
 @strawberry.input(description="Fields of a resource to change. Omitted fields keep their values.")
 class ResourceChange:
-    name: str | None = strawberry.UNSET
-    description: str | None = strawberry.UNSET
-    label: str | None = strawberry.UNSET
-    data_source_resource_type_info: Json | None = strawberry.UNSET
-    data_source_unit_info: Json | None = strawberry.UNSET
+    name: terms.Name | None = strawberry.UNSET
+    description: terms.Description | None = strawberry.UNSET
+    label: terms.Label | None = strawberry.UNSET
+    data_source_resource_type_info: SourceTypeInfo | None = strawberry.UNSET
+    data_source_unit_info: SourceUnitInfo | None = strawberry.UNSET
     active: bool | None = strawberry.field(
         default=strawberry.UNSET,
         description="False closes the resource: lists omit it, nothing more is recorded for it, and its alert rules "

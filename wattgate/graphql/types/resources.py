@@ -1,11 +1,12 @@
 """GraphQL types of resources (metered data series), resource types, series of readings and devices."""
 
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import Any
 
 import strawberry
 from sqlmodel import col
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.db.queries import comparisons as comparison_queries
 from wattgate.db.queries import consent as consent_queries
@@ -18,13 +19,14 @@ from wattgate.db.queries import readings as reading_queries
 from wattgate.db.queries import resources as queries
 from wattgate.db.queries import tariffs as tariff_queries
 from wattgate.db.queries.time_ranges import MAX_BUCKETS
-from wattgate.enums import Baseline, BucketQuality, DeviceProof, Function, NoValueReason, Period
+from wattgate.enums import BucketQuality, DeviceProof, NoValueReason
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.connection import Connection
 from wattgate.graphql.core.cost_weights import FRESHNESS_WEIGHT, ListSize, bucket_count, per_bucket, per_day
 from wattgate.graphql.core.fields import edge, list_field
 from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.pagination import connection_edge
-from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.core.scalars import SourceTypeInfo, SourceUnitInfo
 from wattgate.graphql.services.consent_results import consents_of_resources
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types.consent import MeterPointConsent, WithheldData
@@ -39,19 +41,19 @@ from wattgate.principal import Permission
 
 @strawberry.input(description="One measured quantity of a resource type.")
 class NewStorageField:
-    field_name: str
-    unit: str
-    datatype: str
-    negative: bool = False
+    field_name: terms.FieldName
+    unit: terms.Unit
+    datatype: terms.Datatype
+    negative: terms.AllowsNegative = False
 
 
 @strawberry.input(description="Storage definition of a new resource type.")
 class NewStorageDefinition:
-    type: str = strawberry.field(description="Type of storage. Only timeseries is valid.")
-    sampling: str
-    start: str = strawberry.field(description="First instant that can be stored, in ISO 8601 with a UTC offset.")
-    fields: list[NewStorageField]
-    interval: str | None = strawberry.field(
+    type: terms.Text100 = strawberry.field(description="Type of storage. Only timeseries is valid.")
+    sampling: terms.Sampling
+    start: terms.StorageStart
+    fields: list[NewStorageField] = strawberry.field(description="Measured quantities of a reading.")
+    interval: terms.Text100 | None = strawberry.field(
         default=None,
         description="Interval of regular sampling, counted from `start`, as an ISO 8601 duration. Default: PT30M.",
     )
@@ -59,14 +61,14 @@ class NewStorageDefinition:
 
 @strawberry.input(description="Resource type to add.")
 class NewResourceType:
-    name: str
-    classifier: str
-    storage: list[NewStorageDefinition]
-    description: str = ""
-    data_source_type: str = ""
-    data_source_resource_type_info: Json | None = None
-    label: str = ""
-    base_unit: str | None = strawberry.field(
+    name: terms.Name
+    classifier: terms.Classifier
+    storage: list[NewStorageDefinition] = strawberry.field(description="How readings are stored.")
+    description: terms.Description = ""
+    data_source_type: terms.DataSourceType = ""
+    data_source_resource_type_info: SourceTypeInfo | None = None
+    label: terms.Label = ""
+    base_unit: terms.Text100 | None = strawberry.field(
         default=strawberry.UNSET, description="Unit of the resource type. Default: the unit of the first storage field."
     )
     retention_days: int | None = strawberry.field(
@@ -76,12 +78,12 @@ class NewResourceType:
 
 @strawberry.type(description="Readings of one storage field of a resource, in buckets of one period.")
 class ReadingSeries:
-    resource: "Resource"
-    field: str
-    unit: str
-    period: Period
-    function: Function
-    time_zone: tzinfo
+    resource: "Resource" = strawberry.field(description=terms.RESOURCE)
+    field: terms.Field
+    unit: terms.Unit
+    period: terms.BucketLength
+    function: terms.BucketFunction
+    time_zone: terms.BucketTimeZone
     start: datetime = strawberry.field(description="Start of the requested range, inclusive.")
     end: datetime | None = strawberry.field(
         description="End of the requested range, exclusive. Null if the range has no end."
@@ -137,7 +139,7 @@ class ReadingSeries:
 
 @strawberry.type(description="Comparison of a series with the same elapsed time of an earlier range, the baseline.")
 class Comparison:
-    baseline: Baseline
+    baseline: terms.ComparedRange
     current: SeriesPart = strawberry.field(description="The series from its start up to its newest sample.")
     previous: SeriesPart = strawberry.field(
         description="The baseline over the same elapsed wall-clock time. For PREVIOUS_PERIOD, whole months are "
@@ -164,9 +166,9 @@ class Comparison:
 
 @strawberry.type(description="Cost of a resource's energy in buckets of one period, in pence with VAT.")
 class CostSeries:
-    resource: "Resource"
-    period: Period
-    currency: str
+    resource: "Resource" = strawberry.field(description=terms.RESOURCE)
+    period: terms.BucketLength
+    currency: terms.Currency
     includes_standing_charge: bool = strawberry.field(
         description="Whether `total` of the buckets contains the standing charge. Always true."
     )
@@ -176,17 +178,17 @@ class CostSeries:
 
 @strawberry.type(description="Metered data series of one owner, such as the electricity consumption of a home.")
 class Resource(Node, model=models.Resource):
-    resource_id: strawberry.ID
-    resource_type_id: strawberry.ID
+    resource_id: ids.ResourceId
+    resource_type_id: ids.ResourceTypeId
     owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the resource.")
-    name: str
-    description: str
-    label: str
-    classifier: str
-    base_unit: str
-    data_source_type: str
-    data_source_resource_type_info: Json | None
-    data_source_unit_info: Json | None
+    name: terms.Name
+    description: terms.Description
+    label: terms.Label
+    classifier: terms.Classifier
+    base_unit: terms.BaseUnit
+    data_source_type: terms.DataSourceType
+    data_source_resource_type_info: SourceTypeInfo | None
+    data_source_unit_info: SourceUnitInfo | None
     mpxn: str | None = strawberry.field(
         description="Number of the meter point: an MPAN (electricity) or an MPRN (gas). Null if not known."
     )
@@ -194,9 +196,9 @@ class Resource(Node, model=models.Resource):
         description="ID of the resource whose cost this resource has, computed from its readings and tariff. Null for "
         "a measured resource."
     )
-    active: bool
-    created_at: datetime
-    updated_at: datetime
+    active: terms.Active
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     withheld: WithheldData | None = edge(
         consent_queries.withheld_data,
         needs=Permission.RESOURCE_READ,
@@ -302,19 +304,17 @@ class Resource(Node, model=models.Resource):
 
 @strawberry.type(description="Type of resource: the measured quantity and how its readings are stored.")
 class ResourceType(Node, model=models.ResourceType):
-    resource_type_id: strawberry.ID
-    name: str
-    classifier: str
-    storage: list[StorageDefinition] = list_field(2)
-    description: str
-    data_source_type: str
-    data_source_resource_type_info: Json | None
-    label: str
-    base_unit: str
-    retention_days: int | None = strawberry.field(
-        description="Age in days at which readings are deleted. Null if they are kept forever."
-    )
-    active: bool
+    resource_type_id: ids.ResourceTypeId
+    name: terms.Name
+    classifier: terms.Classifier
+    storage: list[StorageDefinition] = list_field(2, description="How readings are stored.")
+    description: terms.Description
+    data_source_type: terms.DataSourceType
+    data_source_resource_type_info: SourceTypeInfo | None
+    label: terms.Label
+    base_unit: terms.BaseUnit
+    retention_days: terms.RetentionDays | None
+    active: terms.Active
     resources: "Connection[Resource]" = connection_edge(
         "Resource",
         models.Resource,
@@ -328,21 +328,21 @@ class ResourceType(Node, model=models.ResourceType):
 
 @strawberry.type(description="Device in a home that sends readings to the platform, such as a display or a bridge.")
 class Device(Node, model=models.Device):
-    device_id: strawberry.ID
-    device_type_id: strawberry.ID
+    device_id: ids.DeviceId
+    device_type_id: ids.DeviceTypeId
     owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the device.")
-    description: str
-    active: bool
-    hardware_id: str
-    hardware_ids: HardwareIds
-    parent_hardware_id: list[str]
+    description: terms.Description
+    active: terms.Active
+    hardware_id: terms.HardwareId
+    hardware_ids: HardwareIds = strawberry.field(description="Further identifiers of the hardware.")
+    parent_hardware_id: terms.ParentHardwareIds
     tags: list[str] = strawberry.field(description="Free-form tags of the device.")
     proof: DeviceProof | None = strawberry.field(
         description="How it was proved that the user may have the device. Null if it was added before devices needed "
         "proof."
     )
-    created_at: datetime
-    updated_at: datetime
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     type: DeviceType = edge(device_queries.types, needs=Permission.DEVICE_TYPE_READ, description="The device type.")
     protocol: DeviceProtocol = edge(
         device_queries.protocols,
@@ -378,13 +378,13 @@ class Device(Node, model=models.Device):
 
 @strawberry.input(description="Resource to add for the acting user.")
 class NewResource:
-    resource_type_id: strawberry.ID
-    name: str
-    description: str = ""
-    label: str = ""
-    data_source_resource_type_info: Json | None = None
-    data_source_unit_info: Json | None = None
-    mpxn: str | None = strawberry.field(
+    resource_type_id: ids.ResourceTypeId
+    name: terms.Name
+    description: terms.Description = ""
+    label: terms.Label = ""
+    data_source_resource_type_info: SourceTypeInfo | None = None
+    data_source_unit_info: SourceUnitInfo | None = None
+    mpxn: terms.Text100 | None = strawberry.field(
         default=None, description="Number of the meter point: an MPAN (13 digits) or an MPRN."
     )
     cost_of: strawberry.ID | None = strawberry.field(
@@ -393,4 +393,4 @@ class NewResource:
         "user's only active resource of the classifier without .cost, at the same meter point. Null if costs will be "
         "recorded.",
     )
-    moved_in_at: datetime | None = None
+    moved_in_at: terms.MovedInAt | None = None

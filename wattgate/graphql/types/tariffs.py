@@ -3,13 +3,17 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Annotated
 
 import strawberry
 
+from wattgate import terms
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.queries import tariffs as queries
 from wattgate.db.rows import Rows
 from wattgate.enums import CostLineKind, NoValueReason, Period, TariffKind, Weekday
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, sample_count
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.types.time_ranges import TimeRange
@@ -20,7 +24,7 @@ from wattgate.principal import Permission
     description="Band of a time-of-use tariff: hours of some weekdays with their own rate, in the tariff's time zone."
 )
 class TariffBand:
-    name: str
+    name: terms.Name
     rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT.")
     weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the band starts.")
     start: str = strawberry.field(description="Time of day at which the band starts, such as 23:30.")
@@ -44,7 +48,10 @@ class TariffPrice:
 
 
 async def _load_prices(
-    rows: Rows, tariffs: Sequence[models.Tariff], *, range: TimeRange
+    rows: Rows,
+    tariffs: Sequence[models.Tariff],
+    *,
+    range: Annotated[TimeRange, Described("Time range of the half hours.")],
 ) -> list[list[queries.HalfHourPrice]]:
     return await queries.prices(rows, tariffs, start=range.start, end=range.end or rows.now)
 
@@ -54,9 +61,9 @@ async def _load_prices(
     "corrected tariff replaces an earlier one, also for past energy."
 )
 class Tariff:
-    tariff_id: strawberry.ID
+    tariff_id: ids.TariffId
     resource_id: strawberry.ID = strawberry.field(description="ID of the resource whose energy the tariff prices.")
-    name: str
+    name: terms.Name
     kind: TariffKind = strawberry.field(description="Kind of tariff, which decides what the rate depends on.")
     rate: Decimal | None = strawberry.field(
         description="Rate in pence per unit of energy, without VAT: the flat rate, or the rate outside all bands. Null "
@@ -81,7 +88,7 @@ class Tariff:
     superseded_at: datetime | None = strawberry.field(
         description="When the tariff was replaced or withdrawn. Null if it was not."
     )
-    created_at: datetime
+    created_at: terms.CreatedAt
     prices: list[TariffPrice] = edge(
         _load_prices,
         needs=Permission.RESOURCE_READ,
@@ -113,7 +120,7 @@ class CostLine:
     )
     averaged: bool = strawberry.field(description="Whether the rate is an energy-weighted mean of changing rates.")
     amount: Decimal = strawberry.field(description="Amount in whole pence, without VAT, rounded once.")
-    tariff_id: strawberry.ID
+    tariff_id: ids.TariffId
     tariff_name: str = strawberry.field(description="Display name of the tariff.")
     tariff_version: int = strawberry.field(description="Version of the tariff.")
     estimated: bool = strawberry.field(description="Whether some of the energy is estimated.")
@@ -136,7 +143,7 @@ class CostVat:
 class CostExplanation:
     start: datetime = strawberry.field(description="Start of the range, inclusive.")
     end: datetime = strawberry.field(description="End of the range, exclusive.")
-    currency: str
+    currency: terms.Currency
     energy: Decimal = strawberry.field(
         description="All energy in the range, with or without a price, in the unit of the readings."
     )
@@ -184,11 +191,11 @@ class CostBucket:
 
 @strawberry.input(description="Band of a time-of-use tariff: hours of some weekdays with their own rate.")
 class NewTariffBand:
-    name: str
+    name: terms.Name
     rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT. It may be negative.")
     weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the band starts.")
-    start: str = strawberry.field(description="Time of day at which the band starts: HH:00 or HH:30.")
-    end: str = strawberry.field(
+    start: terms.Text100 = strawberry.field(description="Time of day at which the band starts: HH:00 or HH:30.")
+    end: terms.Text100 = strawberry.field(
         description="Time of day at which the band ends: HH:00 or HH:30. It is on the next day if it is not after the "
         "start; 00:00 to 00:00 is a whole day."
     )
@@ -208,7 +215,7 @@ class NewTariffBlock:
 )
 class NewTariff:
     resource_id: strawberry.ID = strawberry.field(description="ID of the resource whose energy the tariff prices.")
-    name: str
+    name: terms.Name
     kind: TariffKind = strawberry.field(description="Kind of tariff, which decides what the rate depends on.")
     valid_from: datetime = strawberry.field(
         description="When the tariff comes into force: from the year 2000 to two years ahead."
@@ -232,10 +239,12 @@ class NewTariff:
     vat_rate: Decimal = strawberry.field(
         default=Decimal(0), description="VAT in percent, added to all rates. Use 0 if the rates include VAT."
     )
-    time_zone: str = strawberry.field(
+    time_zone: terms.Text100 = strawberry.field(
         default="Europe/London", description="IANA time zone of the bands, block periods and days."
     )
-    source: str = strawberry.field(default="user", description="Source of the tariff, such as user or supplier.")
+    source: terms.Text100 = strawberry.field(
+        default="user", description="Source of the tariff, such as user or supplier."
+    )
 
 
 @strawberry.input(description="Rate of a dynamic tariff for one half hour.")

@@ -5,7 +5,9 @@ from enum import Enum
 
 import strawberry
 
+from wattgate import terms
 from wattgate.delivery.templates.diagnostics import Severity, TemplatePart
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.alerts import Alert, Channel, Template
 
@@ -56,7 +58,7 @@ class TemplateReport:
 
 @strawberry.type(description="A culture for which the alert type and channel have templates.")
 class CultureCoverage:
-    culture_code: str
+    culture_code: terms.CultureCode
     template: Template = strawberry.field(
         description="Newest active template of the culture, or the newest inactive one."
     )
@@ -104,18 +106,18 @@ class SharedTemplatePreview:
     "them."
 )
 class TemplateToPreview:
-    template_id: strawberry.ID | None = None
-    alert_type_id: strawberry.ID | None = None
-    channel_type: Channel = Channel.EMAIL
-    culture_code: str | None = strawberry.field(
+    template_id: ids.TemplateId | None = None
+    alert_type_id: ids.AlertTypeId | None = None
+    channel_type: Channel = strawberry.field(default=Channel.EMAIL, description=terms.CHANNEL_TYPE)
+    culture_code: terms.Text100 | None = strawberry.field(
         default=None,
         description="Language and region of the user, such as en-GB. Default: that of the alert's user, or else of the "
         "template, or else of the application.",
     )
-    subject: str | None = strawberry.field(default=None, description="Template source of the subject.")
-    preheader: str | None = strawberry.field(default=None, description="Template source of the preheader.")
-    html: str | None = strawberry.field(default=None, description="Template source of the HTML.")
-    text: str | None = strawberry.field(
+    subject: terms.Text2000 | None = strawberry.field(default=None, description="Template source of the subject.")
+    preheader: terms.Text2000 | None = strawberry.field(default=None, description="Template source of the preheader.")
+    html: terms.Source | None = strawberry.field(default=None, description="Template source of the HTML.")
+    text: terms.Source | None = strawberry.field(
         default=strawberry.UNSET,
         description="Template source of the plain text. Null generates the text from the HTML.",
     )

@@ -5,8 +5,10 @@ from typing import Any
 import strawberry
 from sqlmodel import col
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.db.queries import users as queries
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.connection import Connection
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.fields import edge
@@ -41,7 +43,7 @@ def _records(
 class UserRecords:
     """The records of the user with the attribute `user_id`, also for callers who may see those of all users."""
 
-    user_id: strawberry.ID
+    user_id: ids.UserId
     accounts: Connection[Account] = _records(
         "Account", models.Account, Permission.ACCOUNT_READ, "Accounts with which the user logs in."
     )
@@ -105,18 +107,24 @@ class UserRecords:
         Permission.CONSENT_READ,
         "Receipts of all grants, renewals and revocations of the user's consents.",
         build=build_receipt,
+        first_argument=terms.FirstReceipts,
+        after_argument=terms.AfterReceipt,
     )
     tenancies: Connection[MeterPointTenancy] = _records(
         "MeterPointTenancy",
         models.MeterPointTenancy,
         Permission.CONSENT_READ,
         "Meter points at which the user lives or has lived, with the times.",
+        first_argument=terms.FirstTenancies,
+        after_argument=terms.AfterTenancy,
     )
     access_log: Connection[AccessRecord] = _records(
         "AccessRecord",
         models.AccessRecord,
         Permission.CONSENT_READ,
         "Reads of the data of the user's household, with their callers.",
+        first_argument=terms.FirstEntries,
+        after_argument=terms.AfterEntry,
     )
     webhooks: Connection[Webhook] = _records(
         "Webhook", models.Webhook, Permission.WEBHOOK_READ, "Webhooks about events of the user."

@@ -1,13 +1,14 @@
 """GraphQL types from which the graph starts: the caller (`Viewer`) and the records of all users (`Application`)."""
 
-from datetime import datetime
 from typing import Any
 
 import strawberry
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.db.queries.references import reference_loader
 from wattgate.db.rows import Rows
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.connection import Connection
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.pagination import connection_edge
@@ -87,7 +88,7 @@ class Viewer(UserRecords):
     account_id: strawberry.ID | None = strawberry.field(
         description="ID of the calling account. Null for an application that acts for the user."
     )
-    application_id: strawberry.ID
+    application_id: ids.ApplicationId
     user: Any = user_edge(
         "user_id", "User who is logged in, or the user in the header `userId`. Null if neither exists."
     )
@@ -109,7 +110,7 @@ class Application:
     application_id: strawberry.ID = strawberry.field(description="ID of the application.")
     name: str = strawberry.field(description="Name of the application.")
     culture_code: str = strawberry.field(description="Language and region of messages to users who have no own one.")
-    created_at: datetime
+    created_at: terms.CreatedAt
     accounts: Connection[Account] = _records(
         "Account", models.Account, Permission.ACCOUNT_READ, "Accounts of all users."
     )
@@ -128,13 +129,19 @@ class Application:
         "WebhookError", models.WebhookError, Permission.WEBHOOK_READ, "Failed webhooks of the application."
     )
     audit_log: Connection[AuditEntry] = _records(
-        "AuditEntry", models.AuditEntry, Permission.AUDIT_READ, "Entries of the audit log."
+        "AuditEntry",
+        models.AuditEntry,
+        Permission.AUDIT_READ,
+        "Entries of the audit log.",
+        first_argument=terms.FirstEntries,
     )
     access_log: Connection[AccessRecord] = _records(
         "AccessRecord",
         models.AccessRecord,
         Permission.CONSENT_READ,
         "Reads of the data of households, with their callers.",
+        first_argument=terms.FirstEntries,
+        after_argument=terms.AfterEntry,
     )
     consent_receipts: Connection[ConsentReceipt] = _records(
         "ConsentReceipt",
@@ -142,6 +149,8 @@ class Application:
         Permission.CONSENT_READ,
         "Receipts of all grants, renewals and revocations of consents.",
         build=build_receipt,
+        first_argument=terms.FirstReceipts,
+        after_argument=terms.AfterReceipt,
     )
     consents: Connection[MeterPointConsent] = _records(
         "MeterPointConsent",
@@ -155,6 +164,8 @@ class Application:
         models.MeterPointTenancy,
         Permission.CONSENT_READ,
         "Meter points at which users live or have lived, with the times.",
+        first_argument=terms.FirstTenancies,
+        after_argument=terms.AfterTenancy,
     )
     alert_rules: Connection[AlertRule] = _records(
         "AlertRule", models.AlertRule, Permission.NOTIFICATION_READ, "Alert rules of all users."

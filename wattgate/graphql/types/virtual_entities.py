@@ -1,13 +1,14 @@
 """GraphQL types of virtual entities (homes) and their types."""
 
-from datetime import datetime
 from typing import Any
 
 import strawberry
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.db.queries import displays as display_queries
 from wattgate.db.queries import virtual_entities as queries
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import DISPLAY_WEIGHT, ListSize
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.node import Node
@@ -20,17 +21,17 @@ from wattgate.principal import Permission
 
 @strawberry.type(description="Resource type that virtual entities of a type must or may have.")
 class WantedResource:
-    resource_type_id: strawberry.ID
-    required: bool
+    resource_type_id: ids.ResourceTypeId
+    required: terms.IsRequired
 
 
 @strawberry.type(description="Type of virtual entity: which resource types its homes must or may have.")
 class VirtualEntityType(Node, model=models.VirtualEntityType):
-    ve_type_id: strawberry.ID
-    name: str
-    description: str
-    application_id: strawberry.ID
-    active: bool
+    ve_type_id: ids.VeTypeId
+    name: terms.Name
+    description: terms.Description
+    application_id: ids.ApplicationId
+    active: terms.Active
     resources: list[WantedResource] = strawberry.field(
         description="Resource types that virtual entities must or may have."
     )
@@ -38,14 +39,14 @@ class VirtualEntityType(Node, model=models.VirtualEntityType):
 
 @strawberry.input(description="Resource type that virtual entities of a type must or may have.")
 class NewWantedResource:
-    resource_type_id: strawberry.ID
-    required: bool = False
+    resource_type_id: ids.ResourceTypeId
+    required: terms.IsRequired = False
 
 
 @strawberry.input(description="Virtual entity type to add.")
 class NewVirtualEntityType:
-    name: str
-    description: str = ""
+    name: terms.Name
+    description: terms.Description = ""
     resources: list[NewWantedResource] = strawberry.field(
         default_factory=list, description="Resource types that virtual entities must or may have."
     )
@@ -53,30 +54,30 @@ class NewVirtualEntityType:
 
 @strawberry.input(description="Fields of a virtual entity type to change. Omitted fields keep their values.")
 class VirtualEntityTypeChange:
-    name: str | None = strawberry.UNSET
-    description: str | None = strawberry.UNSET
+    name: terms.Name | None = strawberry.UNSET
+    description: terms.Description | None = strawberry.UNSET
 
 
 @strawberry.type(description="Home of an owner, with the resources that belong to it.")
 class VirtualEntity(Node, model=models.VirtualEntity):
-    ve_id: strawberry.ID
-    ve_type_id: strawberry.ID
-    application_id: strawberry.ID
+    ve_id: ids.VeId
+    ve_type_id: ids.VeTypeId
+    application_id: ids.ApplicationId
     owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the home.")
-    name: str
-    description: str | None
-    location: str | None
-    city: str | None
-    country: str | None
-    postal_code: str | None
-    geo_coordinates: str | None
-    open_street_maps_ref: str | None
+    name: terms.Name
+    description: terms.Description | None
+    location: terms.Location | None
+    city: terms.City | None
+    country: terms.Country | None
+    postal_code: terms.PostalCode | None
+    geo_coordinates: terms.GeoCoordinates | None
+    open_street_maps_ref: terms.OpenStreetMapsRef | None
     time_zone: str | None = strawberry.field(description="IANA time zone of the home. Null means Europe/London.")
-    attributes: Json
-    clone: bool
-    active: bool
-    created_at: datetime
-    updated_at: datetime
+    attributes: Json = strawberry.field(description="Free-form metadata, as a JSON object.")
+    clone: bool = strawberry.field(description="Whether the record is a copy of another one.")
+    active: terms.Active
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     type: VirtualEntityType = edge(
         queries.types, needs=Permission.VIRTUAL_ENTITY_TYPE_READ, description="The virtual entity type."
     )
@@ -105,37 +106,39 @@ class VirtualEntity(Node, model=models.VirtualEntity):
 
 @strawberry.input(description="Resource to assign to a virtual entity.")
 class OwnedResource:
-    resource_id: strawberry.ID
+    resource_id: ids.ResourceId
 
 
 @strawberry.input(description="Virtual entity to add for the acting user.")
 class NewVirtualEntity:
-    ve_type_id: strawberry.ID
-    name: str
-    resources: list[OwnedResource] = strawberry.field(default_factory=list)
-    description: str | None = None
-    location: str | None = None
-    city: str | None = None
-    country: str | None = None
-    postal_code: str | None = None
-    geo_coordinates: str | None = None
-    open_street_maps_ref: str | None = None
-    time_zone: str | None = strawberry.field(
+    ve_type_id: ids.VeTypeId
+    name: terms.Name
+    resources: list[OwnedResource] = strawberry.field(
+        default_factory=list, description="Resources that belong to the record."
+    )
+    description: terms.Description | None = None
+    location: terms.Location | None = None
+    city: terms.City | None = None
+    country: terms.Country | None = None
+    postal_code: terms.PostalCode | None = None
+    geo_coordinates: terms.GeoCoordinates | None = None
+    open_street_maps_ref: terms.OpenStreetMapsRef | None = None
+    time_zone: terms.Text100 | None = strawberry.field(
         default=None, description="IANA time zone of the home. Null means Europe/London."
     )
 
 
 @strawberry.input(description="Fields of a virtual entity to change. Omitted fields keep their values.")
 class VirtualEntityChange:
-    name: str | None = strawberry.UNSET
-    description: str | None = strawberry.UNSET
-    location: str | None = strawberry.UNSET
-    city: str | None = strawberry.UNSET
-    country: str | None = strawberry.UNSET
-    postal_code: str | None = strawberry.UNSET
-    geo_coordinates: str | None = strawberry.UNSET
-    open_street_maps_ref: str | None = strawberry.UNSET
-    time_zone: str | None = strawberry.field(
+    name: terms.Name | None = strawberry.UNSET
+    description: terms.Description | None = strawberry.UNSET
+    location: terms.Location | None = strawberry.UNSET
+    city: terms.City | None = strawberry.UNSET
+    country: terms.Country | None = strawberry.UNSET
+    postal_code: terms.PostalCode | None = strawberry.UNSET
+    geo_coordinates: terms.GeoCoordinates | None = strawberry.UNSET
+    open_street_maps_ref: terms.OpenStreetMapsRef | None = strawberry.UNSET
+    time_zone: terms.Text100 | None = strawberry.field(
         default=strawberry.UNSET, description="IANA time zone of the home. Null means Europe/London."
     )
     resources: list[OwnedResource] | None = strawberry.field(
@@ -149,16 +152,16 @@ class VirtualEntityChange:
 
 @strawberry.type(description="Resource type of a virtual entity type, with the user's resources of this type.")
 class ResourceOptions:
-    resource_type_id: strawberry.ID
-    required: bool
-    options: list[Resource]
+    resource_type_id: ids.ResourceTypeId
+    required: terms.IsRequired
+    options: list[Resource] = strawberry.field(description="Resources of the user with this resource type.")
 
 
 @strawberry.type(description="Resources of a user that a virtual entity of a type could have.")
 class Satisfaction:
-    ve_type_id: strawberry.ID
-    owner_id: strawberry.ID
-    application_id: strawberry.ID
+    ve_type_id: ids.VeTypeId
+    owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the record.")
+    application_id: ids.ApplicationId
     resources: list[ResourceOptions] = strawberry.field(description="Resources of the user, by resource type.")
     selection_needed: bool = strawberry.field(
         description="Whether the user must select a resource: some resource type has more than one."
@@ -174,6 +177,8 @@ class NewVirtualEntities:
 
 @strawberry.type(description="Numbers of active virtual entities of an application.")
 class ApplicationStatistics:
-    application_id: strawberry.ID
-    total_virtual_entities: int
-    new_virtual_entities: NewVirtualEntities
+    application_id: ids.ApplicationId
+    total_virtual_entities: int = strawberry.field(description="Number of active virtual entities.")
+    new_virtual_entities: NewVirtualEntities = strawberry.field(
+        description="Numbers of virtual entities that were added recently."
+    )

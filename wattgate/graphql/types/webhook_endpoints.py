@@ -4,7 +4,9 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate import terms
 from wattgate.db import models
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.node import Node
 
 MAX_PATTERNS = 50
@@ -13,11 +15,11 @@ MAX_PATTERNS = 50
 
 @strawberry.type(description="URL to which the gateway sends events. Its secret is shown only when it is created.")
 class WebhookEndpoint(Node, model=models.WebhookEndpoint):
-    endpoint_id: strawberry.ID
-    application_id: strawberry.ID
+    endpoint_id: ids.EndpointId
+    application_id: ids.ApplicationId
     url: str = strawberry.field(description="URL that receives the events as POST requests.")
     events: list[str] = strawberry.field(description="Patterns of event codes, such as alert.* or *.")
-    description: str
+    description: terms.Description
     enabled: bool = strawberry.field(description="Whether the gateway sends events to the endpoint.")
     disabled_reason: str | None = strawberry.field(
         description="Why the gateway disabled the endpoint. Null if it did not."
@@ -35,8 +37,8 @@ class WebhookEndpoint(Node, model=models.WebhookEndpoint):
     secret_expires_at: datetime | None = strawberry.field(
         description="Until when the previous secret is also valid. Null if there is none."
     )
-    created_at: datetime
-    updated_at: datetime
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
 
 
 @strawberry.type(description="Webhook endpoint with its new secret, which is shown only in this result.")
@@ -47,11 +49,11 @@ class IssuedSecret:
 
 @strawberry.input(description="Webhook endpoint to register.")
 class NewWebhookEndpoint:
-    url: str = strawberry.field(description="URL with https, without credentials and fragment.")
-    events: list[str] = strawberry.field(
+    url: terms.Url = strawberry.field(description="URL with https, without credentials and fragment.")
+    events: list[terms.Text100] = strawberry.field(
         description="1 to 50 patterns of event codes, such as alert.*. Each must match at least one known event code."
     )
-    description: str = ""
+    description: terms.Description = ""
     enabled: bool = strawberry.field(default=True, description="Whether the gateway sends events to the endpoint.")
     ordered: bool = strawberry.field(
         default=True,
@@ -62,13 +64,13 @@ class NewWebhookEndpoint:
 
 @strawberry.input(description="Fields of a webhook endpoint to change. Omitted fields keep their values.")
 class WebhookEndpointChange:
-    url: str | None = strawberry.field(
+    url: terms.Url | None = strawberry.field(
         default=strawberry.UNSET, description="URL with https, without credentials and fragment."
     )
-    events: list[str] | None = strawberry.field(
+    events: list[terms.Text100] | None = strawberry.field(
         default=strawberry.UNSET, description="1 to 50 patterns of event codes, such as alert.*."
     )
-    description: str | None = strawberry.UNSET
+    description: terms.Description | None = strawberry.UNSET
     enabled: bool | None = strawberry.field(
         default=strawberry.UNSET,
         description="Whether the gateway sends events to the endpoint. True also resets its failures.",

@@ -1,11 +1,11 @@
 """GraphQL types of webhooks and webhook errors."""
 
-from datetime import datetime
-
 import strawberry
 
+from wattgate import terms
 from wattgate.db import models
 from wattgate.db.queries.references import reference_loader
+from wattgate.graphql.core import ids
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
@@ -15,18 +15,18 @@ from wattgate.principal import Permission
 
 @strawberry.type(description="Delivery of one event to one URL.")
 class Webhook(Node, model=models.Webhook):
-    webhook_id: strawberry.ID
-    number_of_attempts: int
+    webhook_id: ids.WebhookId
+    number_of_attempts: int = strawberry.field(description="Number of delivery attempts so far.")
     status: str = strawberry.field(description="State of the delivery: pending, complete or failed.")
-    active: bool
+    active: terms.Active
     payload: Json = strawberry.field(description="Event data in the body of the request.")
-    application_id: strawberry.ID
+    application_id: ids.ApplicationId
     user_id: strawberry.ID | None = strawberry.field(
         description="ID of the user that the event is about. Null if it is about no user."
     )
     callback_url: str = strawberry.field(description="URL that receives the event.")
-    created_at: datetime
-    updated_at: datetime
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
     successful_attempt: Json | None = strawberry.field(
         description="Successful attempt: an object with attempt, statusCode and successedAt. Null if there is none."
     )
@@ -44,9 +44,9 @@ class Webhook(Node, model=models.Webhook):
     description="Webhook whose last attempt failed. The gateway tries again while the status of the webhook is pending."
 )
 class WebhookError(Node, model=models.WebhookError):
-    error_id: strawberry.ID
-    webhook_id: strawberry.ID
-    application_id: strawberry.ID
+    error_id: strawberry.ID = strawberry.field(description="ID of the webhook error.")
+    webhook_id: ids.WebhookId
+    application_id: ids.ApplicationId
     user_id: strawberry.ID | None = strawberry.field(
         description="ID of the user that the event is about. Null if it is about no user."
     )
@@ -54,7 +54,7 @@ class WebhookError(Node, model=models.WebhookError):
     attempt: Json = strawberry.field(
         description="Last attempt: an object with attempt, attemptAt, statusCode and error."
     )
-    created_at: datetime
+    created_at: terms.CreatedAt
     webhook: Webhook | None = edge(
         reference_loader(models.Webhook, "webhook_id"),
         needs=Permission.WEBHOOK_READ,

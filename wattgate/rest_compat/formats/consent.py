@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from wattgate import terms
 from wattgate.clock import format_iso
 from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
@@ -109,6 +110,7 @@ CONSENT_FORMATS: Mapping[str, LegacyFormat] = {
     ),
     f"POST {_STATUS_PATH}/mpxn/{{mpxn}}/renewal": LegacyFormat(
         parse_arguments=_parse_meter_point,
+        path_parameters={"mpxn": terms.Mpxn},
         request_paths={("validUntil",): ("isValidUntil",)},
         render_body=_renewals_body,
         body=wire.ConsentEnd,
@@ -116,6 +118,7 @@ CONSENT_FORMATS: Mapping[str, LegacyFormat] = {
     ),
     f"POST {_STATUS_PATH}/mpxn/{{mpxn}}/revocation": LegacyFormat(
         parse_arguments=_parse_meter_point,
+        path_parameters={"mpxn": terms.Mpxn},
         render_body=_revocations_body,
         body=wire.ConsentEnd,
         response=wire.Revocations,

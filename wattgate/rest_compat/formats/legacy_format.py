@@ -32,6 +32,8 @@ class LegacyFormat:
     """Whether the body may be a form (application/x-www-form-urlencoded) as well as JSON."""
     body_readers: Mapping[str, BodyReader] = field(default_factory=lambda: MappingProxyType({}))
     """Readers of streamed bodies by media type. They record the body while it arrives and return the response."""
+    path_parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """The annotations of parameters in the path that are no arguments of the operation, by name."""
     query: Any = None
     """The TypedDict of the query parameters. None means the arguments of the operation."""
     body: Any = None

@@ -6,6 +6,7 @@ from typing import Any
 from wattgate.clock import to_ms
 from wattgate.db.queries.current_readings import COST_PER_HOUR_UNIT
 from wattgate.errors import GatewayError
+from wattgate.graphql.core import ids
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.graphql.transport.bulk_recorder import UnreadableInput
 from wattgate.rest_compat import arrow
@@ -90,6 +91,7 @@ RESOURCE_FORMATS: Mapping[str, LegacyFormat] = {
         response=wire.ReadingsEnvelope,
     ),
     "POST /resource/{resourceId}/readings": LegacyFormat(
+        path_parameters={"resourceId": ids.ResourceId},
         parse_arguments=legacy_readings.parse_posted_readings,
         request_paths=legacy_readings.POSTED_REQUEST_PATHS,
         render_body=lambda result: {"status": "OK", **result.rendered},

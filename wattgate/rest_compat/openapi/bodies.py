@@ -126,9 +126,7 @@ def _body_schema(
         return {
             "type": "object",
             "description": f"Request of `{owner}`.",
-            "properties": {
-                names[name]: argument_schema(owner, name, argument, components) for name, argument in members.items()
-            },
+            "properties": {names[name]: argument_schema(argument, components) for name, argument in members.items()},
             **({"required": required} if required else {}),
         }
 

@@ -3,19 +3,21 @@
 from collections.abc import Mapping
 from typing import Any
 
-from graphql import GraphQLID, GraphQLInputType, GraphQLString, get_named_type
+from graphql import GraphQLArgument, GraphQLID, GraphQLInputField, GraphQLString, get_named_type
 
-from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS, list_limit, text_limit
+from wattgate.graphql.core.definitions import declared_facts
+from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS, list_limit
 
 Json = dict[str, Any]
 
 
-def bounded_schema(owner: str, name: str, type_: GraphQLInputType, schema: Json) -> Json:
+def bounded_schema(declared: GraphQLArgument | GraphQLInputField, schema: Json) -> Json:
     """Return the JSON Schema of an argument or input field with the bounds of its texts and lists."""
-    bounds: dict[str, Json] = {"array": {"maxItems": list_limit(owner, name)}}
-    if get_named_type(type_) is GraphQLString:
-        bounds["string"] = {"maxLength": text_limit(owner, name)}
-    elif get_named_type(type_) is GraphQLID:
+    facts = declared_facts(declared)
+    bounds: dict[str, Json] = {"array": {"maxItems": list_limit(facts)}}
+    if get_named_type(declared.type) is GraphQLString:
+        bounds["string"] = {"maxLength": facts.max_characters}
+    elif get_named_type(declared.type) is GraphQLID:
         bounds["string"] = {"maxLength": MAX_ID_CHARACTERS}
     return _add_bounds(schema, bounds)
 

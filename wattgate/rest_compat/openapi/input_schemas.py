@@ -30,12 +30,10 @@ SCALAR_SCHEMAS: Mapping[str, Json] = {
 }
 
 
-def argument_schema(
-    owner: str, name: str, argument: GraphQLArgument | GraphQLInputField, components: Components
-) -> Json:
+def argument_schema(argument: GraphQLArgument | GraphQLInputField, components: Components) -> Json:
     """Return the schema of an argument or input field, with its bounds and its description."""
     schema = input_schema(argument.type, components)
-    return described(bounded_schema(owner, name, argument.type, schema), argument.description)
+    return described(bounded_schema(argument, schema), argument.description)
 
 
 def input_schema(type_: Any, components: Components) -> Json:
@@ -72,8 +70,6 @@ def input_object_schema(type_: GraphQLInputObjectType, components: Components) -
     return {
         "type": "object",
         **({"description": type_.description} if type_.description else {}),
-        "properties": {
-            name: argument_schema(type_.name, name, field, components) for name, field in type_.fields.items()
-        },
+        "properties": {name: argument_schema(field, components) for name, field in type_.fields.items()},
         **({"required": required} if required else {}),
     }

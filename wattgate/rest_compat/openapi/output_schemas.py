@@ -11,9 +11,9 @@ from strawberry.types.enum import StrawberryEnumDefinition
 
 from wattgate.db import models
 from wattgate.enums import to_camel_case
+from wattgate.graphql.core.definitions import declared_description
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.node import is_global_id
-from wattgate.graphql.execution.descriptions import description_for
 from wattgate.rest_compat.openapi.components import ANY_VALUE, JSON_TYPES, Components, Json, described, nullable
 from wattgate.rest_compat.row_renderer import wire_name
 
@@ -55,7 +55,7 @@ def object_schema(
             continue
         id_name = "" if definition.name in TYPES_WITH_SENT_IDS else name
         schema = _type_schema(field.type, id_name, components)
-        properties[name] = described(schema, description_for(definition.name, name, field.description))
+        properties[name] = described(schema, declared_description(field))
     return {
         "type": "object",
         **({"description": definition.description} if definition.description else {}),

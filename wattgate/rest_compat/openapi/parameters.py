@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from graphql import GraphQLArgument, GraphQLEnumType, get_named_type, get_nullable_type, is_required_argument
+from graphql import GraphQLArgument, GraphQLEnumType, get_named_type, is_required_argument
 
-from wattgate.enums import to_camel_case
-from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS, text_limit
+from wattgate.annotations import facts_of
+from wattgate.graphql.core.definitions import declared_facts
+from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS
 from wattgate.graphql.core.operation import Operation, RestRoute
-from wattgate.graphql.execution.descriptions import description_for
 from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Role
 from wattgate.rest_compat.arguments import INPUT_ARGUMENT
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
@@ -47,9 +47,9 @@ def parameters(
     if legacy_format.query is not None:
         query = _legacy_query(legacy_format.query, components)
     elif takes_query(rest) and legacy_format.body is None:
-        query = _uniform_query(operation, rest, arguments, components)
+        query = _uniform_query(rest, arguments, components)
     return [
-        *_path_parameters(operation, rest, arguments, components),
+        *_path_parameters(rest, legacy_format, arguments, components),
         *query,
         *([APPLICATION_HEADER] if operation.needs is Permission.ANYONE else []),
         *([USER_HEADER] if _accepts_acting_applications(operation, rest) else []),
@@ -75,39 +75,36 @@ def takes_query(rest: RestRoute) -> bool:
 
 
 def _path_parameters(
-    operation: Operation, rest: RestRoute, arguments: Mapping[str, GraphQLArgument], components: Components
+    rest: RestRoute, legacy_format: LegacyFormat, arguments: Mapping[str, GraphQLArgument], components: Components
 ) -> Iterator[Json]:
-    owner = to_camel_case(operation.name)
-    graphql_names = {rest_name: name for name, rest_name in operation.rest_names.items()}
     for name in names_in_path(rest):
-        type_ = get_named_type(arguments[name].type) if name in arguments else None
+        argument = arguments.get(name)
+        type_ = get_named_type(argument.type) if argument else None
+        facts = declared_facts(argument) if argument else facts_of(legacy_format.path_parameters[name])
         if isinstance(type_, GraphQLEnumType):
             schema = enum_schema(type_, components)
         else:
-            schema = {"type": "string", "maxLength": text_limit(owner, name) or MAX_ID_CHARACTERS}
+            schema = {"type": "string", "maxLength": facts.max_characters or MAX_ID_CHARACTERS}
         yield {
             "name": name,
             "in": "path",
             "required": True,
-            "description": description_for(owner, graphql_names.get(name, name)) or "",
+            "description": facts.description or "",
             "schema": schema,
         }
 
 
-def _uniform_query(
-    operation: Operation, rest: RestRoute, arguments: Mapping[str, GraphQLArgument], components: Components
-) -> Iterator[Json]:
-    owner, in_path = to_camel_case(operation.name), names_in_path(rest)
+def _uniform_query(rest: RestRoute, arguments: Mapping[str, GraphQLArgument], components: Components) -> Iterator[Json]:
+    in_path = names_in_path(rest)
     for name, argument in arguments.items():
         if name not in in_path and name != INPUT_ARGUMENT:
-            type_: Any = get_nullable_type(argument.type)
             schema = input_schema(argument.type, components)
             yield {
                 "name": name,
                 "in": "query",
                 "required": is_required_argument(argument),
                 "description": argument.description or "",
-                "schema": without_null(bounded_schema(owner, name, type_, schema)),
+                "schema": without_null(bounded_schema(argument, schema)),
             }
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 from graphql import GraphQLEnumType, GraphQLInputObjectType
 from msgspec import Meta
 
-from wattgate.graphql.execution.descriptions import description_for
+from wattgate.annotations import facts_of
 from wattgate.rest_compat.openapi.components import (
     ANY_VALUE,
     JSON_TYPES,
@@ -51,7 +51,7 @@ def typed_dict_schema(typed_dict: Any, components: Components) -> Json:
 
 def _member_schema(typed_dict: Any, name: str, hint: Any, components: Components) -> Json:
     schema = _type_schema(hint, components)
-    return described(schema, description_for(typed_dict.__name__, name, schema.get("description")))
+    return described(schema, schema.get("description") or facts_of(hint).description)
 
 
 def _record_schema(shape: RecordShape, components: Components) -> Json:

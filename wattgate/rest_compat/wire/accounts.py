@@ -4,6 +4,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 from msgspec import Meta
 
+from wattgate.annotations import Described
 from wattgate.graphql.types.accounts import Token
 from wattgate.graphql.types.oauth import OAuthTokens
 from wattgate.rest_compat.wire.shapes import Ok, RecordShape, Uuid, Valid
@@ -13,8 +14,8 @@ class ClosedAccount(TypedDict):
     """Account after its deletion."""
 
     valid: Valid
-    accountId: Uuid
-    userId: Uuid
+    accountId: Annotated[Uuid, Described("ID of the account.")]
+    userId: Annotated[Uuid, Described("ID of the user.")]
     status: Annotated[str, Meta(description="Status of the account.")]
 
 

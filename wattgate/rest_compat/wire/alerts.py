@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
+from wattgate.annotations import Described
 from wattgate.graphql.types.alerts import Channel
 from wattgate.graphql.types.alerts import Priority as AlertPriority
 from wattgate.rest_compat.wire.shapes import Instant, Ok, Uuid
@@ -47,8 +48,8 @@ class LegacyAlert(TypedDict):
     """Alert that was sent to a user."""
 
     ns_alert_id: Annotated[Uuid, Meta(description="ID of the alert.")]
-    applicationId: str
-    userId: Uuid
+    applicationId: Annotated[str, Described("ID of the application that the record belongs to.")]
+    userId: Annotated[Uuid, Described("ID of the user.")]
     alertTypeId: Annotated[str, Meta(description="Short code of the alert type, such as CM01.")]
     email: Switch
     push: Switch
@@ -59,7 +60,7 @@ class LegacyAlert(TypedDict):
     Priority: Annotated[AlertPriority, Meta(description="Priority of the alert.")]
     callbackUrl: Annotated[str | None, Meta(description="URL that receives the webhooks of the alert.")]
     dataToFill: Annotated[dict[str, Any] | None, Meta(description="Variables that fill the templates.")]
-    createdAt: Instant
+    createdAt: Annotated[Instant, Described("When the record was created.")]
 
 
 class LegacyNotification(TypedDict):
@@ -70,7 +71,7 @@ class LegacyNotification(TypedDict):
     received_dtm: Annotated[Instant, Meta(description="When the gateway accepted it.")]
     Status: Annotated[str, Meta(description="Status of the delivery.")]
     status_at: Annotated[Instant, Meta(description="When the status was set.")]
-    channel: Channel
+    channel: Annotated[Channel, Described("Channel of delivery: email, push or inbox.")]
     userid: Annotated[Uuid, Meta(description="ID of the user.")]
     alertData: Annotated[dict[str, Any] | None, Meta(description="Variables that fill the template.")]
 
@@ -81,7 +82,7 @@ class NotificationStep(TypedDict):
     notificationid: Annotated[Uuid, Meta(description="ID of the notification.")]
     Pipeline: Annotated[None, Meta(description="Always null. Legacy clients read it.")]
     ns_alert_id: Annotated[Uuid, Meta(description="ID of the alert.")]
-    channel: Channel
+    channel: Annotated[Channel, Described("Channel of delivery: email, push or inbox.")]
     userid: Annotated[Uuid, Meta(description="ID of the user.")]
     Stage: Annotated[str, Meta(description="Name of the step.")]
     workflowStepNum: Annotated[int, Meta(description="Number of the step, from 1.")]

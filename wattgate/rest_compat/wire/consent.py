@@ -4,6 +4,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
+from wattgate.annotations import Described
 from wattgate.graphql.types.consent import MpxnKey
 from wattgate.rest_compat.wire.shapes import Instant, Uuid, Valid
 
@@ -15,7 +16,7 @@ class MeterPointStatus(TypedDict):
 
     isVerified: Annotated[bool, Meta(description="Whether the consent is valid now.")]
     isValidUntil: Annotated[Instant, Meta(description="When the consent ends, or when it was revoked.")]
-    mpxnKey: MpxnKey
+    mpxnKey: Annotated[MpxnKey, Described("Network of the meter point.")]
     mpxn: Mpxn
 
 
@@ -85,7 +86,7 @@ class Revocations(TypedDict):
 class AuditReference(TypedDict):
     """Where a change of a consent was requested."""
 
-    applicationId: str
+    applicationId: Annotated[str, Described("ID of the application that the record belongs to.")]
 
 
 class ChangedBy(TypedDict):
@@ -99,8 +100,8 @@ class ConsentHistoryEntry(TypedDict):
     """Change of the consent of a meter point."""
 
     auditReference: AuditReference
-    createdAt: Instant
-    mpxnKey: MpxnKey
+    createdAt: Annotated[Instant, Described("When the record was created.")]
+    mpxnKey: Annotated[MpxnKey, Described("Network of the meter point.")]
     mpxn: Mpxn
 
 

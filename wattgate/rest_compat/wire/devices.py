@@ -4,6 +4,7 @@ from typing import Annotated, TypedDict
 
 from msgspec import Meta
 
+from wattgate.annotations import Described
 from wattgate.enums import DeviceActivity
 from wattgate.graphql.types.resources import Device
 from wattgate.rest_compat.wire.shapes import Alternatives, EpochSeconds, Instant, Ok, RecordShape, Uuid, Valid
@@ -14,14 +15,14 @@ class Sensor(TypedDict):
 
     protocolId: Annotated[str, Meta(description="ID of the sensor in the protocol.")]
     resourceTypeId: Annotated[str | None, Meta(description="ID of the resource type.")]
-    resourceId: Uuid
+    resourceId: Annotated[Uuid, Described("ID of the resource.")]
 
 
 class Protocol(TypedDict):
     """Protocol of a device, and its sensors."""
 
     protocol: Annotated[str | None, Meta(description="Name of the protocol, such as ZIGBEE.")]
-    sensors: list[Sensor]
+    sensors: Annotated[list[Sensor], Described("Sensors of the device.")]
 
 
 class DeviceMembers(TypedDict):
@@ -29,7 +30,7 @@ class DeviceMembers(TypedDict):
 
     hardwareIds: Annotated[dict[str, str], Meta(description="Hardware IDs that the device has, by name.")]
     hardwareIdNames: Annotated[list[str], Meta(description="Names of these hardware IDs.")]
-    protocol: Protocol
+    protocol: Annotated[Protocol, Described("Protocol of the device and its sensors.")]
 
 
 class DeviceQuery(TypedDict):
@@ -50,10 +51,10 @@ class DeviceState(TypedDict):
     """Status of a device."""
 
     found: Annotated[bool, Meta(description="Whether the device has sent a packet.")]
-    deviceId: Uuid
-    hardwareId: str
+    deviceId: Annotated[Uuid, Described("ID of the device.")]
+    hardwareId: Annotated[str, Described("Identifier of the device in the application, usually its MAC address.")]
     value: Annotated[EpochSeconds | None, Meta(description="Time of the last packet in seconds since 1970, or null.")]
-    status: DeviceActivity
+    status: Annotated[DeviceActivity, Described("Current status.")]
     expectedEvery: Annotated[int | None, Meta(description="Seconds between packets, or null if it is not known.")]
 
 
@@ -62,7 +63,7 @@ class AddedDevice(TypedDict):
 
     status: Ok
     valid: Valid
-    deviceId: Uuid
+    deviceId: Annotated[Uuid, Described("ID of the device.")]
 
 
 class LegacyInventoryEntry(TypedDict):
@@ -83,25 +84,27 @@ class Inventory(TypedDict):
     """Devices of a meter point."""
 
     valid: Annotated[bool, Meta(description="Whether the meter network lists the meter point.")]
-    inventory: list[LegacyInventoryEntry]
+    inventory: Annotated[
+        list[LegacyInventoryEntry], Described("Devices that the meter network has at the meter point.")
+    ]
 
 
 class NetworkDevice(TypedDict):
     """Device that the meter network lists and no user has added."""
 
     deviceId: Annotated[None, Meta(description="Always null.")]
-    hardwareId: str
+    hardwareId: Annotated[str, Described("Identifier of the device in the application, usually its MAC address.")]
     hardwareIds: Annotated[dict[str, str], Meta(description="Hardware IDs by name.")]
     hardwareIdNames: Annotated[list[str], Meta(description="Names of these hardware IDs.")]
-    inventory: LegacyInventoryEntry
+    inventory: Annotated[LegacyInventoryEntry, Described("Devices that the meter network has at the meter point.")]
 
 
 class MeterPointResource(TypedDict):
     """Resource that is measured at a meter point."""
 
-    resourceId: Uuid
-    resourceTypeId: Uuid
-    classifier: str
+    resourceId: Annotated[Uuid, Described("ID of the resource.")]
+    resourceTypeId: Annotated[Uuid, Described("ID of the resource type.")]
+    classifier: Annotated[str, Described("Dotted category of the measured quantity, such as electricity.consumption.")]
 
 
 class LegacyMeterPointResources(TypedDict):
@@ -109,7 +112,7 @@ class LegacyMeterPointResources(TypedDict):
 
     valid: Valid
     mpxn: Annotated[str, Meta(description="MPAN or MPRN of the meter point.")]
-    resources: list[MeterPointResource]
+    resources: Annotated[list[MeterPointResource], Described("Resources that belong to the record.")]
 
 
 DEVICE = RecordShape("DeviceWithProtocol", Device, DeviceMembers)

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
+from wattgate.annotations import Described
 from wattgate.enums import Function, NoValueReason, Period
 from wattgate.graphql.types.readings import RecordedColumns
 from wattgate.rest_compat.wire.shapes import (
@@ -119,8 +120,8 @@ class Envelope(TypedDict):
 
     status: Ok
     name: Annotated[str, Meta(description="Name of the resource.")]
-    resourceTypeId: Uuid
-    resourceId: Uuid
+    resourceTypeId: Annotated[Uuid, Described("ID of the resource type.")]
+    resourceId: Annotated[Uuid, Described("ID of the resource.")]
     query: Annotated[dict[str, str], Meta(description="Query parameters of the request.")]
     units: Annotated[str | None, Meta(description="Unit of the values.")]
     classifier: Annotated[str, Meta(description="Kind of the resource, such as electricity.consumption.")]
@@ -158,13 +159,13 @@ class LastTime(TypedDict):
 class FirstTimeEnvelope(Envelope):
     """Resource with the time of its first reading."""
 
-    data: FirstTime
+    data: Annotated[FirstTime, Described("Free-form JSON data of the application.")]
 
 
 class LastTimeEnvelope(Envelope):
     """Resource with the time of its last reading."""
 
-    data: LastTime
+    data: Annotated[LastTime, Described("Free-form JSON data of the application.")]
 
 
 class MeterReadEnvelope(Envelope):
@@ -178,14 +179,14 @@ class CatchUpData(TypedDict):
 
     valid: Valid
     status: Annotated[str, Meta(description="Whether the request started it.")]
-    catchUpId: Uuid
-    state: Annotated[Any, GraphQLName("CatchUpState")]
+    catchUpId: Annotated[Uuid, Described("ID of the catch-up.")]
+    state: Annotated[Annotated[Any, GraphQLName("CatchUpState")], Described("Current state.")]
 
 
 class CatchUpEnvelope(Envelope):
     """Resource with its catch-up."""
 
-    data: CatchUpData
+    data: Annotated[CatchUpData, Described("Free-form JSON data of the application.")]
 
 
 class AddedResource(TypedDict):
@@ -193,7 +194,7 @@ class AddedResource(TypedDict):
 
     status: Ok
     valid: Valid
-    resourceId: Uuid
+    resourceId: Annotated[Uuid, Described("ID of the resource.")]
     resourceApplicationAccess: Annotated[list[str], Meta(description="IDs of the applications that may read it.")]
 
 

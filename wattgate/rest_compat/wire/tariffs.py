@@ -4,6 +4,7 @@ from typing import Annotated, Literal, TypedDict
 
 from msgspec import Meta
 
+from wattgate.annotations import Described
 from wattgate.rest_compat.wire.readings import Envelope
 from wattgate.rest_compat.wire.shapes import Uuid, WallClockTime
 
@@ -79,10 +80,10 @@ TariffChange.__doc__ = "Past or current tariff, in pence including VAT."
 class TariffEnvelope(Envelope):
     """Resource with the tariff that applies now, or with no entry if no tariff is known."""
 
-    data: list[LegacyTariff]
+    data: Annotated[list[LegacyTariff], Described("Free-form JSON data of the application.")]
 
 
 class TariffListEnvelope(Envelope):
     """Resource with its past and current tariffs, newest first."""
 
-    data: list[TariffChange]
+    data: Annotated[list[TariffChange], Described("Free-form JSON data of the application.")]

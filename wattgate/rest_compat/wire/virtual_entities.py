@@ -4,6 +4,7 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta
 
+from wattgate.annotations import Described
 from wattgate.graphql.types.virtual_entities import VirtualEntity
 from wattgate.rest_compat.wire.shapes import Ok, RecordShape, Uuid
 
@@ -11,9 +12,9 @@ from wattgate.rest_compat.wire.shapes import Ok, RecordShape, Uuid
 class ShortResource(TypedDict):
     """Resource of a virtual entity, in short form."""
 
-    resourceId: Uuid
-    resourceTypeId: Uuid
-    name: str
+    resourceId: Annotated[Uuid, Described("ID of the resource.")]
+    resourceTypeId: Annotated[Uuid, Described("ID of the resource type.")]
+    name: Annotated[str, Described("Display name.")]
 
 
 class VirtualEntityMembers(TypedDict):
@@ -26,7 +27,7 @@ class VirtualEntityMembers(TypedDict):
 class VirtualEntityAttributes(TypedDict):
     """Attributes of a virtual entity."""
 
-    veId: Uuid
+    veId: Annotated[Uuid, Described("ID of the virtual entity.")]
     attribute: Annotated[dict[str, Any] | None, Meta(description="Attributes, or null if none was ever set.")]
 
 
