@@ -7,7 +7,6 @@ from functools import cache
 import strawberry
 from graphql import (
     GraphQLArgument,
-    GraphQLEnumType,
     GraphQLError,
     GraphQLInputField,
     GraphQLInputObjectType,
@@ -30,7 +29,6 @@ from wattgate.graphql.core.node import is_node_type
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.core.scalars import SCALARS
 from wattgate.graphql.cost.directives import COST_DIRECTIVES, add_cost_directives
-from wattgate.graphql.execution.enum_descriptions import ENUM_VALUE_DESCRIPTIONS
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.input_conversion import install_converters
 from wattgate.graphql.execution.nullability import make_edges_nullable, remove_null_defaults
@@ -137,13 +135,10 @@ def _accept_rows_as_nodes(schema: Schema) -> None:
 
 
 def _add_descriptions(schema: Schema) -> None:
-    """Set the descriptions that annotations state, and those of enum values."""
+    """Set the descriptions that annotations state."""
     for type_ in schema._schema.type_map.values():
         if type_.name in ROOT_DESCRIPTIONS:
             type_.description = ROOT_DESCRIPTIONS[type_.name]
-        if isinstance(type_, GraphQLEnumType):
-            for value_name, value in type_.values.items():
-                value.description = value.description or ENUM_VALUE_DESCRIPTIONS.get(f"{type_.name}.{value_name}")
         if type_.name.startswith("__") or not isinstance(type_, GraphQLObjectType | GraphQLInputObjectType):
             continue
         for field in type_.fields.values():

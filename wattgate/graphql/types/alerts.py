@@ -14,6 +14,7 @@ from wattgate.db.queries.references import reference_loader
 from wattgate.enums import NotificationState
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import ListSize
+from wattgate.graphql.core.enum_types import enum_type
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
@@ -23,14 +24,23 @@ from wattgate.graphql.types.virtual_entities import VirtualEntity
 from wattgate.principal import Permission
 
 
-@strawberry.enum(description="Channel through which an alert reaches a user.")
+@enum_type(
+    "Channel through which an alert reaches a user.",
+    EMAIL="E-mail.",
+    PUSH="Push message to the user's phone or browser.",
+    INBOX="Inbox inside the app.",
+)
 class Channel(Enum):
     EMAIL = "email"
     PUSH = "push"
     INBOX = "inbox"
 
 
-@strawberry.enum(description="Urgency of an alert.")
+@enum_type(
+    "Urgency of an alert.",
+    HIGH="Urgent.",
+    LOW="Not urgent.",
+)
 class Priority(Enum):
     HIGH = "High"
     LOW = "Low"

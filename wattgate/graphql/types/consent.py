@@ -9,23 +9,39 @@ from wattgate import terms
 from wattgate.db import models
 from wattgate.enums import ConsentBasis, WithheldReason
 from wattgate.graphql.core import ids
+from wattgate.graphql.core.enum_types import enum_type
 from wattgate.graphql.core.node import Node
 
 
-@strawberry.enum(description="Network of a meter point.")
+@enum_type(
+    "Network of a meter point.",
+    MPAN="Electricity.",
+    MPRN="Gas.",
+)
 class MpxnKey(Enum):
     MPAN = "mpan"
     MPRN = "mprn"
 
 
-@strawberry.enum(description="Kind of change of a consent.")
+@enum_type(
+    "Kind of change of a consent.",
+    GRANT="The consent was recorded, or verified for the first time.",
+    RENEWAL="The consent was given again or extended.",
+    REVOCATION="The consent was revoked.",
+)
 class ConsentChangeKind(Enum):
     GRANT = "grant"
     RENEWAL = "renewal"
     REVOCATION = "revocation"
 
 
-@strawberry.enum(description="State of a consent.")
+@enum_type(
+    "State of a consent.",
+    VALID="The readings of the meter point may be used.",
+    EXPIRED="The consent has expired.",
+    REVOKED="The user has revoked the consent.",
+    ENDED="The household has moved out. The readings of its own time stay readable.",
+)
 class ConsentState(Enum):
     VALID = "valid"
     EXPIRED = "expired"

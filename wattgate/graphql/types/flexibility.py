@@ -10,12 +10,21 @@ from wattgate.db import models
 from wattgate.db.queries.references import reference_loader
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.connection import Connection
+from wattgate.graphql.core.enum_types import enum_type
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.pagination import connection_edge
 from wattgate.principal import Permission
 
 
-@strawberry.enum(description="State of a demand flexibility event.")
+@enum_type(
+    "State of a demand flexibility event.",
+    ANNOUNCED="Announced, but not yet open for participation.",
+    OPEN="Users can join.",
+    ACTIVE="In progress.",
+    ENDED="Over. Rewards are not yet known.",
+    SETTLED="Over. Rewards are known.",
+    CANCELLED="Cancelled.",
+)
 class DfsEventState(Enum):
     ANNOUNCED = "announced"
     OPEN = "open"

@@ -8,11 +8,17 @@ import strawberry
 from wattgate import terms
 from wattgate.delivery.templates.diagnostics import Severity, TemplatePart
 from wattgate.graphql.core import ids
+from wattgate.graphql.core.enum_types import enum_type
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.alerts import Alert, Channel, Template
 
 
-@strawberry.enum(description="Source of the data of a preview.")
+@enum_type(
+    "Source of the data of a preview.",
+    GIVEN="Data of the request.",
+    ALERT="Data of an alert that was sent.",
+    MADE="Samples of the variables of the alert type, or values generated from their names.",
+)
 class PreviewData(Enum):
     GIVEN = "given"
     ALERT = "alert"
