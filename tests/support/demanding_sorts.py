@@ -18,6 +18,7 @@ SORTS = (
             "db.tenancy_guard:require_tenant_scope calls sorted",
             "delivery.channels.mail:_check_round_trip calls sorted",
             "energy.tariffs:_part_problems calls sorted",
+            "graphql.core.enum_types:declare_enum calls sorted",
             "rest_compat.error_responses:respond calls sorted",
             "rest_compat.openapi.document:_by_endpoint calls sorted",
             "rest_compat.openapi.document:build_openapi_document calls sorted",
