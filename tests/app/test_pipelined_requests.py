@@ -43,6 +43,7 @@ class Served:
                 Route("/large", self.answer_at_length),
                 Route("/huge", self.answer_at_once),
                 Route("/endless", self.answer_without_end),
+                Route("/broken", self.break_off),
             ]
         )
         self.server: uvicorn.Server
@@ -69,6 +70,14 @@ class Served:
             while True:
                 yield bytes(20_000)
                 await asyncio.sleep(0)  # it ends when it learns that the client has gone
+
+        return StreamingResponse(pieces())
+
+    async def break_off(self, request: Request) -> Response:
+        async def pieces() -> AsyncIterator[bytes]:
+            self.protocol.transport.set_write_buffer_limits(2**30)  # no piece waits for the client
+            yield bytes(20_000_000)
+            raise ConnectionError("the application fails in the middle of its response")
 
         return StreamingResponse(pieces())
 
@@ -190,6 +199,17 @@ async def test_connection_that_ends_after_its_idle_time_does_not_wait_for_a_clie
         served.protocol.flow.resume_writing()
         served.protocol._unread_deadline = None  # as after a response below the mark above which writing pauses
         served.protocol.timeout_keep_alive_handler()
+        assert served.protocol._unread_deadline is not None
+        served.end_window()
+        await until(lambda: not served.server.server_state.connections)
+
+
+async def test_response_that_breaks_off_does_not_wait_for_a_client(caplog: pytest.LogCaptureFixture) -> None:
+    """uvicorn closes the connection, but its last bytes would wait without end."""
+    async with connection(HttpLimits(response_seconds=3_600)) as served:
+        with caplog.at_level(logging.CRITICAL, "uvicorn.error"):
+            served.writer.write(b"GET /broken HTTP/1.1\r\n%b\r\n" % HOST)
+            await until(lambda: served.protocol.transport.is_closing() and not served.server.server_state.tasks)
         assert served.protocol._unread_deadline is not None
         served.end_window()
         await until(lambda: not served.server.server_state.connections)

@@ -70,6 +70,9 @@ class DeadlineProtocol(PipelinedProtocol):
         super().timeout_keep_alive_handler()
         self._watch_close()
 
+    def on_unfinished_response(self) -> None:
+        self._watch_close()
+
     def _watch_close(self) -> None:
         """Bound the time in which the client reads the last response of a connection that closes."""
         if self._unread_deadline is None and self.transport.get_write_buffer_size():

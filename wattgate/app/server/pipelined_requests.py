@@ -100,6 +100,21 @@ class HeldFlow(FlowControl):
             super().resume_reading()
 
 
+class RunningCycle:
+    """A request whose application runs. When it ends too early, uvicorn closes the connection and notifies nobody."""
+
+    __slots__ = ("_cycle", "_protocol")
+
+    def __init__(self, protocol: "PipelinedProtocol", cycle: RequestResponseCycle) -> None:
+        self._protocol, self._cycle = protocol, cycle
+
+    async def run_asgi(self, app: Any) -> None:
+        cycle = self._cycle
+        await cycle.run_asgi(app)
+        if not (cycle.response_complete or cycle.disconnected):
+            self._protocol.on_unfinished_response()
+
+
 class PipelinedProtocol(HttpToolsProtocol):
     """An HTTP connection that parses a bounded number of requests ahead, and answers them in their order.
 
@@ -158,11 +173,14 @@ class PipelinedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._running = cycle
-        HttpToolsProtocol._start_asgi_task(self, cycle, app)
+        HttpToolsProtocol._start_asgi_task(self, RunningCycle(self, cycle), app)  # type: ignore[arg-type]
 
     def _feed_piece(self, piece: bytes) -> None:
         """Parse a piece that has the end of few requests."""
         raise NotImplementedError
+
+    def on_unfinished_response(self) -> None:
+        """Note that an application has ended before its response, so that the connection closes."""
 
     def _begin_stall(self) -> None:
         """Note that nothing goes on until the client has read responses."""
