@@ -18,6 +18,7 @@ from tests.support.scopes import EVERYTHING
 from tests.support.servers import Databases
 from tests.support.timed import Timed
 from wattgate.app.workers.maintenance import maintain_once
+from wattgate.client import CURRENT_CLIENT, Client
 from wattgate.db import models
 from wattgate.db.identity.credential_states import MAX_KEYS_PER_STATEMENT
 from wattgate.db.identity.credentials import CredentialLookup
@@ -27,7 +28,10 @@ from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.lookups import model_columns, model_table
 from wattgate.db.quotas import MAX_PAIRED_DISPLAYS
 from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.graphql.core.operation import Call, OperationKind, Unaudited
+from wattgate.graphql.core.operation import operation as declare
 from wattgate.graphql.resolvers import provisioning
+from wattgate.graphql.resolvers.paired_displays import start_display_pairing
 from wattgate.graphql.services.display_pairing import (
     DEVICE_GRANT,
     MAX_OPEN_PAIRINGS,
@@ -67,6 +71,27 @@ async def refusal(request: Awaitable[Any]) -> Refusal:
 
 async def code_of(request: Awaitable[Any]) -> str:
     return (await refusal(request)).code
+
+
+async def test_qr_code_of_a_pairing_is_drawn_while_no_session_is_open(served: House) -> None:
+    """It takes about 5 ms. The first round asks for it, the second one stores the pairing with the same code."""
+    runs = list[str]()
+
+    @declare(OperationKind.MUTATION, returns=int, needs=Permission.ANYONE, audit=Unaudited("It is a test."))
+    async def start(call: Call, *, application_id: str) -> int:
+        runs.append(application_id)
+        pairing = await start_display_pairing.resolver(call, application_id=application_id)
+        assert pairing.verification_uri_complete.endswith(f"#{pairing.user_code}")
+        return len(pairing.qr_code)
+
+    application_id = served.one.application_id
+    token = CURRENT_CLIENT.set(Client(origin="https://energy.example"))
+    try:
+        size = await served.gateway.runner.run(start, Principal(Role.ANONYMOUS), {"application_id": application_id})
+    finally:
+        CURRENT_CLIENT.reset(token)
+    assert size >= 21  # the smallest QR code
+    assert runs == [application_id] * 2
 
 
 async def test_display_is_paired_listed_renamed_and_revoked(interface: Interface, owner: Tenant) -> None:

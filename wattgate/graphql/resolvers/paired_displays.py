@@ -27,7 +27,6 @@ from wattgate.graphql.services.display_pairing import (
     claim_pairing,
     find_open_pairing,
     pair_page,
-    qr_code,
     start_pairing,
 )
 from wattgate.graphql.services.login import application_directory, require_account, rows_for_login
@@ -64,16 +63,15 @@ async def start_display_pairing(
     rows = rows_for_login(call, application_id)
     await application_directory(rows)
     address = pair_page(call)
-    started = await start_pairing(rows, _clean_name(name))
-    complete = f"{address}?application={rows.application_id}#{started.user_code}"
+    started = await start_pairing(call, rows, address, _clean_name(name))
     return types.DisplayPairing(
         device_code=started.device_code,
         user_code=started.user_code,
         verification_uri=address,
-        verification_uri_complete=complete,
+        verification_uri_complete=started.complete_page,
         expires_in=int(PAIRING_LIFETIME.total_seconds()),
         interval=started.pairing.interval,
-        qr_code=qr_code(complete),
+        qr_code=started.qr_code,
     )
 
 

@@ -4,9 +4,11 @@ A display starts a pairing and shows its user code. A user approves the code for
 credential with its device code, once.
 """
 
+import asyncio
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 import segno
 from sqlmodel import col
@@ -66,11 +68,16 @@ _CODE_ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class StartedPairing:
-    """A new pairing with its two codes, which are stored as digests only."""
+    """A new pairing with its two codes, which are stored as digests only.
+
+    `complete_page` is the address of the page with the user code, `qr_code` the same as rows of 0 and 1.
+    """
 
     pairing: DisplayPairing
     device_code: str
     user_code: str
+    complete_page: str
+    qr_code: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +94,19 @@ class ClaimedPairing:
     display: PairedDisplay | None = None
 
 
-async def start_pairing(rows: Rows, name: str) -> StartedPairing:
-    """Store a new pairing. Raise RateLimited if the application has too many open ones."""
+async def start_pairing(call: Call, rows: Rows, page: str, name: str) -> StartedPairing:
+    """Store a new pairing, whose user code is entered at the address `page`.
+
+    Raise RateLimited if the application has too many open ones. The QR code is outside work: see `OutsideWork.result`.
+    """
     is_open = col(DisplayPairing.expires_at) > rows.now
     if await rows.count(DisplayPairing, is_open, limit=MAX_OPEN_PAIRINGS) >= MAX_OPEN_PAIRINGS:
         raise RateLimited("Too many displays are being paired. Retry in a minute.", retry_after=60)
     device_code = new_secret()
     for _ in range(_CODE_ATTEMPTS):
-        user_code = _new_user_code()
+        user_code = call.outside.same_value(_new_user_code)
+        complete = f"{page}?application={rows.application_id}#{user_code}"
+        qr_code = call.outside.result(("qr code", complete), partial(asyncio.to_thread, _draw_qr_code, complete))
         pairing = DisplayPairing(
             device_digest=hash_secret(device_code),
             user_digest=_user_code_digest(rows, user_code),
@@ -104,7 +116,7 @@ async def start_pairing(rows: Rows, name: str) -> StartedPairing:
             expires_at=rows.now + PAIRING_LIFETIME,
         )
         if await rows.add_if_absent(pairing):
-            return StartedPairing(pairing, device_code, user_code)
+            return StartedPairing(pairing, device_code, user_code, complete, qr_code)
     raise RateLimited("No code is free at present. Retry in a minute.", retry_after=60)
 
 
@@ -116,8 +128,8 @@ def pair_page(call: Call) -> str:
     return base.rstrip("/") + PAIR_PAGE
 
 
-def qr_code(text: str) -> list[str]:
-    """Return the rows of a QR code as texts of 0 and 1, without a margin."""
+def _draw_qr_code(text: str) -> list[str]:
+    """Return the rows of a QR code as texts of 0 and 1, without a margin. It takes about 5 ms."""
     return ["".join(map(str, row)) for row in segno.make_qr(text).matrix]
 
 
