@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.framing import APP, HOST, LAST, STREAMS, answers_of, check_framing, mutated
-from tests.support.servers import serving
+from tests.support.servers import running_server
 from wattgate.app.server.connection_guard import HttpLimits
 
 SEED, MUTATIONS = (int(os.environ["WATTGATE_TEST_FUZZ"]), 100_000) if "WATTGATE_TEST_FUZZ" in os.environ else (37, 300)
@@ -22,7 +22,8 @@ SPACES = re.compile(rb"[A-Z]  |  HTTP")
 
 @pytest.fixture(scope="module")
 async def echo_url() -> AsyncIterator[str]:
-    async with serving(APP, limits=HttpLimits(head_seconds=0.5, body_seconds=0.5)) as url:
+    async with running_server(APP, limits=HttpLimits(head_seconds=0.5, body_seconds=0.5)) as (url, server):
+        server.config.timeout_keep_alive = 5  # the trailers of a body can contain LAST, so that nobody closes
         yield url
 
 
