@@ -7,7 +7,7 @@ TESTS ?= tests
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
 test test-all test-quick unstable coverage faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-all test-quick test-js unstable fresh coverage faults fuzz conformance check audit sbom dist generate bench flood docs lock format
+.PHONY: run test test-all test-quick test-js image unstable fresh coverage faults fuzz conformance check audit sbom dist generate bench flood docs lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -18,7 +18,9 @@ MARK ?=
 REPORT ?=
 # With DATABASES=both, each test with a database runs on SQLite and PostgreSQL.
 DATABASES ?=
-PYTEST = WATTGATE_TEST_REPORT=$(REPORT) WATTGATE_TEST_DATABASES=$(DATABASES) $(BIN)/python -m pytest -n 3 --dist worksteal $(if $(MARK),-m "$(MARK)") $(TESTS)
+# A run of all tests leaves the image to `make image`.
+SELECTED = $(or $(MARK),$(if $(filter tests,$(TESTS)),not image))
+PYTEST = WATTGATE_TEST_REPORT=$(REPORT) WATTGATE_TEST_DATABASES=$(DATABASES) $(BIN)/python -m pytest -n 3 --dist worksteal $(if $(SELECTED),-m "$(SELECTED)") $(TESTS)
 
 # The short form of the suite: tests/support/short_form.py says what it leaves to test-all. A part runs every test.
 SHORT = $(if $(filter-out tests,$(TESTS)),,1)
@@ -26,10 +28,15 @@ test: .venv/installed-dev
 	@echo "wattgate: running $(if $(SHORT),the short form of the tests (about 5 minutes on two cores),all tests of $(TESTS))"
 	@WATTGATE_TEST_SHORT=$(SHORT) $(PYTEST)
 
-# What .ci/run runs.
+# What .ci/run runs, with `make image`.
 test-all: .venv/installed-dev
 	@echo "wattgate: running every test (SQLite, PostgreSQL, sockets, browser; about 15 minutes on two cores)"
 	@WATTGATE_TEST_SHORT= $(PYTEST)
+
+# Builds the image and runs it. On a clean checkout, it installs a Debian and all packages: two minutes of processor time.
+image: .venv/installed-dev
+	@echo "wattgate: building the image of deploy/Containerfile with Podman, and running it (about two minutes, once)"
+	@$(BIN)/python -m pytest -m image tests/deploy/test_image.py
 
 # Repeats tests beside two busy loops, to find those that fail by chance: make unstable TESTS=tests/realtime N=50
 N ?= 10

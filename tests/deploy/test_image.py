@@ -122,6 +122,7 @@ def check_rights(podman: Podman) -> None:
     assert podman.call("exec", "gateway", "python", "-m", "pip", "--version").returncode == 1
 
 
+@pytest.mark.image
 @pytest.mark.long("builds an image from packages of Debian and PyPI, in minutes; hadolint stays in the short form")
 @pytest.mark.timeout(900)
 def test_image_builds_and_serves(podman: Podman) -> None:

@@ -12,6 +12,7 @@ from tests.support import short_form
 from tests.support.short_form import case_of, chosen, function_of, sample
 
 ROOT = Path(__file__).parents[2]
+IMAGE = ROOT / "tests" / "deploy" / "test_image.py"
 ENGINES = ("sqlite", "postgresql")
 CREDENTIALS = {"account", "account basic", "application", "acting", "oauth", "administrator"}
 ENDINGS = {"log_out", "revoke_listed", "change_password", "reset_password", "close_account", "delete_user"}
@@ -148,3 +149,17 @@ def test_ci_runs_every_test() -> None:
     commands = (ROOT / ".ci" / "run").read_text()
     assert "make test-all REPORT=" in commands
     assert 'stage "every test" run_tests' in commands.splitlines()
+
+
+def test_the_image_has_a_stage_of_its_own_that_runs_what_test_all_leaves_out() -> None:
+    marked = {path for path in (ROOT / "tests").rglob("test_*.py") if "@pytest.mark.image\n" in path.read_text()}
+    assert marked == {IMAGE}
+    assert IMAGE.read_text().count("@pytest.mark.image\n") == IMAGE.read_text().count("def test_") == 1
+    left_out = '-m "not image"'
+    assert left_out in planned("test-all")
+    assert left_out not in planned("test-all", TESTS="tests/deploy")
+    assert planned("image").rstrip().endswith(f"-m pytest -m image {IMAGE.relative_to(ROOT)}")
+    # Without the requirement, a stage whose program is missing would pass.
+    _, required, stages = (ROOT / ".ci" / "run").read_text().partition("WATTGATE_TEST_PROGRAMS=required\n")
+    assert required
+    assert 'stage "image" make image' in stages.splitlines()
