@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.models import CommandInfo, TyperInfo
@@ -23,12 +24,49 @@ main()
 """
 """Runs the command line, and writes the names of all modules that it has imported into a file."""
 
+REPORT = "imported: "
+"""What a line of the output begins with that reports the modules after a command."""
+
+COMMANDS = f"""
+import json, sys
+from wattgate.__main__ import main
+for command in {{commands!r}}:
+    sys.argv = ["wattgate", *command.split()]
+    try:
+        main()
+        status = 0
+    except SystemExit as end:
+        status = end.code or 0
+    print({REPORT!r} + json.dumps({{{{"status": status, "modules": sorted(sys.modules)}}}}), flush=True)
+"""
+"""Runs commands, and prints a line of JSON with the exit status and the modules after each."""
+
+IMPORTS_IN_ORDER = """
+import json, sys
+import sqlmodel, wattgate.db.models
+found = {"validators": [one.class_.__pydantic_complete__ for one in sqlmodel.SQLModel._sa_registry.mappers]}
+import wattgate.app.cli.actions.worker
+found["worker"] = sorted(sys.modules)
+import wattgate.app.server.factory
+found["gateway"] = sorted(sys.modules)
+print(json.dumps(found))
+"""
+
 SCHEMA = ("strawberry", "graphql", "wattgate.graphql.catalogue")
 SERVER = ("starlette", "uvicorn", "wattgate.rest_compat", "wattgate.app.server.factory")
 DATABASE = ("sqlalchemy", "sqlmodel", "asyncpg", "alembic", "wattgate.db.models")
 REDIS = ("redis", "hiredis")
 OPERATIONS = ("httpx", "wattgate.graphql.core.operation", "wattgate.delivery.openid.client")
 LIBRARIES = ("numpy", "pyarrow", "pydantic_settings", "liquid", "babel", "cryptography", "websockets")
+
+
+def output_of(script: str, **options: Any) -> str:
+    """Run a script in a new interpreter, and return what it prints. Fail if it fails."""
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=False, **options
+    )
+    assert result.returncode == 0, result.stderr
+    return str(result.stdout)
 
 
 def imported_by(folder: Path, *arguments: str, expected_status: int = 0) -> set[str]:
@@ -77,44 +115,43 @@ def test_commands_import_what_they_use(tmp_path: Path) -> None:
     assert routes.isdisjoint({*SERVER, *REDIS}), routes
 
 
-@pytest.mark.long("starts an interpreter for each command")
-def test_commands_that_read_need_no_operations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    database = {"DATABASE_URL": f"sqlite:///{tmp_path}/gateway.sqlite3"}
+@pytest.mark.long("starts an interpreter")
+def test_commands_that_read_need_no_operations(tmp_path: Path) -> None:
+    """Run the commands one after another in one interpreter: a module that one of them imports stays until the end."""
+    settings = {"WATTGATE_DATABASE_URL": f"sqlite:///{tmp_path}/gateway.sqlite3"}
     for arguments in ("db upgrade", "app create only --username only"):
-        assert wattgate_in(tmp_path, *arguments.split(), **database).returncode == 0
-    monkeypatch.setenv("WATTGATE_DATABASE_URL", database["DATABASE_URL"])
+        assert wattgate_in(tmp_path, *arguments.split(), DATABASE_URL=settings["WATTGATE_DATABASE_URL"]).returncode == 0
     unwanted = {*SCHEMA, *SERVER, *REDIS, *OPERATIONS, "alembic", "pyarrow", "liquid", "babel", "websockets"}
-    for command in ("app list", "user list", "home list", "doctor"):
-        modules = imported_by(tmp_path, *command.split())
+    commands = ("app list", "user list", "home list", "doctor")
+    printed = output_of(COMMANDS.format(commands=commands), cwd=tmp_path, env={**os.environ, **settings})
+    reports = [line.removeprefix(REPORT) for line in printed.splitlines() if line.startswith(REPORT)]
+    for command, report in zip(commands, map(json.loads, reports), strict=True):
+        assert report["status"] == 0, f"{command}: {printed}"
+        modules = set(report["modules"])
         assert modules.isdisjoint(unwanted), f"{command}: {modules & unwanted}"
         assert "wattgate.db.rows" in modules  # so the report is complete
 
 
-def test_tables_build_no_validators() -> None:
-    script = (
-        "import wattgate.db.models, sqlmodel\n"
-        "print([mapper.class_.__pydantic_complete__ for mapper in sqlmodel.SQLModel._sa_registry.mappers])"
-    )
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=True)
-    built = json.loads(result.stdout.lower())
-    assert len(built) > 50
-    assert not any(built)
+@pytest.fixture(scope="module")
+def imports_in_order() -> dict[str, Any]:
+    """What one interpreter has after it imports the tables, the worker, and the gateway, in this order."""
+    return dict(json.loads(output_of(IMPORTS_IN_ORDER)))
 
 
-@pytest.mark.long("a gateway with a new interpreter; the imports of commands stay in the short form")
-def test_gateway_at_rest_has_not_imported_pyarrow() -> None:
-    script = "import sys, wattgate.app.server.factory; print(*sys.modules)"
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=True)
-    assert "pyarrow" not in result.stdout.split()
-    assert "wattgate.rest_compat.arrow" in result.stdout.split()
+def test_tables_build_no_validators(imports_in_order: dict[str, Any]) -> None:
+    assert len(imports_in_order["validators"]) > 50
+    assert not any(imports_in_order["validators"])
 
 
-@pytest.mark.long("starts an interpreter for each command")
-def test_worker_needs_neither_catalogue_nor_server() -> None:
-    script = "import sys, wattgate.app.cli.actions.worker; print(*sys.modules)"
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=True)
-    modules = set(result.stdout.split())
+def test_worker_needs_neither_catalogue_nor_server(imports_in_order: dict[str, Any]) -> None:
+    modules = set(imports_in_order["worker"])
+    assert "wattgate.app.cli.actions.worker" in modules
     assert modules.isdisjoint({"wattgate.graphql.catalogue", "wattgate.app.server.factory", "wattgate.rest_compat"})
+
+
+def test_gateway_at_rest_has_not_imported_pyarrow(imports_in_order: dict[str, Any]) -> None:
+    assert "pyarrow" not in imports_in_order["gateway"]
+    assert "wattgate.rest_compat.arrow" in imports_in_order["gateway"]
 
 
 def _declarations(group: TyperInfo | None = None) -> dict[str, CommandInfo]:
