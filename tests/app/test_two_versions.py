@@ -57,7 +57,7 @@ def upgrade() -> None:
 def version_after(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the package and one more migration."""
     folder = tmp_path_factory.mktemp("after")
-    shutil.copytree(ROOT / "wattgate", folder / "wattgate", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "wattgate", folder / "wattgate")  # with the compiled modules, whose sources keep their times
     versions = folder / MIGRATIONS.relative_to(ROOT) / "versions"
     (versions / f"{int(NEWEST_REVISION) + 1:04}_next.py").write_text(NEXT_MIGRATION)
     return folder
