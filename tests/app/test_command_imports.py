@@ -25,7 +25,7 @@ main()
 """Runs the command line, and writes the names of all modules that it has imported into a file."""
 
 REPORT = "imported: "
-"""What a line of the output begins with that reports the modules after a command."""
+"""The start of a line of the output that reports the modules after a command."""
 
 COMMANDS = f"""
 import json, sys
@@ -134,7 +134,7 @@ def test_commands_that_read_need_no_operations(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def imports_in_order() -> dict[str, Any]:
-    """What one interpreter has after it imports the tables, the worker, and the gateway, in this order."""
+    """Return the state of an interpreter after it imports the tables, the worker, and the gateway, in this order."""
     return dict(json.loads(output_of(IMPORTS_IN_ORDER)))
 
 
