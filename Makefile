@@ -12,7 +12,7 @@ test test-all test-quick unstable coverage faults fuzz: export PYTHONDONTWRITEBY
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
 
-# Three at once on two cores: many tests wait for processes, leases and browsers.
+# Two at once for each core: many tests wait for processes, leases and browsers.
 # With MARK=program, only the tests with a marker. With REPORT=folder, a report of costs and failures.
 MARK ?=
 REPORT ?=
@@ -20,7 +20,7 @@ REPORT ?=
 DATABASES ?=
 # A run of all tests leaves the image to `make image`.
 SELECTED = $(or $(MARK),$(if $(filter tests,$(TESTS)),not image))
-PYTEST = WATTGATE_TEST_REPORT=$(REPORT) WATTGATE_TEST_DATABASES=$(DATABASES) $(BIN)/python -m pytest -n 3 --dist worksteal $(if $(SELECTED),-m "$(SELECTED)") $(TESTS)
+PYTEST = WATTGATE_TEST_REPORT=$(REPORT) WATTGATE_TEST_DATABASES=$(DATABASES) $(BIN)/python -m pytest -n 4 --dist worksteal $(if $(SELECTED),-m "$(SELECTED)") $(TESTS)
 
 # The short form of the suite: tests/support/short_form.py says what it leaves to test-all. A part runs every test.
 SHORT = $(if $(filter-out tests,$(TESTS)),,1)
@@ -42,7 +42,7 @@ image: .venv/installed-dev
 N ?= 10
 unstable: .venv/installed-dev
 	@echo "wattgate: running $(TESTS) $(N) times beside two busy loops"
-	@$(BIN)/python tools/unstable.py --times $(N) -- -n 3 --dist worksteal $(TESTS)
+	@$(BIN)/python tools/unstable.py --times $(N) -- -n 4 --dist worksteal $(TESTS)
 
 # Runs `make run` and `make test` where nothing but Python, make and git is installed. Needs root and mmdebstrap.
 FRESH ?=
@@ -62,7 +62,7 @@ test-quick: .venv/installed-dev
 # Every test. Measures branches that run in the processes of pytest itself, not in gateways that tests start as processes.
 coverage: .venv/installed-dev
 	@echo "wattgate: running the tests and measuring which branches of wattgate they reach"
-	@WATTGATE_TEST_SHORT= $(BIN)/python -m pytest -n 3 --dist worksteal --cov --cov-report term:skip-covered $(TESTS)
+	@WATTGATE_TEST_SHORT= $(BIN)/python -m pytest -n 4 --dist worksteal --cov --cov-report term:skip-covered $(TESTS)
 
 faults: .venv/installed-dev
 	@echo "wattgate: breaking gateways, Redis, PostgreSQL and connections under load (some minutes)"
