@@ -86,6 +86,17 @@ async def move(served: House, path: str, user_id: str, caller: str = "applicatio
     return await put(served, served.one, f"{path}/owner", caller, userId=user_id)
 
 
+async def test_moved_resource_stays_closed_when_nobody_lives_there(
+    served: House, owner: Tenant, next_owner: Tenant
+) -> None:
+    point = await metered(owner)
+    for resource_id in (point.resource_id, await owner.add_resource("without a meter point")):
+        path = f"/resource/{resource_id}"
+        moved = (await move(served, path, next_owner.user_id)).json()
+        assert (await put(served, next_owner, f"/resource/{moved['resourceId']}", active=False)).status_code == 200
+        assert code_of(await put(served, owner, path, active=True)) == (409, "CONFLICT")
+
+
 async def test_moved_resource_starts_without_history_and_the_old_one_keeps_it(
     served: House, owner: Tenant, next_owner: Tenant
 ) -> None:
