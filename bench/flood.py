@@ -17,21 +17,31 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
+from typing import Any
 
 import orjson
 import uvloop
+from pydantic import SecretStr
 
 from bench.flood_client import FloodTask, run_flood
-from bench.floods import FLOODS, Attacker
+from bench.floods import ALERT_TYPE, AUDIENCE, FLOODS, Attacker
 from bench.gateway import PASSWORD, add_user, free_port, seed, seeded_gateway, start_server, wait_until_served
 from bench.goals import Judgement, at_most, print_goals
 from bench.pinned import cores
+from bench.slow_receiver import slow_receiver
 from bench.table import print_table
+from tests.support.house import operation
 from tests.support.servers import database_on, postgresql
 from wattgate.app.server.factory import Gateway
 from wattgate.app.settings import Settings
 from wattgate.db.encryption.key_ring import new_key
+from wattgate.graphql.resolvers import provisioning
+from wattgate.graphql.types.alert_types import NewAlertType
+from wattgate.graphql.types.directories import NewDirectory
+from wattgate.graphql.types.webhook_endpoints import NewWebhookEndpoint
+from wattgate.principal import Principal, Role
 
 SECONDS = 4.0
 """The duration of a flood."""
@@ -40,6 +50,7 @@ SETTLE_SECONDS = 1.0
 PAUSE_SECONDS = 0.02
 """The pause between two small queries."""
 LIMIT_MS = 250.0
+LOOPBACK = ip_network("127.0.0.0/8")
 SMALL_QUERY = "{ viewer { resources(first: 1) { edges { node { name } } } } }"
 
 
@@ -64,22 +75,66 @@ async def bench_flood(names: list[str]) -> list[Judgement]:
     """Measure the floods whose name begins with one of the names. No name means all. Return the longest waits."""
     positions = [n for n, flood in enumerate(FLOODS) if not names or flood.name.startswith(tuple(names))]
     with tempfile.TemporaryDirectory(prefix="wattgate-bench-") as folder, postgresql(Path(folder)) as server:
-        async with database_on(server) as url:
-            settings = {"WATTGATE_DATABASE_URL": url, "WATTGATE_SECRET_KEYS": new_key()}
-            async with seeded_gateway(Settings(_env_file=None, database_url=url), count=0) as seeded:
+        async with database_on(server) as url, slow_receiver() as receiver:
+            settings = Settings(
+                _env_file=None,
+                database_url=url,
+                secret_keys=SecretStr(new_key()),
+                callout_networks=[LOOPBACK],
+                callout_http=True,
+            )
+            async with seeded_gateway(settings, count=0) as seeded:
                 gateway = seeded.gateway
-                callers = {n: (await _add_attacker(gateway, n), await _add_victim(gateway, n)) for n in positions}
-                return await asyncio.to_thread(_measure_all, settings, Path(folder, "gateway.log"), callers)
+                callers = {
+                    n: (await _add_attacker(gateway, n, receiver.url), await _add_victim(gateway, n)) for n in positions
+                }
+                receiver.is_slow = True
+                variables = _variables(settings, receiver.url)
+                judgements = await asyncio.to_thread(_measure_all, variables, Path(folder, "gateway.log"), callers)
+                print(f"requests to slow receivers: {receiver.count:,}", file=sys.stderr)
+                return judgements
 
 
-async def _add_attacker(gateway: Gateway, position: int) -> Attacker:
-    """Add an application of the flood's own, with an account, a resource and a template editor."""
+def _variables(settings: Settings, receiver: str) -> dict[str, str]:
+    """Return the environment of the gateway under attack, whose push service is the slow receiver."""
+    assert settings.secret_keys is not None
+    return {
+        "WATTGATE_DATABASE_URL": settings.database_url,
+        "WATTGATE_SECRET_KEYS": settings.secret_keys.get_secret_value(),
+        "WATTGATE_CALLOUT_NETWORKS": orjson.dumps([str(LOOPBACK)]).decode(),
+        "WATTGATE_CALLOUT_HTTP": "true",
+        "WATTGATE_PUSH_URL": f"{receiver}/push",
+    }
+
+
+async def _add_attacker(gateway: Gateway, position: int, receiver: str) -> Attacker:
+    """Add an application of the flood's own, with accounts, a resource, an alert type and slow servers."""
     name = f"flood{position}"
     username = f"user@{name}.example"
-    seeded = await seed(gateway, 1, name=name, username=username)
+    seeded = await seed(gateway, 1, name=name, username=username, secret=PASSWORD)
+    owner = Principal(Role.SYSTEM, application_id=seeded.application_id)
     _, editor_token = await add_user(gateway, seeded.application_id, f"editor@{name}.example", template_editor=True)
+
+    async def run(name: str, **arguments: object) -> Any:
+        return await gateway.runner.run(operation(name), owner, arguments)
+
+    values = {"username": f"pushed@{name}.example", "password": PASSWORD}
+    pushed = await gateway.runner.run(provisioning.create_user, owner, values)
+    await run("add_mobile_app_token", account_id=pushed.account_id, new_token=f"fcm:{name}")
+    await run("add_alert_type", input=NewAlertType(name=ALERT_TYPE, system_alert_type_id=ALERT_TYPE))
+    await run("add_webhook_endpoint", input=NewWebhookEndpoint(url=f"{receiver}/hook", events=["alert.*"]))
+    directory = await run("add_directory", input=NewDirectory(name=name, issuer=receiver, audiences=[AUDIENCE]))
     return Attacker(
-        seeded.application_id, seeded.token, editor_token, username, PASSWORD, resource_id=seeded.resource_ids[0]
+        seeded.application_id,
+        seeded.token,
+        editor_token,
+        username,
+        PASSWORD,
+        resource_id=seeded.resource_ids[0],
+        application_name=name,
+        directory_id=directory.directory_id,
+        issuer=receiver,
+        push_user_id=pushed.user_id,
     )
 
 

@@ -13,6 +13,7 @@ import orjson
 import pyarrow
 
 HOST = "Host: 127.0.0.1\r\n"
+AUDIENCE, ALERT_TYPE = "flood", "FLOOD"
 LINES_OF_UPLOAD = 100_000
 ROWS_OF_ARROW = 50_000
 
@@ -27,6 +28,13 @@ class Attacker:
     username: str
     password: str
     resource_id: str
+    application_name: str
+    """The username of the application, whose secret is the password."""
+    directory_id: str
+    issuer: str
+    """The issuer of the directory, a provider that answers late."""
+    push_user_id: str
+    """The user to whom pushes go."""
 
 
 BytesOf = Callable[[Attacker, int], bytes]
@@ -203,6 +211,30 @@ def _ask_for_verification(attacker: Attacker, number: int) -> bytes:
     return _graphql(document, a=attacker.application_id, u=f"nobody{number}@example.org")
 
 
+def _log_in_with_token(attacker: Attacker, number: int) -> bytes:
+    """Log in with a token of the slow provider, whose keys the gateway does not have."""
+    document = (
+        "mutation($a: ID!, $d: ID!, $t: String!) {"
+        " authenticate(applicationId: $a, directoryId: $d, directoryToken: $t) { token } }"
+    )
+    claims = {"iss": attacker.issuer, "sub": str(number), "aud": AUDIENCE, "iat": 2**31, "exp": 2**32}
+    parts = (orjson.dumps({"alg": "RS256", "kid": "1"}), orjson.dumps(claims), bytes(256))
+    token = ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts)
+    return _graphql(document, a=attacker.application_id, d=attacker.directory_id, t=token)
+
+
+def _send_alert(channel: str) -> BytesOf:
+    """Send an alert to the user of pushes. The application also has a slow receiver of webhooks about alerts."""
+
+    def request(attacker: Attacker) -> bytes:
+        pair = base64.b64encode(f"{attacker.application_name}:{attacker.password}".encode()).decode()
+        document = "mutation($i: NewAlert!) { sendAlert(input: $i) { alertId } }"
+        values = {"userId": attacker.push_user_id, "alertTypeId": ALERT_TYPE, "channels": [channel], "priority": "LOW"}
+        return _graphql(document, f"Authorization: Basic {pair}\r\n", i=values)
+
+    return _constant(request)
+
+
 def _exchange_code(attacker: Attacker, number: int) -> bytes:
     document = (
         'mutation($c: String!) { grantOauthTokens(clientId: $c, grantType: "authorization_code", code: $c,'
@@ -277,6 +309,10 @@ FLOODS = (
     Flood("verifications from 64 addresses", 64, _ask_for_verification, 64),
     Flood("OAuth codes from 64 addresses", 64, _exchange_code, 64),
     Flood("device codes from 64 addresses", 64, _claim_pairing, 64),
+    Flood("log-ins by a slow provider", 16, _log_in_with_token),
+    Flood("log-ins by a slow provider from 64 addresses", 64, _log_in_with_token, 64),
+    Flood("alerts for a slow webhook receiver", 16, _send_alert("INBOX")),
+    Flood("alerts for a slow push service", 16, _send_alert("PUSH")),
     Flood("exports of an account", 8, _constant(_export)),
     Flood("connections", 32, lambda attacker, number: b"", has_response=False),
 )

@@ -120,10 +120,15 @@ async def seeded_gateway(settings: Settings, *, count: int) -> AsyncIterator[See
         await gateway.database.close()
 
 
-async def seed(gateway: Gateway, count: int, *, name: str = "bench", username: str = USERNAME) -> SeededGateway:
-    """Add an application, and a user of it with `count` resources of half-hourly energy and live power."""
+async def seed(
+    gateway: Gateway, count: int, *, name: str = "bench", username: str = USERNAME, secret: str | None = None
+) -> SeededGateway:
+    """Add an application, and a user of it with `count` resources of half-hourly energy and live power.
+
+    The secret of the application is random if none is given.
+    """
     run, system = gateway.runner.run, Principal(Role.SYSTEM)
-    application = await run(provisioning.create_application, system, {"name": name, "username": name})
+    application = await run(provisioning.create_application, system, {"name": name, "username": name, "secret": secret})
     user_id, token = await add_user(gateway, application.application_id, username)
     owner = Principal(Role.SYSTEM, application_id=application.application_id, user_id=user_id)
     resource_type = types.NewResourceType(name="energy", classifier="electricity.consumption", storage=_storage())
