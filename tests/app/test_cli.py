@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Collection
+from io import StringIO
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -17,7 +18,9 @@ import pytest
 from tests.support.command import wattgate_in
 from tests.support.processes import gateway_from_scratch
 from tests.support.servers import broker
+from wattgate.app.cli.consoles import CommandConsole
 from wattgate.app.cli.main import main
+from wattgate.app.cli.record_lists import print_records
 from wattgate.app.settings import Settings
 from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS
@@ -26,6 +29,18 @@ from wattgate.graphql.catalogue import OPERATIONS
 def wattgate(*arguments: str, folder: Path, without: Collection[str] = (), **settings: str) -> CompletedProcess[str]:
     """Run the command line in a folder. `wattgate_in` explains the options."""
     return wattgate_in(folder, *arguments, without=without, **settings)
+
+
+def test_names_cannot_change_the_terminal() -> None:
+    """A name in a list may come from a stranger, who registered with it."""
+    name = "Eve\x1b[2J\x1b]0;title\x07\nroot\x85\u202efake\u2028\x7f"
+    screen = StringIO()
+    console = CommandConsole(file=screen, force_terminal=True, color_system=None, width=200)
+    print_records([{"name": name, "others": [name]}], 1, as_json=False, console=console)
+    console.print(f"of {name}", markup=False, highlight=False)
+    lines = screen.getvalue().split("\n")
+    assert [line.count("Eve") for line in lines] == [0, 2, 1, 0, 0]  # the line break of a plain text stays
+    assert [line for line in lines if not line.isprintable()] == []
 
 
 Doctor = Callable[..., tuple[int, str]]

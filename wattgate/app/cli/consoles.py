@@ -1,13 +1,39 @@
 """The consoles of the commands: standard output and standard error."""
 
+from typing import Any
+
 from rich.console import Console, ConsoleDimensions
+from rich.text import Text
 
 PIPE_WIDTH = 10_000
 """Columns of output that goes to a file or a pipe, which has no width. Rich would wrap and cut at 80."""
 
+REPLACEMENT = "\ufffd"
+
+_CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+"""Characters that a terminal obeys, line breaks, and those that change the direction of text."""
+
+_VISIBLE = dict.fromkeys(_CONTROLS, REPLACEMENT)
+_VISIBLE_IN_LINES = {code: shown for code, shown in _VISIBLE.items() if code not in (ord("\n"), ord("\t"))}
+
+
+def printable(text: str) -> str:
+    """Return a stored value as text of one line.
+
+    A name may come from a stranger. Its control characters could clear the screen, hide lines, or add a line.
+    """
+    return text.translate(_VISIBLE)
+
 
 class CommandConsole(Console):
-    """A console that neither wraps nor cuts lines unless a terminal shows them."""
+    """A console that neither wraps nor cuts lines unless a terminal shows them.
+
+    It replaces control characters in all text but line breaks and tabs.
+    """
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Convert a string, as Rich does for each string that is printed or in a table."""
+        return super().render_str(text.translate(_VISIBLE_IN_LINES), **options)
 
     @property
     def size(self) -> ConsoleDimensions:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from rich.markup import escape
 from rich.table import Table
 
-from wattgate.app.cli.consoles import CommandConsole, err, out
+from wattgate.app.cli.consoles import CommandConsole, err, out, printable
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.reading_context import with_current_reader
 from wattgate.app.cli.record_options import MAX_LIMIT
@@ -57,9 +57,9 @@ def to_text(instant: datetime | None) -> str | None:
 
 
 def to_cell(value: Any) -> str:
-    """Return a value as the text of a table."""
+    """Return a value as the text of a table, in one line."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return "-" if value is None else str(value)
+        return printable(", ".join(map(str, value)))
+    return "-" if value is None else printable(str(value))

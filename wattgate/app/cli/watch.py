@@ -17,7 +17,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.typing import Subprotocol
 
-from wattgate.app.cli.consoles import err
+from wattgate.app.cli.consoles import err, printable
 from wattgate.clock import utc_now
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.connections.reconnection import RECONNECTIONS, ReconnectAction
@@ -232,7 +232,7 @@ def watch(
         password = WatchEnvironment().password or typer.prompt("Password", hide_input=True, err=True)
 
     def show_reading(reading: dict[str, Any]) -> None:
-        typer.echo(json.dumps(reading) if as_json else format_reading(reading, utc_now()))
+        typer.echo(json.dumps(reading) if as_json else printable(format_reading(reading, utc_now())))
 
     def report_status(event: str) -> None:
         err.print(escape(event), highlight=False, soft_wrap=True)

@@ -54,8 +54,11 @@ MAX_SAMPLES = 600_000
 These are 30 days of two rules on live power.
 """
 
-MAX_FIRINGS = 20
-"""The maximum number of alerts that one evaluation sends. Of more firings, it sends the newest."""
+MAX_FIRINGS = 50
+"""The maximum number of alerts that one evaluation sends. Of more firings, it sends the newest.
+
+Half hours of two days, the maximum age, are no more.
+"""
 
 HALF_HOURS_OF_DAY = 48
 
