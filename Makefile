@@ -7,7 +7,7 @@ TESTS ?= tests
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
 test test-all test-quick unstable coverage faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-all test-quick test-js image unstable fresh coverage faults fuzz conformance check audit sbom dist generate bench flood docs lock format
+.PHONY: run test test-all test-quick test-js image unstable fresh coverage faults fuzz conformance check check-style check-types check-pages audit sbom dist generate bench flood docs lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -94,20 +94,28 @@ conformance: .venv/installed-dev
 	@echo "wattgate: running graphql-core's own tests of execution by way of compiled documents"
 	@$(BIN)/python -m tests.graphql.compiled.graphql_core_suite
 
-check: .venv/installed-dev node_modules/.installed
-	@echo "wattgate: format, lint, types, layers, browser pages, prose"
+check: check-style check-types check-pages
+
+check-style: .venv/installed-dev
+	@echo "wattgate: format, lint, layers, prose"
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python tools/prose_check.py
+
+check-types: .venv/installed-dev
+	@echo "wattgate: types"
+	@$(BIN)/mypy
+
+check-pages: .venv/installed-dev node_modules/.installed
+	@echo "wattgate: browser pages"
 	@$(BIN)/node node_modules/typescript/bin/tsc --project tsconfig.json
 	@$(BIN)/node node_modules/eslint/bin/eslint.js .
-	@$(BIN)/python tools/prose_check.py
 
 # Fails on a yanked release, a known vulnerability or a licence that is not allowed. Says what a registry could not answer.
 # With AUDIT=--require-answers, an unanswered question fails too.
 AUDIT ?=
-audit: .venv/installed-dev
+audit: .venv/installed-dev node_modules/.installed
 	@echo "wattgate: asking the registries of pip and npm about the locked packages (under a minute)"
 	@$(BIN)/python tools/dependency_audit.py $(AUDIT)
 

@@ -9,7 +9,7 @@ from importlib import import_module
 
 import pytest
 
-from tests.support import run_report
+from tests.support import memory_folder, run_report
 
 FIXTURES = "tests.fixtures"
 
@@ -17,6 +17,7 @@ pytest.register_assert_rewrite(FIXTURES)
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    memory_folder.use_memory()
     if runs_tests(config):
         gc.disable()  # until all tests are collected: modules and tests stay until the end
         config.pluginmanager.register(import_module(FIXTURES), FIXTURES)
