@@ -49,6 +49,21 @@ async def test_values_are_decoded_once(served: House) -> None:
         assert text in by_variable["errors"][0]["message"], by_variable
 
 
+async def test_encoded_slash_stays_within_its_segment(served: House) -> None:
+    """A proxy that has a rule for a path, and the gateway, see the same segments."""
+    headers = served.one.headers["application"]
+    for encoded, text in (("a%2Fb", "a/b"), ("a%2fb", "a/b"), ("%2F", "/"), ("a%252Fb", "a%2Fb"), ("%2F%25", "/%")):
+        by_variable = await served.graphql("query ($id: ID!) { resource(resourceId: $id) { name } }", headers, id=text)
+        for base in ("/api/v0-1", "/api//v0%2D1"):
+            by_path = await raw(served, "GET", f"{base}/resource/{encoded}", headers)
+            assert by_path.json()["error"] == by_variable["errors"][0]["message"], encoded
+    for path in ("/api/v0-1/resource", "/api/v0-1/openapi.json", "/healthz", "/static/shared/dom.js"):
+        assert (await raw(served, "GET", path, headers)).status_code == 200, path
+        for encoded in (f"/%2f{path[1:]}", f"{path}%2F", "%2F".join(path.rsplit("/", 1))):
+            if encoded.startswith("/"):
+                assert (await raw(served, "GET", encoded, headers)).status_code == 404, encoded
+
+
 async def test_each_argument_comes_from_its_place(served: House) -> None:
     """A name in several places, or several times, does not let one part of the way see another value than the next."""
     tenant, other = served.one, served.other

@@ -31,6 +31,9 @@ from wattgate.app.settings import Settings
 
 READINGS = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { value } }"
 ADDRESS_LOGINS = 5
+METRICS_PATHS = ("/metrics", "/metrics/", "//metrics", "/%6detrics", "/metrics%2F", "/%2Fmetrics", "/x/../metrics")
+"""Spellings of the path that the proxies do not pass on."""
+
 STREAMED_READINGS = 30_000
 """Lines of a stream to /readings, of more than 1 MB in all: nginx refuses larger bodies by default."""
 
@@ -254,7 +257,18 @@ async def test_client_at_a_trusted_address_cannot_choose_its_address(breaking: B
 async def test_gateway_knows_the_scheme_and_serves_no_metrics(proxy: Proxy) -> None:
     async with client(proxy) as http:
         assert "Strict-Transport-Security" in (await http.get("/display")).headers
-        assert (await http.get("/metrics")).status_code == 404
+        for path in METRICS_PATHS:
+            url = httpx.URL(proxy.url).copy_with(raw_path=path.encode())
+            answer = await http.send(httpx.Request("GET", url))
+            assert answer.status_code in (400, 404), path
+            assert "wattgate_" not in answer.text, path
+
+
+async def test_encoded_slash_stays_within_its_segment(site: Site, proxy: Proxy) -> None:
+    async with client(proxy, headers=site.tenant.headers["application"]) as http:
+        url = httpx.URL(proxy.url).copy_with(raw_path=b"/api/v0-1/resource/a%2Fb")
+        answer = await http.send(httpx.Request("GET", url, headers=http.headers))
+        assert (answer.status_code, answer.json()["error"]) == (404, "No resource with ID a/b.")
 
 
 async def test_plain_http_is_refused_and_not_redirected(proxy: Proxy) -> None:

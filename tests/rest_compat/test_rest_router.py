@@ -2,6 +2,7 @@
 
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import example, given, settings
@@ -59,7 +60,7 @@ async def answer_of(app: ASGIApp, method: str, path: str) -> list[Any]:
         "type": "http",
         "method": method,
         "path": path,
-        "raw_path": path.encode(),
+        "raw_path": quote(path).encode(),
         "query_string": b"",
         "headers": [(b"host", b"gateway.example")],
         "scheme": "http",

@@ -7,6 +7,8 @@ from starlette.convertors import StringConvertor
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Receive, Scope, Send
 
+from wattgate.request_path import decode_segment, has_encoded_slash
+
 Key = tuple[int, str | None]
 """The number of segments of a path, and the first one; None for one that is a parameter."""
 
@@ -37,6 +39,9 @@ class RestRouter(Router):
                     scope.setdefault("router", self)
                     scope["route"] = route
                     scope.update(child_scope)
+                    if has_encoded_slash(scope.get("raw_path") or b""):
+                        decoded = {name: decode_segment(text) for name, text in scope["path_params"].items()}
+                        scope["path_params"] = decoded
                     await route.handle(scope, receive, send)
                     return
         await super().app(scope, receive, send)

@@ -5,6 +5,7 @@ import logging
 from functools import lru_cache
 
 from prometheus_client import Histogram, start_http_server
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount
@@ -48,7 +49,12 @@ def route_template(scope: Scope) -> str:
 
 
 async def metrics_endpoint(request: Request) -> Response:
-    """Return all metrics in the format that the request accepts. A thread renders them, because they can be many."""
+    """Return all metrics in the format that the request accepts. A thread renders them, because they can be many.
+
+    Other spellings of the path, such as /metrics/, are not served: a proxy may refuse only this one.
+    """
+    if request.scope["raw_path"] != b"/metrics":
+        raise HTTPException(404)
     content, media_type = await asyncio.to_thread(render_metrics, request.headers.get("accept", ""))
     return Response(content, media_type=media_type)
 

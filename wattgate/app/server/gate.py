@@ -7,7 +7,6 @@ the cookie of a new device, and the trace ID.
 `GateRules` has these effects as functions of a request. Code that answers a request without ASGI calls them too.
 """
 
-import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from wattgate.enums import TRACE_ID
 from wattgate.errors import TooLarge
 from wattgate.request_content import media_type_of
 from wattgate.request_context import new_trace_id, parse_traceparent
+from wattgate.request_path import normalize_path
 from wattgate.rest_compat.bulk_intake import BODY_READERS
 from wattgate.rest_compat.error_responses import error_response
 
@@ -38,8 +38,6 @@ READINGS_PATH = "/readings"
 """Path of the bulk intake under the base path. Its request bodies are streamed and have no size limit."""
 
 EVENT_STREAM = b"text/event-stream"
-
-_SLASHES = re.compile(r"/{2,}")
 
 
 class Entry(NamedTuple):
@@ -131,7 +129,8 @@ class Gate:
             await self._app(scope, receive, send)
             return
         first, joined = read_headers(scope["headers"])
-        entry = self._rules.begin({**scope, "path": normalize_path(scope["path"])}, first, joined)
+        path = normalize_path(scope["path"], scope.get("raw_path") or b"")
+        entry = self._rules.begin({**scope, "path": path}, first, joined)
         if scope["type"] != "http":
             await self._surrounded(self._app)(entry.scope, receive, _with_entry_fields(entry, send))
             return
@@ -244,14 +243,6 @@ def begin_trace(traceparent: str) -> str:
     trace_id = (traceparent and parse_traceparent(traceparent)) or new_trace_id()
     TRACE_ID.set(trace_id)
     return trace_id
-
-
-def normalize_path(path: str) -> str:
-    """Return a path without repeated slashes and without one at the end.
-
-    So the gateway serves `/auth/` and `//auth` as `/auth`. A redirect would lose the body of a POST.
-    """
-    return _SLASHES.sub("/", path).rstrip("/") or "/"
 
 
 def content_length(headers: Mapping[str, str]) -> int:
