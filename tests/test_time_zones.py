@@ -35,6 +35,14 @@ def test_no_zone_is_suggested_for_other_texts(name: str) -> None:
     assert time_zone_problem(name) == f"{name!r} is not an IANA time zone"
 
 
+@pytest.mark.parametrize(
+    "name", ["localtime", "posixrules", "Factory", "tzdata.zi", "leapseconds", "posix/Europe/London", "right/UTC"]
+)
+def test_names_that_differ_from_machine_to_machine_are_no_zones(name: str) -> None:
+    """A system can have files beside the zones. Factory stands for a zone that nobody has set."""
+    assert (time_zone_problem(name) or "").startswith(f"{name!r} is not an IANA time zone")
+
+
 async def test_a_document_with_many_unknown_zones_is_not_searched(served: House) -> None:
     fields = [f'r{n}: readings(range: {RANGE}, period: P1D, timeZone: "Qa{n}") {{ unit }}' for n in range(45)]
     document = f"{{ resources {{ {' '.join(fields)} }} }}"
@@ -46,11 +54,12 @@ async def test_a_document_with_many_unknown_zones_is_not_searched(served: House)
 
 async def test_both_interfaces_suggest_the_zone_of_a_home(served: House) -> None:
     tenant = served.one
-    home = {"veTypeId": tenant.ids["virtual_entity_type"], "name": "Mine", "timeZone": "Europe/Londn"}
     mutation = "mutation($input: NewVirtualEntity!) { addVirtualEntity(input: $input) { veId } }"
-    (error,) = (await served.graphql(mutation, tenant.headers["account"], input=home))["errors"]
-    rest = await served.call("POST", "/virtualentity", tenant.headers["account"], json=home)
-    message = time_zone_problem("Europe/Londn")
-    assert error["extensions"]["problems"] == [{"path": ["input", "timeZone"], "message": message}]
-    assert rest.json()["problems"] == [{"path": ["timeZone"], "message": message}]
-    assert rest.status_code == 400
+    for name in ("Europe/Londn", "localtime", ""):
+        home = {"veTypeId": tenant.ids["virtual_entity_type"], "name": "Mine", "timeZone": name}
+        (error,) = (await served.graphql(mutation, tenant.headers["account"], input=home))["errors"]
+        rest = await served.call("POST", "/virtualentity", tenant.headers["account"], json=home)
+        message = time_zone_problem(name)
+        assert error["extensions"]["problems"] == [{"path": ["input", "timeZone"], "message": message}]
+        assert rest.json()["problems"] == [{"path": ["timeZone"], "message": message}]
+        assert rest.status_code == 400

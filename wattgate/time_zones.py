@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+from importlib.resources import files
 
 MAX_SUGGESTION_LENGTH = 40
 """Maximum characters of an unknown name for which a zone is suggested. The longest zone has 32."""
@@ -10,17 +10,19 @@ MAX_SUGGESTION_LENGTH = 40
 MIN_SIMILARITY = 0.6
 """Similarity, from 0 to 1, from which a zone is suggested."""
 
-_OTHER_NAMES = ("Etc/", "posix/", "right/")
-"""Prefixes of names that are not those of a place."""
+_NO_PLACES = "Etc/"
+"""Prefix of names that are not those of a place."""
+
+_UNSET = "Factory"
+"""A name of the database that stands for a zone that nobody has set."""
 
 
 def is_time_zone(name: str) -> bool:
-    """Return whether a name is that of a time zone."""
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
+    """Return whether a name is that of a time zone, with the same meaning on every machine.
+
+    A system has more files with rules, such as `localtime`, `posixrules`, and the folder `right`.
+    """
+    return name in _zones()
 
 
 def time_zone_problem(name: str) -> str | None:
@@ -48,7 +50,13 @@ def nearest_time_zone(name: str) -> str | None:
 
 
 @lru_cache(maxsize=1)
+def _zones() -> frozenset[str]:
+    """Return the names in the time zone database of the package tzdata, which a system may lack or extend."""
+    return frozenset(files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()) - {_UNSET}
+
+
+@lru_cache(maxsize=1)
 def _zones_by_spelling() -> tuple[dict[str, str], dict[str, str]]:
     """Return the zones by their names, and by their cities alone, in lower case."""
-    zones = sorted(name for name in available_timezones() if "/" in name and not name.startswith(_OTHER_NAMES))
+    zones = sorted(name for name in _zones() if "/" in name and not name.startswith(_NO_PLACES))
     return {zone.lower(): zone for zone in zones}, {zone.rpartition("/")[2].lower(): zone for zone in reversed(zones)}

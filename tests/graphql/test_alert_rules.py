@@ -355,6 +355,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"kind": "PACE", "period": "P1Y"}, "period"),
     ({"function": "LAST"}, "function"),
     ({"timeZone": "Mars/Olympus"}, "timeZone"),
+    ({"timeZone": ""}, "timeZone"),
     ({"quietFrom": "25:00", "quietTo": "07:00"}, "quietFrom"),
     ({"quietFrom": "22:00"}, "quietTo"),
     ({"quietFrom": "22:00", "quietTo": "22:00"}, "quietTo"),

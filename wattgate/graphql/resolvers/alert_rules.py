@@ -326,7 +326,7 @@ def _validate_quiet_hours(start: str | None, end: str | None, zone: str | None) 
         problems.append(("quietFrom" if start is None else "quietTo", "is missing"))
     elif start is not None and start == end:
         problems.append(("quietTo", "is the same as quietFrom"))
-    if zone and (problem := time_zone_problem(zone)):
+    if zone is not None and (problem := time_zone_problem(zone)):
         problems.append(("timeZone", problem))
     return problems
 

@@ -287,5 +287,5 @@ async def _unknown_reference_problems(
 
 
 def _time_zone_problems(name: str | None) -> list[Problem]:
-    problem = time_zone_problem(name) if name else None
+    problem = None if name is None or name is strawberry.UNSET else time_zone_problem(name)
     return [Problem(("input", "timeZone"), problem)] if problem else []
