@@ -450,6 +450,22 @@ async def test_token_logs_in_once_at_the_same_time_and_in_each_form(opened: Hous
     assert (await by_rest(opened, other, first)).status_code == 200  # another account of another directory
 
 
+async def test_text_of_a_token_is_stored_as_one_line(opened: House, own: ChosenProvider) -> None:
+    """A mail to a name with a line break would never be sent. The subject itself stays as it is."""
+    directory_id = await add_directory(opened.one, opened, own.issuer, accountRule="CREATE")
+    hostile, subject = "Ada\r\nBcc: eve@example.org\x1b[2J\u2028\u202e\x00", f"{uuid4().hex}\n\u202esub"
+    email = "ada@example.org\r\nBcc: eve@example.org"
+    logins = []
+    for _ in range(2):
+        token = own.sign(jti=uuid4().hex, sub=subject, name=hostile, email=email, email_verified=True)
+        logins.append((await by_rest(opened, directory_id, token)).json())
+    assert [login["name"] for login in logins] == ["Ada  Bcc: eve@example.org [2J"] * 2
+    assert logins[0]["accountId"] == logins[1]["accountId"]
+    (account,) = (await opened.call("GET", "/account", {"token": logins[0]["token"]})).json()
+    assert account["email"] == ""
+    assert account["username"].startswith(f"{subject[:32]}  sub#")
+
+
 async def test_token_of_the_client_of_the_directory_and_with_many_groups_logs_in(
     opened: House, own: ChosenProvider
 ) -> None:

@@ -31,6 +31,15 @@ def test_public_keys_of_each_type_are_read(algorithm: str) -> None:
     assert algorithm in [key.algorithm for key in keys.parse_keys([document])]
 
 
+@pytest.mark.parametrize("operations", [["encrypt"], ["sign"], [], "verify", None, 5, [["verify"]]])
+def test_keys_for_another_operation_are_ignored(operations: Any) -> None:
+    """RFC 7517, 4.2 and 4.3."""
+    for use in ({}, {"use": "sig"}):
+        assert keys.parse_keys([{**PUBLIC_KEYS["RS256"], "key_ops": operations, **use}]) == ()
+    assert keys.parse_keys([{**PUBLIC_KEYS["RS256"], "key_ops": ["encrypt", "verify"]}])
+    assert keys.parse_keys([{**PUBLIC_KEYS["RS256"], "key_ops": ["verify"], "use": "enc"}]) == ()
+
+
 def test_private_members_never_reach_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """The library computes the primes of a private RSA key without them, which takes minutes for a large one."""
     seen: list[set[str]] = []

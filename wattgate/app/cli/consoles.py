@@ -5,15 +5,14 @@ from typing import Any
 from rich.console import Console, ConsoleDimensions
 from rich.text import Text
 
+from wattgate.one_line import CONTROLS
+
 PIPE_WIDTH = 10_000
 """Columns of output that goes to a file or a pipe, which has no width. Rich would wrap and cut at 80."""
 
 REPLACEMENT = "\ufffd"
 
-_CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
-"""Characters that a terminal obeys, line breaks, and those that change the direction of text."""
-
-_VISIBLE = dict.fromkeys(_CONTROLS, REPLACEMENT)
+_VISIBLE = dict.fromkeys(CONTROLS, REPLACEMENT)
 _VISIBLE_IN_LINES = {code: shown for code, shown in _VISIBLE.items() if code not in (ord("\n"), ord("\t"))}
 
 

@@ -41,6 +41,9 @@ MAX_MEMBER_LENGTH = 4 * RSA_BITS.stop // (8 * 3) + 4
 MAX_EXPONENT_LENGTH = 8
 """Maximum characters of the exponent of an RSA key. Verification with larger ones takes long."""
 
+VERIFY = "verify"
+"""The operation that a key is used for."""
+
 ALGORITHMS = tuple(KEY_TYPES)
 """The algorithms that a directory may allow."""
 
@@ -69,7 +72,7 @@ def find_keys(keys: Sequence[SigningKey], key_id: str | None, algorithm: str) ->
 
 
 def _parse_key(document: Any) -> list[SigningKey]:
-    if not isinstance(document, dict) or document.get("use", "sig") != "sig":
+    if not isinstance(document, dict) or not _verifies(document):
         return []
     key_type, curve, only = (document.get(name) for name in ("kty", "crv", "alg"))
     key_id = document.get("kid", "")
@@ -86,6 +89,12 @@ def _parse_key(document: Any) -> list[SigningKey]:
                 return []
             parsed.append(SigningKey(key_id, algorithm, key))
     return parsed
+
+
+def _verifies(document: Mapping[str, Any]) -> bool:
+    """Return whether a key is for signatures, and to verify them (RFC 7517, 4.2 and 4.3)."""
+    operations = document.get("key_ops", [VERIFY])
+    return document.get("use", "sig") == "sig" and isinstance(operations, list) and VERIFY in operations
 
 
 def _public_members(document: Mapping[str, Any], key_type: str) -> dict[str, str]:

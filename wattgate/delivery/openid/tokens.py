@@ -11,6 +11,7 @@ from jwt.types import Options
 
 from wattgate.delivery.openid.keys import SigningKey
 from wattgate.errors import Unauthenticated
+from wattgate.one_line import to_one_line
 from wattgate.stored_json import is_storable_text
 
 MAX_TOKEN_CHARACTERS = 16_384
@@ -201,5 +202,6 @@ def _instant(claims: Mapping[str, Any], name: str) -> datetime:
 
 
 def _text(claims: Mapping[str, Any], name: str, maximum: int) -> str:
+    """Return a claim as one line, and an empty text for one that is no text: a log-in does not fail because of it."""
     text = claims.get(name)
-    return text.strip()[:maximum] if isinstance(text, str) and is_storable_text(text) else ""
+    return to_one_line(text)[:maximum] if isinstance(text, str) and is_storable_text(to_one_line(text)) else ""

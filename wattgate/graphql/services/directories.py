@@ -22,6 +22,7 @@ from wattgate.delivery.openid.tokens import (
 from wattgate.enums import AccountRule, TokenCheck
 from wattgate.errors import BadInput, Forbidden, Problem, RateLimited, Unauthenticated
 from wattgate.graphql.core.operation import Preparation
+from wattgate.one_line import to_one_line
 
 MAX_CLOCK_SKEW_SECONDS = 300
 """Maximum tolerated difference between the clocks of a directory and the gateway."""
@@ -187,8 +188,8 @@ async def add_external_account(
 
 
 def external_username(subject: str) -> str:
-    """Return the username for a subject. Usernames are in lower case, and subjects that differ only in case differ."""
-    name = subject.strip().lower()
+    """Return the username for a subject: one line in lower case. Subjects that differ only in that still differ."""
+    name = to_one_line(subject).lower()
     if name == subject:
         return name
     return f"{name}#{hashlib.sha256(subject.encode()).hexdigest()[:16]}"
