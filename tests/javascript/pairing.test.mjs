@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { formatCountdown } from "../../wattgate/app/static/display/format.js";
-import { Pairing } from "../../wattgate/app/static/display/pairing.js";
+import { Pairing, timeLeft } from "../../wattgate/app/static/display/pairing.js";
 import { GatewayError } from "../../wattgate/app/static/shared/gateway.js";
 
 const PENDING = { state: "PENDING", interval: 5, paired: null };
@@ -262,6 +262,14 @@ test("a clock that is set hours ahead while the screen waits drops no code that 
   assert.equal(bench.state.phase, "waiting");
   await bench.advance(5);
   assert.equal(bench.claims.length, 2);
+});
+
+test("a code is never valid for longer than at its start", async () => {
+  const bench = new Bench();
+  await bench.begin();
+  const shown = [-700_000, -600, 0, 1, 1000, 600_000, 700_000].map((passed) =>
+    formatCountdown(timeLeft(bench.state.code, bench.time + passed)));
+  assert.deepEqual(shown, ["10:00", "10:00", "10:00", "10:00", "9:59", "0:00", "0:00"]);
 });
 
 test("a time that is left has minutes and seconds", () => {

@@ -3,6 +3,7 @@
 import { find, findAll, findAs, prose, setText } from "../shared/dom.js";
 import { spellCode } from "../shared/user-code.js";
 import { formatCountdown } from "./format.js";
+import { timeLeft } from "./pairing.js";
 import { drawQrCode } from "./qr-code.js";
 import { text } from "./texts.js";
 
@@ -63,8 +64,8 @@ export class PairingView {
   tick(time) {
     const state = this.#state;
     if (!state) return;
-    const left = state.code ? state.code.expiresAt - time : 0;
-    this.#setText("remaining", state.code ? text("pairing.remaining", { time: formatCountdown(left) }) : "");
+    const left = state.code ? formatCountdown(timeLeft(state.code, time)) : "";
+    this.#setText("remaining", state.code ? text("pairing.remaining", { time: left }) : "");
     this.#setText("pairing-reason", this.#reason);
     this.#setText("pairing-notice", noticeOf(state));
     this.#setText("pairing-wait", state.trouble ? waitOf(state.trouble, time) : "");

@@ -53,6 +53,16 @@ const SLOW_DOWN = 5;
 /** Errors after which the same request may succeed later. After any other error, the code is of no use. */
 const TEMPORARY_CODES = new Set(["UNREACHABLE", "UNAVAILABLE", "INTERNAL", "TIMED_OUT"]);
 
+/**
+ * Return for how many milliseconds a code is still valid. It is never more than at the start: a response can set the
+ * clock of the page back.
+ * @param {OpenCode} code
+ * @param {number} time  Milliseconds since 1970.
+ */
+export function timeLeft({ started, expiresAt }, time) {
+  return Math.max(0, Math.min(expiresAt - time, started.expiresIn * SECOND));
+}
+
 export class Pairing {
   /** @type {PairingTools} */
   #tools;
@@ -196,7 +206,8 @@ export class Pairing {
 
   /** Poll after the interval, and at the latest when the code expires. */
   #pollLater() {
-    const left = (this.#state?.code?.expiresAt ?? 0) - this.#tools.now();
+    const code = this.#state?.code;
+    const left = code ? timeLeft(code, this.#tools.now()) : 0;
     this.#after(Math.max(SECOND, Math.min(this.#interval * SECOND, left)));
   }
 
