@@ -37,15 +37,6 @@ After = Annotated[
     MaxCharacters(500),
     Described("Cursor: the page has only records after it. Default: from the beginning of the list."),
 ]
-AfterEntry = Annotated[
-    Text500, Described("ID of the last entry that you have. Default: the list starts at the beginning.")
-]
-AfterReceipt = Annotated[
-    Text500, Described("ID of the last receipt that you have. Default: the list starts at the beginning.")
-]
-AfterTenancy = Annotated[
-    Text500, Described("ID of the last tenancy that you have. Default: the list starts at the beginning.")
-]
 AllowsNegative = Annotated[bool, Described("Whether negative values are allowed.")]
 AnyHardwareId = Annotated[
     str,

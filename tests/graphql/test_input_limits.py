@@ -74,6 +74,19 @@ def test_openapi_states_the_bounds() -> None:
             assert f'"maxLength": {limit}' in json.dumps(schemas[owner]["properties"][name])
 
 
+def test_an_id_states_no_bound_but_that_of_all_ids() -> None:
+    """Only the bound of all IDs is checked."""
+    ids = [(owner, name, one) for owner, name, one in INPUTS if get_named_type(one.type).name == "ID"]
+    assert len(ids) > 100
+    assert [f"{owner}.{name}" for owner, name, one in ids if declared_facts(one).max_characters is not None] == []
+
+
+def test_each_list_of_pages_says_that_it_takes_a_cursor() -> None:
+    pages = [one for _, name, one in TEXTS if name in ("after", "before")]
+    assert len(pages) > 100
+    assert [one.description for one in pages if not (one.description or "").startswith("Cursor: ")] == []
+
+
 def base_type(annotation: Any) -> Any:
     """Return the type of an annotation without facts and null."""
     if get_origin(annotation) in (Annotated, Union, UnionType):

@@ -139,11 +139,10 @@ def connection_edge(
     build: BuildNode = _keep_row,
     where: Sequence[Condition] = (),
     first_argument: Any = terms.First,
-    after_argument: Any = terms.After,
 ) -> Any:
     """Return an edge to pages of records of a type: those whose `column` has the value of the parent's `parent`.
 
-    `first_argument` and `after_argument` are the annotations of these arguments.
+    `first_argument` is the annotation of `first`.
     """
     records = RecordList(type_name, model, build, tuple(where))
 
@@ -152,7 +151,7 @@ def connection_edge(
         parents: Sequence[Any],
         *,
         first: first_argument | None = None,
-        after: after_argument | None = None,
+        after: terms.After | None = None,
         last: terms.Last | None = None,
         before: terms.Before | None = None,
     ) -> list[Page]:

@@ -7,7 +7,7 @@ import msgspec
 from sqlmodel import col
 
 from wattgate import terms
-from wattgate.annotations import Described, MaxCharacters
+from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.meter_network import MeterNetworkDevice
 from wattgate.db.queries import devices as queries
@@ -158,7 +158,7 @@ async def meter_point_inventory(call: Call, *, mpxn: ids.Mpxn) -> types.Inventor
     needs=Permission.INVENTORY_READ,
     rest=RestRoute("GET", "/device/smart-meter/{eui}/inventory"),
 )
-async def smart_meter_inventory(call: Call, *, eui: Annotated[ids.Eui, MaxCharacters(100)]) -> types.Inventory:
+async def smart_meter_inventory(call: Call, *, eui: ids.Eui) -> types.Inventory:
     """Return the device that the meter network has with this EUI.
 
     The meter point of the device must be one that the caller may read, as in `meterPointInventory`.

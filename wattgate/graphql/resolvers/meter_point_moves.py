@@ -6,7 +6,7 @@ from typing import Annotated, NotRequired, TypedDict, Unpack
 import strawberry
 
 from wattgate import terms
-from wattgate.annotations import Described, MaxCharacters
+from wattgate.annotations import Described
 from wattgate.db.column_types import new_id
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -23,7 +23,7 @@ from wattgate.principal import Permission
 class MoveArguments(TypedDict):
     """The arguments of a move to a user, and of its preview."""
 
-    mpxn: Annotated[ids.Mpxn, MaxCharacters(100)]
+    mpxn: ids.Mpxn
     user_id: Annotated[strawberry.ID, Described("ID of the user who moves in.")]
     moved_in_at: NotRequired[
         Annotated[

@@ -108,7 +108,6 @@ class UserRecords:
         "Receipts of all grants, renewals and revocations of the user's consents.",
         build=build_receipt,
         first_argument=terms.FirstReceipts,
-        after_argument=terms.AfterReceipt,
     )
     tenancies: Connection[MeterPointTenancy] = _records(
         "MeterPointTenancy",
@@ -116,7 +115,6 @@ class UserRecords:
         Permission.CONSENT_READ,
         "Meter points at which the user lives or has lived, with the times.",
         first_argument=terms.FirstTenancies,
-        after_argument=terms.AfterTenancy,
     )
     access_log: Connection[AccessRecord] = _records(
         "AccessRecord",
@@ -124,7 +122,6 @@ class UserRecords:
         Permission.CONSENT_READ,
         "Reads of the data of the user's household, with their callers.",
         first_argument=terms.FirstEntries,
-        after_argument=terms.AfterEntry,
     )
     webhooks: Connection[Webhook] = _records(
         "Webhook", models.Webhook, Permission.WEBHOOK_READ, "Webhooks about events of the user."

@@ -141,7 +141,6 @@ class Application:
         Permission.CONSENT_READ,
         "Reads of the data of households, with their callers.",
         first_argument=terms.FirstEntries,
-        after_argument=terms.AfterEntry,
     )
     consent_receipts: Connection[ConsentReceipt] = _records(
         "ConsentReceipt",
@@ -150,7 +149,6 @@ class Application:
         "Receipts of all grants, renewals and revocations of consents.",
         build=build_receipt,
         first_argument=terms.FirstReceipts,
-        after_argument=terms.AfterReceipt,
     )
     consents: Connection[MeterPointConsent] = _records(
         "MeterPointConsent",
@@ -165,7 +163,6 @@ class Application:
         Permission.CONSENT_READ,
         "Meter points at which users live or have lived, with the times.",
         first_argument=terms.FirstTenancies,
-        after_argument=terms.AfterTenancy,
     )
     alert_rules: Connection[AlertRule] = _records(
         "AlertRule", models.AlertRule, Permission.NOTIFICATION_READ, "Alert rules of all users."
