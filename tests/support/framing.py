@@ -27,7 +27,7 @@ async def echo(request: Request) -> Response:
 
 
 async def name_upgrade(request: Request) -> Response:
-    return JSONResponse(request.headers.get("upgrade"))
+    return JSONResponse(", ".join(request.headers.getlist("upgrade")) or None)
 
 
 async def begin_answer(request: Request) -> Response:
@@ -54,7 +54,7 @@ async def answer_in_parts(request: Request) -> Response:
 APP = Starlette(
     routes=[
         Route("/parts", answer_in_parts),
-        Route("/upgrade", name_upgrade),
+        Route("/upgrade", name_upgrade, methods=["GET", "POST"]),
         Route("/stream", begin_answer, methods=["POST"]),
         Route("/{rest:path}", echo, methods=METHODS),
     ]
