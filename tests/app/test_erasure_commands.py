@@ -127,7 +127,7 @@ def test_a_restored_user_is_erased_again_before_anything_starts(command: Command
     assert "0 users are erased again. The list has 2 erasures." in command("db", "apply-erasures").out
     log_in(application_id)
     assert command("user", "erase", USER, "--yes").status == 0
-    assert list(erasure_list().read()) == ["unknown", user_id, again]
+    assert list(erasure_list().read().erasures) == ["unknown", user_id, again]
 
 
 def report_of(application_id: str, user_id: str) -> Any:
@@ -179,7 +179,7 @@ def test_a_list_that_cannot_be_written_keeps_an_erasure_from_being_done(command:
     folder.mkdir()
     assert "1 erasures wait for the list" in command("doctor").out
     assert command("user", "erase", user_id, "--yes").status == 0
-    assert list(erasure_list().read()) == [user_id]
+    assert list(erasure_list().read().erasures) == [user_id]
 
 
 def test_a_database_whose_erasures_are_listed_needs_the_list(
@@ -196,12 +196,12 @@ def test_a_database_whose_erasures_are_listed_needs_the_list(
     if is_sqlite:
         listed = erasure_list()
         assert listed.file == Path(f"{database_url.removeprefix('sqlite:///')}.erasures")
-        assert list(listed.read()) == [user_id]
+        assert list(listed.read().erasures) == [user_id]
         return
     refused(command("db", "apply-erasures"), "There is no list of erasures. Set WATTGATE_ERASURE_LIST")
     file = Path("lists") / "erasures"
     assert "1 erasures wait for the list" in command("doctor", ERASURE_LIST=str(file)).out
     other = add_user(command, application_id)
     assert command("user", "erase", other, "--yes", ERASURE_LIST=str(file)).status == 0
-    assert list(ErasureList(file, load_key_ring(Settings())).read()) == [user_id, other]
+    assert list(ErasureList(file, load_key_ring(Settings())).read().erasures) == [user_id, other]
     refused(command("serve"), "WATTGATE_ERASURE_LIST is not set, although the erasures of 2 users are in a list")

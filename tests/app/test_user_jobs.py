@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from copy import copy
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -188,11 +187,14 @@ async def test_erasure_waits_until_the_list_outside_the_database_has_it(post: Po
     listed.append([entry])  # by a process that died before it could store that
     assert await work()
     assert (await states())[0] is JobState.QUEUED
-    await asyncio.gather(work(), process_jobs(post.runner, replace(policy, erasure_list=copy(listed)), post.clock))
+    await asyncio.gather(
+        work(),
+        process_jobs(post.runner, replace(policy, erasure_list=ErasureList(listed.file, ring(key("a")))), post.clock),
+    )
     while await work():
         pass
     assert (await states())[0] is JobState.DONE
-    assert listed.read()[user_id] == entry
+    assert listed.read().erasures[user_id] == entry
     assert listed.file.read_text().count(user_id) == 1
     assert await post.rows(models.Erasure, col(models.Erasure.listed_at).is_(None)) == []
 

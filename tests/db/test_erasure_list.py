@@ -42,7 +42,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_list_has_each_erasure_once_in_order_and_only_its_owner_reads_it(file: Path) -> None:
-    assert list(ErasureList(file, KEYS).read().values()) == ERASURES
+    assert list(ErasureList(file, KEYS).read().erasures.values()) == ERASURES
     assert file.read_bytes().count(b"\n") == len(ERASURES)
     assert file.stat().st_mode & 0o777 == 0o600
     assert b"".join(encode_list(ERASURES, KEYS)) == file.read_bytes()
@@ -91,16 +91,16 @@ def test_an_incomplete_last_line_is_left_out_and_replaced(file: Path, length: in
     ErasureList(file, KEYS).append([erasure(7)])
     line = file.read_bytes()[len(whole) :]
     file.write_bytes(whole + line[:length])
-    assert list(ErasureList(file, KEYS).read().values()) == ERASURES
+    assert list(ErasureList(file, KEYS).read().erasures.values()) == ERASURES
     ErasureList(file, KEYS).append([erasure(7), erasure(8)])
-    assert list(ErasureList(file, KEYS).read().values()) == [*ERASURES, erasure(7), erasure(8)]
+    assert list(ErasureList(file, KEYS).read().erasures.values()) == [*ERASURES, erasure(7), erasure(8)]
 
 
 def test_a_last_line_without_its_end_counts(file: Path) -> None:
     file.write_bytes(file.read_bytes().removesuffix(b"\n"))
-    assert list(ErasureList(file, KEYS).read().values()) == ERASURES
+    assert list(ErasureList(file, KEYS).read().erasures.values()) == ERASURES
     ErasureList(file, KEYS).append([erasure(7)])
-    assert list(ErasureList(file, KEYS).read().values()) == [*ERASURES, erasure(7)]
+    assert list(ErasureList(file, KEYS).read().erasures.values()) == [*ERASURES, erasure(7)]
 
 
 def test_a_new_key_signs_all_lines_so_that_the_old_one_can_be_removed(file: Path) -> None:
@@ -110,9 +110,9 @@ def test_a_new_key_signs_all_lines_so_that_the_old_one_can_be_removed(file: Path
     before = file.read_bytes()
     ErasureList(file, both).sign_again()
     assert file.read_bytes().startswith(before)
-    assert list(ErasureList(file, new).read().values()) == ERASURES
+    assert list(ErasureList(file, new).read().erasures.values()) == ERASURES
     ErasureList(file, new).append([erasure(7)])
-    assert list(ErasureList(file, new).read().values()) == [*ERASURES, erasure(7)]
+    assert list(ErasureList(file, new).read().erasures.values()) == [*ERASURES, erasure(7)]
     file.write_bytes(file.read_bytes().replace(b"user-1", b"user-9"))
     with pytest.raises(ErasureListError, match="was changed"):
         ErasureList(file, new).read()
@@ -132,7 +132,7 @@ def test_a_copy_is_read_from_a_pipe(file: Path) -> None:
     os.write(writing, file.read_bytes())
     os.close(writing)
     try:
-        assert list(ErasureList(Path(f"/dev/fd/{reading}"), KEYS).read().values()) == ERASURES
+        assert list(ErasureList(Path(f"/dev/fd/{reading}"), KEYS).read().erasures.values()) == ERASURES
     finally:
         os.close(reading)
 
@@ -147,7 +147,7 @@ def test_two_processes_that_add_at_once_wait_for_each_other(file: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    users = [listed.user_id for listed in ErasureList(file, KEYS).read().values()]
+    users = [listed.user_id for listed in ErasureList(file, KEYS).read().erasures.values()]
     assert sorted(users) == sorted([f"user-{number}" for number in (*range(4), *range(10, 18), 50)])
     assert file.read_bytes().count(b"\n") == len(users)
 
@@ -155,7 +155,7 @@ def test_two_processes_that_add_at_once_wait_for_each_other(file: Path) -> None:
 def test_the_wait_for_another_process_has_an_end(file: Path) -> None:
     with ErasureList(file, KEYS)._locked(), pytest.raises(ErasureListError, match="Erasures wait until it can"):
         ErasureList(file, KEYS, lock_seconds=0).append([erasure(7)])
-    assert list(ErasureList(file, KEYS).read().values()) == ERASURES
+    assert list(ErasureList(file, KEYS).read().erasures.values()) == ERASURES
 
 
 ADD_TO_A_FULL_DISK = """

@@ -160,10 +160,11 @@ def db_apply_erasures(
         ),
     ] = None,
 ) -> None:
-    """Erase the users again whom a restored backup has brought back.
+    """Erase the users and repeat the moves again that a restored backup has taken back.
 
-    The command reads the list of erasures, which is outside the database, and erases each listed user that the database
-    still has. This is the last step of a restore: until then, gateways and workers do not start. You can repeat it.
+    The command reads the list of erasures, which is outside the database. It erases each listed user that the database
+    still has, and gives each tenancy the state that the list has: when a household moved in and out at a meter point.
+    This is the last step of a restore: until then, gateways and workers do not start. You can repeat it.
 
     Example: wattgate db apply-erasures
     """
@@ -171,8 +172,12 @@ def db_apply_erasures(
 
 @db_app.command("export-erasures")
 @dispatched
-def db_export_erasures() -> None:
-    """Print a signed list of all erasures of the database, in the form of WATTGATE_ERASURE_LIST.
+def db_export_erasures(
+    erasures_only: Annotated[
+        bool, typer.Option("--erasures-only", help="Leave out the tenancies, which version 0.1 cannot read.")
+    ] = False,
+) -> None:
+    """Print a signed list of all erasures and tenancies of the database, in the form of WATTGATE_ERASURE_LIST.
 
     Use it for a copy if gateways share no folder, or to write a list again that was lost.
 

@@ -12,7 +12,7 @@ from wattgate.db.personal_data.erasure_list import ErasureList
 from wattgate.enums import JobState
 from wattgate.errors import GatewayError, TooLarge, Unavailable
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import data_exports, erasures
+from wattgate.graphql.resolvers import data_exports, erasures, listed_tenancies
 from wattgate.graphql.services.data_archive import write_archive
 from wattgate.principal import Permission, Principal, Role
 from wattgate.realtime import topics
@@ -71,8 +71,8 @@ async def _run_iteration(runner: Runner, wake_signal: WakeSignal, policy: JobPol
 async def process_jobs(runner: Runner, policy: JobPolicy, clock: Clock = utc_now) -> bool:
     """Process one erasure and one export of each application. Return whether there were any.
 
-    Add new erasures to the list outside the database last, so that a list that cannot be written stops no other work.
-    Then raise ErasureListError.
+    Add new erasures and changes of tenancies to the list outside the database last, so that a list that cannot be
+    written stops no other work. Then raise ErasureListError.
     """
     processed = False
     for application_id in await runner.run(erasures.applications_with_erasures, Principal(Role.SYSTEM), {}):
@@ -86,6 +86,7 @@ async def process_jobs(runner: Runner, policy: JobPolicy, clock: Clock = utc_now
             if export.state is JobState.RUNNING:
                 await _build_archive(runner, system, export, policy, clock)
     if policy.erasure_list is not None:
+        processed = await list_tenancies(runner, policy.erasure_list) or processed
         processed = await list_erasures(runner, policy.erasure_list) or processed
     return processed
 
@@ -103,6 +104,24 @@ async def list_erasures(runner: Runner, erasure_list: ErasureList) -> bool:
         await asyncio.to_thread(erasure_list.append, found)
         user_ids = [erasure.user_id for erasure in found]
         processed = bool(await runner.run(erasures.mark_erasures_listed, system, {"user_ids": user_ids})) or processed
+    return processed
+
+
+async def list_tenancies(runner: Runner, erasure_list: ErasureList) -> bool:
+    """Add the changes of tenancies that are not in the list yet, in one write for many. Return whether there were any.
+
+    The list has them first, then the database knows it, as with erasures. A state that is added twice is harmless. One
+    that changes between both is added again.
+    """
+    processed = False
+    for application_id in await runner.run(
+        listed_tenancies.applications_with_unlisted_tenancies, Principal(Role.SYSTEM), {}
+    ):
+        system = Principal(Role.SYSTEM, application_id=application_id)
+        found = await runner.run(listed_tenancies.unlisted_tenancies, system, {})
+        await asyncio.to_thread(erasure_list.append, found)
+        listed = await runner.run(listed_tenancies.mark_tenancies_listed, system, {"tenancies": found})
+        processed = bool(listed) or processed
     return processed
 
 

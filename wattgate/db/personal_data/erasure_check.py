@@ -8,7 +8,8 @@ from sqlmodel import col
 
 from wattgate.db.engine import Database
 from wattgate.db.models import Erasure, User
-from wattgate.db.personal_data.erasure_list import RESTORE_COPY, ErasureList, ListedErasure
+from wattgate.db.personal_data.erasure_list import RESTORE_COPY, ErasureList, ListedErasure, ListedTenancy
+from wattgate.db.personal_data.tenancy_check import KnownChange, find_lost, find_unapplied, read_changes
 from wattgate.db.row_scope import SystemAccess
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import Conflict
@@ -17,27 +18,29 @@ MAX_KEYS_PER_STATEMENT = 500
 
 
 async def verify_erasures(database: Database, erasure_list: ErasureList | None) -> None:
-    """Check that the database has all erasures of the list, and the list those that the database knows to be in it.
+    """Check that the database has all of the list, and the list what the database knows to be in it.
 
-    The database needs the schema of this version. Raise Conflict if it may have erased users again, or
-    ErasureListError if the list cannot be read.
+    These are the erasures and the tenancies. The database needs the schema of this version. Raise Conflict if it may
+    have erased users or ended tenancies again, or ErasureListError if the list cannot be read.
     """
-    recorded = await _find_recorded(database)
+    recorded, known = await _find_recorded(database), await read_changes(database)
     if erasure_list is not None and erasure_list.exists():
-        listed = await asyncio.to_thread(erasure_list.read)
-        await _compare(database, erasure_list, listed, recorded)
-    elif recorded:
-        number = _users(len(recorded))
-        if erasure_list is None:
-            raise Conflict(
-                f"WATTGATE_ERASURE_LIST is not set, although the erasures of {number} are in a list. Set it to the "
-                "path of this list."
-            )
-        raise Conflict(
-            f"The erasure list {erasure_list.file} does not exist, although the erasures of {number} are in it. "
-            "Correct WATTGATE_ERASURE_LIST, or restore the newest copy of the list. If there is none, write a new one "
-            "with `wattgate db export-erasures`."
-        )
+        content = await asyncio.to_thread(erasure_list.read)
+        await _compare(database, erasure_list, content.erasures, recorded)
+        await _compare_tenancies(database, erasure_list, content.tenancies, known)
+        return
+    number = sum(change.listed_change is not None for change in known.values())
+    if not recorded and not number:
+        return
+    counts = [f"the erasures of {_users(len(recorded))}"] if recorded else []
+    text = " and ".join([*counts, _tenancies(number)] if number else counts)
+    if erasure_list is None:
+        raise Conflict(f"WATTGATE_ERASURE_LIST is not set, although {text} are in a list. Set it to its path.")
+    raise Conflict(
+        f"The erasure list {erasure_list.file} does not exist, although {text} are in it. Correct "
+        "WATTGATE_ERASURE_LIST, or restore the newest copy of the list. If there is none, write a new one with "
+        "`wattgate db export-erasures`."
+    )
 
 
 async def _compare(
@@ -52,6 +55,25 @@ async def _compare(
         raise Conflict(
             f"The erasure list {erasure_list.file} lacks {_users(len(missing))} that the database knows to be in it, "
             f"such as {min(missing)}: it is an older copy, or lines were removed at its end. {RESTORE_COPY}."
+        )
+
+
+async def _compare_tenancies(
+    database: Database,
+    erasure_list: ErasureList,
+    listed: Mapping[str, ListedTenancy],
+    known: Mapping[str, KnownChange],
+) -> None:
+    if unapplied := await find_unapplied(database, listed, known):
+        raise Conflict(
+            f"The database lacks changes of {_tenancies(len(unapplied))} of the erasure list {erasure_list.file}, such "
+            f"as at meter point {unapplied[0].mpxn}: it is a backup from before these moves. Run `wattgate db "
+            "apply-erasures`."
+        )
+    if lost := find_lost(listed, known):
+        raise Conflict(
+            f"The erasure list {erasure_list.file} lacks changes of {_tenancies(len(lost))} that the database knows to "
+            f"be in it, such as {min(lost)}: it is an older copy, or lines were removed at its end. {RESTORE_COPY}."
         )
 
 
@@ -88,6 +110,10 @@ async def _find_recorded(database: Database) -> set[str]:
     async with database.reader(SystemAccess.COMPARE_ERASURES) as session:
         statement = select(col(Erasure.user_id)).where(col(Erasure.listed_at).is_not(None))
         return set((await session.execute(statement, execution_options=SCOPED_OPTION)).scalars())
+
+
+def _tenancies(number: int) -> str:
+    return "1 tenancy" if number == 1 else f"{number:,} tenancies"
 
 
 def _users(number: int) -> str:

@@ -163,7 +163,7 @@ _BILLING_RULES = (
         {"ended_at": lambda columns, now: func.coalesce(columns["ended_at"], now)},
         {
             _PSEUDONYM: "application_id tenancy_id user_id",
-            "It is the record of the tenancy.": "mpxn began_at proof created_at updated_at",
+            "It is the record of the tenancy.": "mpxn began_at proof created_at updated_at listed_change",
         },
     ),
     replace(

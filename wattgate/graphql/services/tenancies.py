@@ -1,15 +1,19 @@
 """Tenancies: the household of a meter point begins, moves or ends. Each operation that does so calls this module.
 
+Each statement that changes a tenancy sets its `updated_at`, by its model. So a worker finds the change and adds it to
+the list of erasures, which a restore of the database does not change.
+
 At most one household of an application lives at a meter point at an instant. When the next one moves in, what the
 former one has there ends: its resources close, its consent ends, and its devices measure the home of another.
 """
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from sqlalchemy import or_, true
 from sqlmodel import col
 
-from wattgate.clock import format_iso, from_ms, to_ms
+from wattgate.clock import format_iso, from_ms, to_ms, utc_now
 from wattgate.db import models
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point
@@ -76,7 +80,7 @@ async def carry_out_tenancy(call: Call, plan: TenancyPlan) -> None:
 async def _end_former(call: Call, rows: Rows, plan: TenancyPlan) -> None:
     """End the tenancies of a plan, and delete the readings that their households have since then."""
     for former in plan.ending:
-        await _end(rows, former.tenancy.tenancy_id, _began_at(plan))
+        await end_tenancy(rows, former.tenancy.tenancy_id, _began_at(plan))
     await _withdraw(call, rows, plan)
 
 
@@ -89,13 +93,14 @@ async def end_tenancy_without_resources(call: Call, user_id: str, mpxn: str | No
         of_user = col(models.Resource.owner_id) == user_id
         if not await rows.count(models.Resource, of_user, is_at(mpxn), col(models.Resource.active).is_(True), limit=1):
             for tenancy in await _open_of(rows, user_id, canonical_meter_point(mpxn)):
-                await _end(rows, tenancy.tenancy_id, call.rows.now)
+                await end_tenancy(rows, tenancy.tenancy_id, call.rows.now)
 
 
 async def end_all_tenancies(rows: Rows, user_id: str) -> None:
     """End the tenancies of a user, whose erasure ends everything else."""
     model = models.MeterPointTenancy
-    await rows.update(model, col(model.user_id) == user_id, col(model.ended_at).is_(None), ended_at=rows.now)
+    for tenancy in await rows.all(model, col(model.user_id) == user_id, col(model.ended_at).is_(None)):
+        await end_tenancy(rows, tenancy.tenancy_id, rows.now)
 
 
 async def _open_of(rows: Rows, user_id: str, number: str) -> list[models.MeterPointTenancy]:
@@ -154,33 +159,54 @@ async def _correct_start(call: Call, rows: Rows, plan: TenancyPlan) -> None:
 
     Closed resources of an earlier tenancy of the household keep their readings.
     """
-    record = await rows.edit(models.MeterPointTenancy, _continued(plan))
-    model, began_at = models.MeterPointTenancy, record.began_at
+    record = await _edit(rows, _continued(plan))
+    resources = await resources_of_tenancy(rows, record)
     record.began_at = plan.began_at
-    of_user = col(models.Resource.owner_id) == plan.user_id
-    stays = await rows.count(model, col(model.user_id) == plan.user_id, col(model.mpxn) == plan.number)
-    is_of_tenancy = or_(col(models.Resource.active).is_(True), col(models.Resource.owned_from) == began_at)
-    resources = await rows.all(models.Resource, of_user, is_at(plan.number), is_of_tenancy if stays > 1 else true())
-    fields = withdrawn_fields(resources)
-    start = to_ms(_began_at(plan))
-    count = await rows.readings.count_since(fields, 0) - await rows.readings.count_since(fields, start)
+    count = await _count_before(rows, resources, _began_at(plan))
     if count > MAX_WITHDRAWN_READINGS:
         raise Conflict(
             f"The household has {count:,} readings at meter point {plan.number} from before "
             f"{format_iso(_began_at(plan))}, and one call deletes at most {MAX_WITHDRAWN_READINGS:,}. Give an earlier "
             "movedInAt."
         )
-    if count:
-        await withdraw_before(call, rows, resources, _began_at(plan))
+    await own_from(call, rows, resources, _began_at(plan))
+
+
+async def resources_of_tenancy(rows: Rows, tenancy: models.MeterPointTenancy) -> list[models.Resource]:
+    """Return the resources of a household that are of a tenancy, by its present start."""
+    model = models.MeterPointTenancy
+    of_user = col(models.Resource.owner_id) == tenancy.user_id
+    stays = await rows.count(model, col(model.user_id) == tenancy.user_id, col(model.mpxn) == tenancy.mpxn)
+    is_of_tenancy = or_(col(models.Resource.active).is_(True), col(models.Resource.owned_from) == tenancy.began_at)
+    return await rows.all(models.Resource, of_user, is_at(tenancy.mpxn), is_of_tenancy if stays > 1 else true())
+
+
+async def _count_before(rows: Rows, resources: Sequence[models.Resource], start: datetime) -> int:
+    fields = withdrawn_fields(resources)
+    return await rows.readings.count_since(fields, 0) - await rows.readings.count_since(fields, to_ms(start))
+
+
+async def own_from(call: Call, rows: Rows, resources: Sequence[models.Resource], start: datetime) -> None:
+    """Let resources belong to their household from another instant on, and delete their readings from before it."""
+    if await _count_before(rows, resources, start):
+        await withdraw_before(call, rows, resources, start)
     ids = [resource.resource_id for resource in resources]
-    await rows.update(models.Resource, col(models.Resource.resource_id).in_(ids), owned_from=plan.began_at)
+    await rows.update(models.Resource, col(models.Resource.resource_id).in_(ids), owned_from=start)
     await emit_homes_of_resources_changed(call, ids)  # the start bounds the standing charges of the month
 
 
 async def _reopen(rows: Rows, plan: TenancyPlan) -> None:
-    record = await rows.edit(models.MeterPointTenancy, _continued(plan))
+    record = await _edit(rows, _continued(plan))
     record.ended_at = None
     await rows.flush()
+
+
+async def _edit(rows: Rows, tenancy_id: str) -> models.MeterPointTenancy:
+    """Return a tenancy for changes. Its `updated_at` only grows, also if the clock was ahead at the last change."""
+    record = await rows.edit(models.MeterPointTenancy, tenancy_id)
+    if record.updated_at >= utc_now():
+        record.updated_at += timedelta(microseconds=1)
+    return record
 
 
 def _continued(plan: TenancyPlan) -> str:
@@ -198,8 +224,9 @@ async def _add(rows: Rows, plan: TenancyPlan, principal: Principal) -> None:
         raise Conflict(f"Another call has just begun a tenancy at meter point {plan.number}. Try again.")
 
 
-async def _end(rows: Rows, tenancy_id: str, at: datetime) -> None:
-    record = await rows.edit(models.MeterPointTenancy, tenancy_id)
+async def end_tenancy(rows: Rows, tenancy_id: str, at: datetime) -> None:
+    """End a tenancy at an instant."""
+    record = await _edit(rows, tenancy_id)
     record.ended_at = at
     if record.began_at is not None and record.began_at > at:  # it began at a wrong clock, which was ahead
         record.began_at = at
@@ -211,6 +238,18 @@ async def _make_way(call: Call, rows: Rows, departure: Departure) -> None:
 
     A household that has only closed its resources keeps its consent until then.
     """
+    former = departure.tenancy
+    await close_departure(call, rows, departure)
+    user = await rows.get(models.User, former.user_id)
+    if user.erased_at is None and (former.ended_at is None or departure.consents):
+        payload = {"userId": former.user_id, "mpxn": former.mpxn}
+        await enqueue_event(call, ENDED_EVENT, payload, user_id=former.user_id)
+    if user.erased_at is None and former.ended_at is None:  # one that closed its resources knows
+        await enqueue_tenancy_notices(call, rows, former.tenancy_id, former.user_id)
+
+
+async def close_departure(call: Call, rows: Rows, departure: Departure) -> None:
+    """Close the resources of a former household at a meter point, and end its devices and grants there."""
     former, ids = departure.tenancy, [resource.resource_id for resource in departure.resources]
     is_open = col(models.Resource.active).is_(True)
     await rows.update(models.Resource, col(models.Resource.resource_id).in_(ids), is_open, active=False)
@@ -224,12 +263,6 @@ async def _make_way(call: Call, rows: Rows, departure: Departure) -> None:
     )
     await _end_grants(rows, departure)
     await emit_homes_of_resources_changed(call, ids)
-    user = await rows.get(models.User, former.user_id)
-    if user.erased_at is None and (former.ended_at is None or departure.consents):
-        payload = {"userId": former.user_id, "mpxn": former.mpxn}
-        await enqueue_event(call, ENDED_EVENT, payload, user_id=former.user_id)
-    if user.erased_at is None and former.ended_at is None:  # one that closed its resources knows
-        await enqueue_tenancy_notices(call, rows, former.tenancy_id, former.user_id)
 
 
 async def _end_grants(rows: Rows, departure: Departure) -> None:

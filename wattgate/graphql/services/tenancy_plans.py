@@ -97,7 +97,7 @@ async def plan_tenancy(
             return TenancyPlan(number, user_id, lives_there.began_at, TenancyChange.NONE, lives_there)
         ending = await _corrected_ends(rows, lives_there, known, moved_in_at)
         return TenancyPlan(number, user_id, moved_in_at, TenancyChange.CORRECTED, lives_there, ending)
-    if lives_there is not None and moved_in_at is None:
+    if lives_there is not None and moved_in_at is None and not await _is_erased(rows, lives_there.user_id):
         raise Conflict(
             f"Another user of the application lives at meter point {number}. Move it with moveResource, or give "
             "movedInAt: the instant from which this user lives there."
@@ -112,9 +112,15 @@ async def plan_tenancy(
         )
     ending = await _load_ending(rows, user_id, _ending(known, moved_in_at or rows.now, rows.now))
     with rows.whole_application() as all_rows:
-        departure = await _load_departure(all_rows, last) if last is not None and last.user_id != user_id else None
+        departure = await load_departure(all_rows, last) if last is not None and last.user_id != user_id else None
     began_at = moved_in_at if moved_in_at is not None or last is None else rows.now
     return TenancyPlan(number, user_id, began_at, TenancyChange.BEGUN, None, ending, departure)
+
+
+async def _is_erased(rows: Rows, user_id: str) -> bool:
+    """Return whether a user who lives at a meter point is one that a restore has lost, so that the next begins now."""
+    with rows.whole_application() as all_rows:
+        return (await all_rows.get(models.User, user_id)).erased_at is not None
 
 
 def _check_not_future(now: datetime, moved_in_at: datetime | None, path: Sequence[str]) -> None:
@@ -189,7 +195,7 @@ def _ending(
     return ending
 
 
-async def _load_departure(rows: Rows, tenancy: models.MeterPointTenancy) -> Departure:
+async def load_departure(rows: Rows, tenancy: models.MeterPointTenancy) -> Departure:
     """Return what a household has at its meter point. `rows` are those of the whole application."""
     resources = await _resources_of(rows, tenancy)
     fed = [resource.resource_id for resource in resources]

@@ -26,5 +26,5 @@ def db_backup(*, file: Path) -> None:
     if keys.exists():
         out.print(f"Keep a copy of the keys {keys} in another place. The backup has none.", highlight=False)
     if erasure_list is not None and erasure_list.exists():
-        text = f"For a restore, keep the newest copy of {erasure_list.file}: who is erased later is only there."
+        text = f"For a restore, keep the newest copy of {erasure_list.file}: later erasures and moves are only there."
         out.print(text, highlight=False, soft_wrap=True)

@@ -1,12 +1,14 @@
-"""Check that a restored backup cannot bring erased users back: the list of erasures, and whether the database fits."""
+"""Check that a restored backup takes back no erasure and no move: the list of erasures, and whether it fits."""
 
 import asyncio
 
 from wattgate.app.cli.checks.result import CheckResult, failed, passed, warning
 from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.settings import Settings
+from wattgate.clock import utc_now
 from wattgate.db.engine import Database
 from wattgate.db.personal_data.erasure_check import count_unlisted, verify_erasures
+from wattgate.db.personal_data.tenancy_check import count_late
 from wattgate.errors import GatewayError
 
 SUBJECT = "erasure list"
@@ -25,18 +27,24 @@ async def check_erasure_list(settings: Settings, database: Database) -> list[Che
         return [
             warning(
                 SUBJECT,
-                "there is none, so a restored backup brings erased users back. Set WATTGATE_ERASURE_LIST to a file "
-                "that all gateways share, or schedule wattgate db export-erasures",
+                "there is none, so a restored backup brings erased users back, and former households to meter points. "
+                "Set WATTGATE_ERASURE_LIST to a file that all gateways share, or schedule wattgate db export-erasures",
             )
         ]
     if problem := erasure_list.find_write_problem():
         return [failed(SUBJECT, f"{problem}. Until then, no erasure is done")]
     if not erasure_list.exists():
-        results = [passed(SUBJECT, f"the first erasure creates {erasure_list.file}")]
+        results = [passed(SUBJECT, f"the first erasure or tenancy creates {erasure_list.file}")]
     else:
-        number = len(await asyncio.to_thread(erasure_list.read))
-        results = [passed(SUBJECT, f"the database has erased all users of {erasure_list.file}: {number:,}")]
+        content = await asyncio.to_thread(erasure_list.read)
+        text = f"the database has erased all users of {erasure_list.file}: {len(content.erasures):,}"
+        results = [passed(SUBJECT, f"{text}. It has all of its tenancies: {len(content.tenancies):,}")]
     if unlisted := await count_unlisted(database):
         text = f"{unlisted:,} erasures wait for the list. A gateway adds them within seconds: check that one is running"
         results.append(warning(SUBJECT, text))
+    if late := await count_late(database, utc_now()):
+        text = (
+            f"{late:,} changes of tenancies wait for the list. A gateway adds them within seconds: check that one is "
+        )
+        results.append(warning(SUBJECT, f"{text}running"))
     return results
