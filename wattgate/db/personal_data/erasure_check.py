@@ -26,8 +26,8 @@ async def verify_erasures(database: Database, erasure_list: ErasureList | None) 
     recorded, known = await _find_recorded(database), await read_changes(database)
     if erasure_list is not None and erasure_list.exists():
         content = await asyncio.to_thread(erasure_list.read)
-        await _compare(database, erasure_list, content.erasures, recorded)
         await _compare_tenancies(database, erasure_list, content.tenancies, known)
+        await _compare(database, erasure_list, content.erasures, recorded)
         return
     number = sum(change.listed_change is not None for change in known.values())
     if not recorded and not number:

@@ -119,7 +119,10 @@ async def _require_user(rows: Rows, user_id: str, erased: Collection[str]) -> bo
 
 async def _end_stays(call: Call, rows: Rows, number: str, before: Tenancies) -> None:
     """End what households have at the meter point whose tenancies have ended, or end earlier than before."""
-    after = sorted(await tenancies_at(rows, number), key=lambda each: (each.began_at or EPOCH, each.tenancy_id))
+    any_time = [
+        each for each in await tenancies_at(rows, number) if each.ended_at is None or each.ended_at != each.began_at
+    ]
+    after = sorted(any_time, key=lambda each: each.began_at or EPOCH)
     for position, tenancy in enumerate(after):
         stored = before.get(tenancy.tenancy_id)
         until = None if stored is None else stored.ended_at

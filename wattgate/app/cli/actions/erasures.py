@@ -47,10 +47,10 @@ def db_apply_erasures(*, file: Path | None) -> None:
             return _Applied(0, 0, ListContent({}, {}))  # there was nothing to list yet
         content = await asyncio.to_thread(erasure_list.read)
         policy = job_policy(settings)
+        repeated = await _repeat_tenancies(gateway, content)
         if file is not None and policy.erasure_list is not None:
             entries: list[ListedEntry] = [*content.erasures.values(), *content.tenancies.values()]
             await asyncio.to_thread(policy.erasure_list.append, entries)
-        repeated = await _repeat_tenancies(gateway, content)
         erased = await _repeat_erasures(gateway, list(content.erasures.values()), policy)
         while policy.erasure_list is not None and await list_tenancies(gateway.runner, policy.erasure_list):
             pass

@@ -1,0 +1,241 @@
+"""Moves that a restored backup has taken back: until the list is applied nothing starts, then nobody gets them back."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy.engine import make_url
+from sqlmodel import col
+from strawberry import ID
+
+from tests.support.cli import Command, command_in
+from tests.support.house import Tenant, tenant_on
+from tests.support.metering import HALF_HOUR, START, Metered, metered, resource_at
+from tests.support.residents import resident
+from tests.support.servers import database_on
+from wattgate.app.server.background_workers import job_policy
+from wattgate.app.server.factory import build_gateway
+from wattgate.app.settings import Settings
+from wattgate.app.workers.user_jobs import process_jobs
+from wattgate.db import models
+from wattgate.db.backup import back_up_sqlite
+from wattgate.db.personal_data.erasure_list import ListedTenancy
+from wattgate.db.personal_data.tenancy_check import UNLISTED, read_tenancies
+from wattgate.errors import Conflict, Forbidden
+from wattgate.graphql.resolvers import catch_ups, resource_changes, resources, users
+from wattgate.graphql.types.resource_changes import ResourceChange
+from wattgate.graphql.types.resources import NewResource, Resource
+from wattgate.principal import Permission, Principal
+
+pytestmark = pytest.mark.both_databases("a backup of either database is restored")
+
+MOVED_IN_AT = START + HALF_HOUR
+"""The former household keeps the first half hour of the three that the meter network has."""
+
+DAY = timedelta(days=1)
+
+
+@dataclass
+class Place:
+    """A meter point with the household of the backup, the one that moves in after it, and that one's resource."""
+
+    former: Tenant
+    point: Metered
+    following: Tenant | None = None
+
+    def in_gateway(self, gateway: Any) -> "Place":
+        following = self.following and replace(self.following, gateway=gateway)
+        return Place(replace(self.former, gateway=gateway), self.point, following)
+
+
+@pytest.fixture
+def command(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """Run commands with a list in a folder of its own."""
+    monkeypatch.setenv("WATTGATE_DATABASE_URL", database_url)
+    monkeypatch.setenv("WATTGATE_ERASURE_LIST", str(tmp_path / "erasures"))
+    return command_in(tmp_path, monkeypatch, capsys)
+
+
+@asynccontextmanager
+async def gateway_on(url: str) -> AsyncIterator[Any]:
+    gateway = build_gateway(Settings(_env_file=None, database_url=url))
+    try:
+        yield gateway
+    finally:
+        await gateway.database.close()
+
+
+@asynccontextmanager
+async def backup_of(url: str, folder: Path) -> AsyncIterator[str]:
+    """Yield the URL of a copy of a database that no gateway uses."""
+    if not url.startswith("sqlite"):
+        parsed = make_url(url)
+        server = parsed.set(database="postgres").render_as_string(hide_password=False)
+        async with database_on(server, str(parsed.database)) as copy:
+            yield copy
+        return
+    file = folder / "restored.sqlite3"
+    await asyncio.to_thread(back_up_sqlite, Path(str(make_url(url).database)), file)
+    yield f"sqlite:///{file}"
+
+
+async def rows_of(who: Tenant, model: Any, *where: Any) -> list[Any]:
+    async def query(rows: Any) -> Any:
+        return await rows.all(model, *where)
+
+    return list(await who.gateway.runner.read(replace(who.system, user_id=None), Permission.SYSTEM, query))
+
+
+async def from_network(who: Tenant, resource_id: str) -> int:
+    """Return how many half hours a catch-up would retrieve."""
+    page = await who.gateway.runner.run(catch_ups.network_readings, who.system, {"resource_id": resource_id})
+    return 0 if page is None else len(page.readings)
+
+
+async def stored(who: Tenant, resource_id: str) -> tuple[Any, Any]:
+    """Return the first and last times of the stored readings of a resource."""
+    found = await who.run("resource", resource_id=resource_id)
+    (first,) = await who.edge(Resource, "first_time", [found])
+    (last,) = await who.edge(Resource, "last_time", [found])
+    return first, last
+
+
+async def change(who: Tenant, caller: Principal, resource_id: str, *, active: bool) -> None:
+    arguments = {"resource_id": resource_id, "input": ResourceChange(active=active)}
+    await who.gateway.runner.run(resource_changes.update_resource, caller, arguments)
+
+
+WAYS = ("moved", "next erased", "closed and added", "corrected", "withdrawn", "next is new", "next is new and erased")
+"""What happens at each meter point after the backup."""
+
+
+async def settle_places(tenant: Tenant) -> dict[str, Place]:
+    """Let a household live at each meter point, and store a reading of the time after the move for some."""
+    places = {}
+    for way in WAYS:
+        former = await resident(tenant)
+        following = None if "is new" in way else await resident(tenant)
+        places[way] = Place(former, await metered(former), following)
+    for way in ("moved", "next erased"):
+        known = places[way]
+        await known.former.record(known.point.resource_id, (START, "0.1"), (MOVED_IN_AT, "0.2"))
+    return places
+
+
+async def move_all(tenant: Tenant, places: dict[str, Place]) -> None:
+    """Carry out what the names of the meter points say."""
+    for way, place in places.items():
+        place.following = following = place.following or await resident(tenant)
+        if way == "closed and added":
+            await change(place.former, place.former.account, place.point.resource_id, active=False)
+            await resource_at(following, place.point.mpxn)
+            continue
+        run, mpxn = place.former.run, place.point.mpxn
+        await run("move_meter_point", mpxn=mpxn, user_id=following.user_id, moved_in_at=MOVED_IN_AT)
+        if way == "corrected":
+            await following.run("verify_meter_point", mpxn=mpxn, moved_in_at=MOVED_IN_AT + HALF_HOUR)
+        elif way == "withdrawn":
+            await run("move_meter_point", mpxn=mpxn, user_id=place.former.user_id, moved_in_at=MOVED_IN_AT)
+        elif "erased" in way:
+            system = replace(tenant.system, user_id=None)
+            await tenant.gateway.runner.run(users.delete_user, system, {"user_id": following.user_id})
+
+
+async def move_after_backup(url: str, places: dict[str, Place]) -> list[ListedTenancy]:
+    """Carry out the moves, each of which is found for the list, and let a worker add them. Return the tenancies."""
+    async with gateway_on(url) as gateway:
+        here = {way: place.in_gateway(gateway) for way, place in places.items()}
+        tenant = here["moved"].former
+        before = {one.tenancy_id: one for one in await read_tenancies(gateway.database)}
+        while await process_jobs(gateway.runner, job_policy(Settings())):
+            pass
+        await move_all(tenant, here)
+        after = await read_tenancies(gateway.database)
+        changed = {one.tenancy_id for one in after if before.get(one.tenancy_id) != one}
+        unlisted = {one.tenancy_id for one in await rows_of(tenant, models.MeterPointTenancy, UNLISTED)}
+        assert changed == unlisted, "an operation changed a tenancy that no worker adds to the list"
+        assert len(changed) == 2 * len(WAYS) + 1
+        while await process_jobs(gateway.runner, job_policy(Settings())):
+            pass
+        assert await rows_of(tenant, models.MeterPointTenancy, UNLISTED) == []
+        for way, place in here.items():
+            places[way].following = place.following
+        return await read_tenancies(gateway.database)
+
+
+async def check_former(way: str, place: Place) -> None:
+    """Ask as the former household by every way for what is of the time of the next one."""
+    former, resource_id = place.former, place.point.resource_id
+    (resource,) = await rows_of(former, models.Resource, col(models.Resource.resource_id) == resource_id)
+    if way == "withdrawn":  # the move did not happen, so that nothing has ended
+        assert resource.active
+        assert await from_network(former, resource_id) == 3
+        return
+    assert not resource.active
+    run = former.gateway.runner.run
+    for caller, asked in ((former.account, catch_ups.catch_up), (former.system, catch_ups.network_readings)):
+        with pytest.raises(Conflict, match="is closed"):
+            await run(asked, caller, {"resource_id": resource_id})
+    first, last = await stored(former, resource_id)
+    assert first == last == (START if way in ("moved", "next erased") else None)
+    with pytest.raises(Conflict, match="Another user"):
+        await change(former, former.account, resource_id, active=True)
+    added = NewResource(resource_type_id=ID(former.ids["resource_type"]), name="again", mpxn=place.point.mpxn)
+    with pytest.raises(Forbidden, match="new meter point"):
+        await run(resources.add_resource, former.account, {"input": added})
+    if way in ("next erased", "next is new", "next is new and erased"):  # the application lets the household come back
+        await change(former, former.system, resource_id, active=True)
+        assert await from_network(former, resource_id) == 0
+
+
+async def check_following(way: str, place: Place) -> None:
+    """Let the next household add its resource again, which then has its time and no other."""
+    following = place.following
+    assert following is not None
+    if "erased" in way or "new" in way:
+        (user,) = await rows_of(following, models.User, col(models.User.user_id) == following.user_id)
+        assert (user.active, user.erased_at is None) == (False, False)
+        return
+    if way == "withdrawn":
+        return
+    added = await resource_at(following, place.point.mpxn)
+    assert await from_network(following, added) == {"moved": 2, "corrected": 1, "closed and added": 0}[way]
+
+
+def refused_to_start(command: Command, url: str, text: str) -> None:
+    for words in (("serve",), ("worker",), ("doctor",)):
+        outcome = command(*words, DATABASE_URL=url)
+        assert outcome.status == 1, outcome
+        assert text in outcome.error + " ".join(outcome.out.split()), outcome
+
+
+async def test_moves_after_a_backup_are_repeated(command: Command, database_url: str, tmp_path: Path) -> None:
+    """Without the list, the former household retrieves the half hours of the next one. With it, nobody does."""
+    async with tenant_on(database_url) as tenant:
+        places = await settle_places(tenant)
+    async with backup_of(database_url, tmp_path) as restored:
+        original = await move_after_backup(database_url, places)
+        async with gateway_on(restored) as gateway:
+            leaking = places["corrected"].in_gateway(gateway)
+            assert await from_network(leaking.former, leaking.point.resource_id) == 3
+        changes = f"lacks changes of {2 * len(WAYS) + 1} tenancies"
+        await asyncio.to_thread(refused_to_start, command, restored, changes)
+        applied = await asyncio.to_thread(command, "db", "apply-erasures", DATABASE_URL=restored)
+        assert applied.status == 0, applied
+        assert f"{2 * len(WAYS) + 1} tenancies are repeated" in applied.out
+        again = await asyncio.to_thread(command, "db", "apply-erasures", DATABASE_URL=restored)
+        assert "0 users are erased again" in again.out
+        assert "0 tenancies are repeated" in again.out
+        assert (await asyncio.to_thread(command, "doctor", DATABASE_URL=restored)).status == 0
+        async with gateway_on(restored) as gateway:
+            assert await read_tenancies(gateway.database) == original
+            for way, place in places.items():
+                await check_former(way, place.in_gateway(gateway))
+                await check_following(way, place.in_gateway(gateway))
