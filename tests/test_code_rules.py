@@ -80,6 +80,7 @@ def test_only_operations_of_the_system_list_applications() -> None:
         "graphql/resolvers/data_exports.py",
         "graphql/resolvers/deliveries.py",
         "graphql/resolvers/erasures.py",
+        "graphql/resolvers/listed_tenancies.py",
         "graphql/resolvers/mail.py",
         "graphql/resolvers/paired_displays.py",
         "graphql/resolvers/reading_imports.py",

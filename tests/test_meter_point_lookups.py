@@ -64,14 +64,15 @@ LOOKUPS = {
     **dict.fromkeys(
         (
             f"graphql/services/tenancies.py:{function}"
-            for function in ("lock_tenancies", "_open_of", "_end_grants", "_correct_start")
+            for function in ("lock_tenancies", "_open_of", "_end_grants", "resources_of_tenancy")
         ),
         TENANCY,
     ),
     **dict.fromkeys(
-        (f"graphql/services/tenancy_plans.py:{function}" for function in ("is_at", "tenancies_at", "_load_departure")),
+        (f"graphql/services/tenancy_plans.py:{function}" for function in ("is_at", "tenancies_at", "load_departure")),
         TENANCY,
     ),
+    "graphql/services/tenancy_repeats.py:_make_room": TENANCY,
 }
 """Each lookup, and the rule that bounds it to the household that lives there."""
 

@@ -1,6 +1,7 @@
 """Moves that a restored backup has taken back: until the list is applied nothing starts, then nobody gets them back."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from sqlalchemy.engine import make_url
 from sqlmodel import col
 from strawberry import ID
@@ -18,13 +20,15 @@ from tests.support.house import Tenant, tenant_on
 from tests.support.metering import HALF_HOUR, START, Metered, metered, resource_at
 from tests.support.residents import resident
 from tests.support.servers import database_on
+from wattgate.app.erasure_list import open_erasure_list
+from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.server.background_workers import job_policy
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.app.workers.user_jobs import process_jobs
 from wattgate.db import models
 from wattgate.db.backup import back_up_sqlite
-from wattgate.db.personal_data.erasure_list import ListedTenancy
+from wattgate.db.personal_data.erasure_list import ErasureList, ListedTenancy, encode_list
 from wattgate.db.personal_data.tenancy_check import UNLISTED, read_tenancies
 from wattgate.errors import Conflict, Forbidden
 from wattgate.graphql.resolvers import catch_ups, resource_changes, resources, users
@@ -112,8 +116,14 @@ async def change(who: Tenant, caller: Principal, resource_id: str, *, active: bo
     await who.gateway.runner.run(resource_changes.update_resource, caller, arguments)
 
 
-WAYS = ("moved", "next erased", "closed and added", "corrected", "withdrawn", "next is new", "next is new and erased")
-"""What happens at each meter point after the backup."""
+WAYS = (
+    *("moved", "next erased", "closed and added", "corrected", "withdrawn", "next is new", "next is new and erased"),
+    "moved back",
+)
+"""What happens at each meter point after the backup. "moved back" has moved before it."""
+
+CHANGED = 2 * len(WAYS) + 1
+"""Tenancies that differ from the backup: two at each meter point, and three where a move is withdrawn."""
 
 
 async def settle_places(tenant: Tenant) -> dict[str, Place]:
@@ -126,7 +136,12 @@ async def settle_places(tenant: Tenant) -> dict[str, Place]:
     for way in ("moved", "next erased"):
         known = places[way]
         await known.former.record(known.point.resource_id, (START, "0.1"), (MOVED_IN_AT, "0.2"))
-    return places
+    back = places["moved back"]
+    assert back.following is not None
+    arguments = {"mpxn": back.point.mpxn, "user_id": back.following.user_id, "moved_in_at": MOVED_IN_AT}
+    moved = await back.former.run("move_meter_point", **arguments)
+    back.point = replace(back.point, resource_id=str(moved.resources[0].successor_id))
+    return {**places, "moved back": Place(back.following, back.point, back.former)}
 
 
 async def move_all(tenant: Tenant, places: dict[str, Place]) -> None:
@@ -161,7 +176,7 @@ async def move_after_backup(url: str, places: dict[str, Place]) -> list[ListedTe
         changed = {one.tenancy_id for one in after if before.get(one.tenancy_id) != one}
         unlisted = {one.tenancy_id for one in await rows_of(tenant, models.MeterPointTenancy, UNLISTED)}
         assert changed == unlisted, "an operation changed a tenancy that no worker adds to the list"
-        assert len(changed) == 2 * len(WAYS) + 1
+        assert len(changed) == CHANGED
         while await process_jobs(gateway.runner, job_policy(Settings())):
             pass
         assert await rows_of(tenant, models.MeterPointTenancy, UNLISTED) == []
@@ -171,7 +186,7 @@ async def move_after_backup(url: str, places: dict[str, Place]) -> list[ListedTe
 
 
 async def check_former(way: str, place: Place) -> None:
-    """Ask as the former household by every way for what is of the time of the next one."""
+    """Ask as the former household, by every way, for the readings of the next one."""
     former, resource_id = place.former, place.point.resource_id
     (resource,) = await rows_of(former, models.Resource, col(models.Resource.resource_id) == resource_id)
     if way == "withdrawn":  # the move did not happen, so that nothing has ended
@@ -206,7 +221,10 @@ async def check_following(way: str, place: Place) -> None:
     if way == "withdrawn":
         return
     added = await resource_at(following, place.point.mpxn)
-    assert await from_network(following, added) == {"moved": 2, "corrected": 1, "closed and added": 0}[way]
+    assert (
+        await from_network(following, added)
+        == {"moved": 2, "moved back": 2, "corrected": 1, "closed and added": 0}[way]
+    )
 
 
 def refused_to_start(command: Command, url: str, text: str) -> None:
@@ -225,11 +243,10 @@ async def test_moves_after_a_backup_are_repeated(command: Command, database_url:
         async with gateway_on(restored) as gateway:
             leaking = places["corrected"].in_gateway(gateway)
             assert await from_network(leaking.former, leaking.point.resource_id) == 3
-        changes = f"lacks changes of {2 * len(WAYS) + 1} tenancies"
-        await asyncio.to_thread(refused_to_start, command, restored, changes)
+        await asyncio.to_thread(refused_to_start, command, restored, f"lacks changes of {CHANGED} tenancies")
         applied = await asyncio.to_thread(command, "db", "apply-erasures", DATABASE_URL=restored)
         assert applied.status == 0, applied
-        assert f"{2 * len(WAYS) + 1} tenancies are repeated" in applied.out
+        assert f"{CHANGED} tenancies are repeated" in applied.out
         again = await asyncio.to_thread(command, "db", "apply-erasures", DATABASE_URL=restored)
         assert "0 users are erased again" in again.out
         assert "0 tenancies are repeated" in again.out
@@ -239,3 +256,42 @@ async def test_moves_after_a_backup_are_repeated(command: Command, database_url:
             for way, place in places.items():
                 await check_former(way, place.in_gateway(gateway))
                 await check_following(way, place.in_gateway(gateway))
+        await asyncio.to_thread(check_other_lists, command, restored, original[-1])
+
+
+def check_other_lists(command: Command, url: str, last: ListedTenancy) -> None:
+    """Refuse lists that were changed or cut, or that are of another application, and name what is wrong."""
+    listed = open_erasure_list(Settings())
+    assert listed is not None
+    whole = listed.file.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    cut = max(number for number, line in enumerate(lines) if b'"tenancy"' in line)  # erasures are after it
+    for content, text in (
+        (b"".join(lines[:cut]), "lacks changes of 1 tenancy that the database knows to be in it"),
+        (b"".join([*lines[:cut], lines[cut][:-2]]), "lacks changes of 1 tenancy that the database knows to be in it"),
+        (whole.replace(last.mpxn.encode(), b"1234567890123"), "has a wrong signature"),
+        (None, "does not exist, although"),
+    ):
+        listed.file.unlink()
+        if content is not None:
+            listed.file.write_bytes(content)
+        refused_to_start(command, url, text)
+    listed.file.write_bytes(whole)
+    unknown = structs.replace(last, application_id="another", tenancy_id="another")
+    ErasureList(listed.file, load_key_ring(Settings())).append([unknown])
+    assert "0 tenancies are repeated" in command("db", "apply-erasures", DATABASE_URL=url).out
+    assert command("doctor", DATABASE_URL=url).status == 0
+
+    assert command("app", "create", "Other", "--username", "other", DATABASE_URL=url).status == 0
+    applications = json.loads(command("app", "list", "--json", DATABASE_URL=url).out)
+    (other,) = [one["applicationId"] for one in applications if one["name"] == "Other"]
+    foreign = structs.replace(last, application_id=other, changed_at=last.changed_at + DAY)
+    copy = listed.file.with_name("copy")
+    copy.write_bytes(b"".join(encode_list([foreign], load_key_ring(Settings()))))
+    refused = command("db", "apply-erasures", str(copy), DATABASE_URL=url)
+    assert refused.status == 1
+    assert f"in the erasure list for application {other}, and the database has it" in refused.error
+    assert command("doctor", DATABASE_URL=url).status == 0, "the line was added to the own list"
+    exported = command("db", "export-erasures", DATABASE_URL=url)
+    listed.file.write_text(exported.out)
+    assert command("doctor", DATABASE_URL=url).status == 0

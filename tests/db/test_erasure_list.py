@@ -17,6 +17,7 @@ from wattgate.db.personal_data.erasure_list import (
     ErasureList,
     ErasureListError,
     ListedErasure,
+    ListedTenancy,
     encode_list,
 )
 
@@ -135,6 +136,45 @@ def test_a_copy_is_read_from_a_pipe(file: Path) -> None:
         assert list(ErasureList(Path(f"/dev/fd/{reading}"), KEYS).read().erasures.values()) == ERASURES
     finally:
         os.close(reading)
+
+
+def tenancy(number: int, *, ended: bool = False, changes: int = 0) -> ListedTenancy:
+    ended_at = ERASED_AT + timedelta(days=9) if ended else None
+    changed_at = ERASED_AT + timedelta(seconds=changes)
+    return ListedTenancy("app", f"tenancy-{number}", f"user-{number}", "1200000000001", ERASED_AT, ended_at, changed_at)
+
+
+def test_the_last_state_of_a_tenancy_counts_in_any_order(file: Path) -> None:
+    """Two gateways may add the states of a tenancy in the wrong order, or one that a list has already."""
+    first, last = tenancy(1), tenancy(1, ended=True, changes=1)
+    one, other = ErasureList(file, KEYS), ErasureList(file, KEYS)
+    one.append([first, tenancy(2)])
+    other.append([last])
+    one.append([first, erasure(0), tenancy(2)])
+    one.append([erasure(7)])
+    content = ErasureList(file, KEYS).read()
+    assert dict(content.tenancies) == {"tenancy-1": last, "tenancy-2": tenancy(2)}
+    assert list(content.erasures.values()) == [*ERASURES, erasure(7)]
+    ErasureList(file, KEYS).append([first, last, tenancy(2), erasure(7)])
+    assert ErasureList(file, KEYS).read() == content
+    assert b"".join(encode_list([*ERASURES, first], KEYS)).splitlines()[-1] in file.read_bytes()
+
+
+def test_a_changed_tenancy_is_found_also_by_the_process_that_wrote_it(file: Path) -> None:
+    """A process verifies the lines since its last write. A list that another one has replaced is read again."""
+    listed, before = ErasureList(file, KEYS), file.read_bytes()
+    listed.append([tenancy(1, ended=True)])
+    whole = file.read_bytes()
+    for old, new in ((b"2026-03-10", b"2026-03-11"), (b"user-1", b"user-9"), (b"1200000000001", b"1200000000009")):
+        file.write_bytes(before + whole[len(before) :].replace(old, new))
+        with pytest.raises(ErasureListError, match="line 5 has a wrong signature"):
+            listed.append([tenancy(2)])
+    file.write_bytes(whole[:-9])
+    listed.append([tenancy(1, ended=True), tenancy(2)])
+    assert list(ErasureList(file, KEYS).read().tenancies) == ["tenancy-1", "tenancy-2"]
+    file.write_bytes(b"".join(encode_list([erasure(number) for number in range(90)], KEYS)))
+    listed.append([tenancy(3)])
+    assert list(ErasureList(file, KEYS).read().tenancies) == ["tenancy-3"]
 
 
 def test_two_processes_that_add_at_once_wait_for_each_other(file: Path) -> None:

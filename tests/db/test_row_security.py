@@ -401,6 +401,7 @@ def test_system_access_is_used_only_by_these_operations() -> None:
         "applications_with_old_accesses": SystemAccess.FIND_WORK,
         "applications_with_retention": SystemAccess.FIND_WORK,
         "applications_with_unlisted_erasures": SystemAccess.FIND_WORK,
+        "applications_with_unlisted_tenancies": SystemAccess.FIND_WORK,
         "applications_with_unverified_accounts": SystemAccess.FIND_WORK,
         "audited_applications": SystemAccess.LIST_AUDITED_APPLICATIONS,
         "create_application": SystemAccess.CREATE_APPLICATION,

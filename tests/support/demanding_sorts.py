@@ -156,6 +156,14 @@ SORTS = (
         ("db.identity.credential_states:batches calls sorted",),
     ),
     Demand(
+        "db.quotas:QUOTAS",
+        "none: A command repeats the tenancies of a meter point after a restore, which has at most 1,000.",
+        (
+            "graphql.services.tenancy_repeats:_end_stays calls sorted",
+            "graphql.services.tenancy_repeats:repeat_tenancies_at calls sorted",
+        ),
+    ),
+    Demand(
         "db.stored_events:LATE_SECONDS",
         "none: The gateway itself reads the changes of credentials and records.",
         ("db.stored_events:_pass_old calls sorted",),

@@ -22,9 +22,9 @@ class PersonalDataSettings(StrictSettings):
     erasure_list: Path | None = Field(
         default=None,
         description=(
-            "File with a signed list of the erased users, which a restore of the database does not change. All "
-            "gateways and workers need the same file. With SQLite, the default is a file beside the database. With "
-            "PostgreSQL, there is no list by default."
+            "File with a signed list of the erased users and of the tenancies of meter points, which a restore of the "
+            "database does not change. All gateways and workers need the same file. With SQLite, the default is a file "
+            "beside the database. With PostgreSQL, there is no list by default."
         ),
     )
     export_lifetime_hours: int = Field(

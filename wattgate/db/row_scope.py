@@ -39,7 +39,7 @@ class SystemAccess(Enum):
     RECORD_READINGS = "COPY and the creation of partitions are not possible under policies. The resources are checked."
     ROTATE_KEYS = "The keys of the stored secrets of all applications are checked and change together."
     ERASE_AUDIT_VALUES = "Entries of the audit log are read-only under policies. An erasure removes personal values."
-    COMPARE_ERASURES = "The erasures of all applications are compared with the list outside the database."
+    COMPARE_ERASURES = "The erasures and tenancies of all applications are compared with the list outside the database."
     SHARE_EVENTS = "The processes of all applications share the events about ends and changes."
     MAINTAIN_PARTITIONS = "Only the owner of a table creates and drops its partitions."
 

@@ -10,7 +10,7 @@ from wattgate.app.cli.dispatch import dispatched
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 db_app = typer.Typer(
-    no_args_is_help=True, help="Upgrade and back up the database, and erase users again after a restore."
+    no_args_is_help=True, help="Upgrade and back up the database, and repeat erasures and moves after a restore."
 )
 oauth_app = typer.Typer(no_args_is_help=True, help="Manage OAuth 2.0 clients.")
 

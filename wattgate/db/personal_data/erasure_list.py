@@ -32,7 +32,7 @@ FIRST_DIGEST = hashlib.sha256(b"wattgate erasure list 1").digest()
 """The digest before the first line: the name and version of the form."""
 
 MAX_LINE_BYTES = 4_096
-"""Maximum size of a line. The gateway writes about 250 bytes for an erasure, and 450 for a tenancy."""
+"""Maximum size of a line. The gateway writes about 250 bytes for an erasure, and 350 for a tenancy."""
 
 LOCK_SECONDS = 10.0
 """Maximum seconds to wait for another process that adds lines."""
@@ -182,7 +182,7 @@ class ErasureList:
         return self.file.exists()
 
     def read(self) -> ListContent:
-        """Return what is in the list. Raise ErasureListError if it cannot be read or was changed."""
+        """Return the entries of the list. Raise ErasureListError if it cannot be read or was changed."""
         try:
             with self.file.open("rb") as stream:
                 chain = self._verify(stream, _Chain(self._key_ring))

@@ -48,8 +48,9 @@ async def find_unapplied(
 ) -> list[ListedTenancy]:
     """Return the listed tenancies that the database lacks, or of which it has an earlier state.
 
-    Those of applications that the database does not have are left out: nobody has rights in these. `known` may be older
-    than the list, to which a gateway adds what it has committed. So what it lacks is looked for again.
+    Applications that the database does not have are left out: nobody has rights in these. `known` may be older than
+    the list, to which a gateway adds the changes that it has committed. So the database is read again if `known` lacks
+    some.
     """
     if not _newer_than(known, listed):
         return []

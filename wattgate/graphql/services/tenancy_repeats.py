@@ -1,7 +1,7 @@
 """Repeat the changes of tenancies that a restored backup has taken back, from the list of erasures.
 
-The list has the last state of each tenancy, which is written as it is: in any order, and any number of times. What the
-household had at the meter point ends as when it moved out. Nobody is told again.
+The list has the last state of each tenancy, which is written as it is: in any order, and any number of times. The
+resources, devices and grants of a household that moved out end as in a move. Nobody gets a second mail about it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -38,7 +38,7 @@ async def repeat_tenancies_at(
 ) -> int:
     """Store those of the listed tenancies of a meter point that are later than the stored ones. Return their number.
 
-    A user whom the database lacks becomes the pseudonym of an erased one. Those of `erased` are erased afterwards.
+    A user whom the database lacks becomes the pseudonym of an erased one. Users in `erased` are erased afterwards.
     """
     await lock_tenancies(call, number)
     with call.rows.whole_application() as rows:
@@ -119,15 +119,14 @@ async def _require_user(rows: Rows, user_id: str, erased: Collection[str]) -> bo
 
 async def _end_stays(call: Call, rows: Rows, number: str, before: Tenancies) -> None:
     """End what households have at the meter point whose tenancies have ended, or end earlier than before."""
-    any_time = [
-        each for each in await tenancies_at(rows, number) if each.ended_at is None or each.ended_at != each.began_at
-    ]
-    after = sorted(any_time, key=lambda each: each.began_at or EPOCH)
-    for position, tenancy in enumerate(after):
+    after = sorted(await tenancies_at(rows, number), key=lambda each: each.began_at or EPOCH)
+    for tenancy in after:
         stored = before.get(tenancy.tenancy_id)
         until = None if stored is None else stored.ended_at
-        if tenancy.ended_at is not None and (until is None or tenancy.ended_at < until):
-            await _move_out(call, rows, tenancy, after[position + 1 :])
+        end = tenancy.ended_at
+        if end is not None and (until is None or end < until):
+            lasting = [each for each in after if each is not tenancy and each.ended_at != (each.began_at or EPOCH)]
+            await _move_out(call, rows, tenancy, [each for each in lasting if (each.began_at or EPOCH) >= end])
 
 
 async def _move_out(
@@ -141,7 +140,7 @@ async def _move_out(
     if following and following[0].user_id == tenancy.user_id:
         return
     found = await load_departure(rows, tenancy)
-    left = [each for each in found.resources if each.owned_from is None or each.owned_from < tenancy.ended_at]
+    left = [each for each in found.resources if not _is_of_later(each.owned_from, tenancy)]
     if left:
         await withdraw_since(call, rows, left, tenancy.ended_at)
     if following:
@@ -151,3 +150,9 @@ async def _move_out(
     is_open = col(models.Resource.active).is_(True)
     await rows.update(models.Resource, col(models.Resource.resource_id).in_(ids), is_open, active=False)
     await emit_homes_of_resources_changed(call, ids)
+
+
+def _is_of_later(owned_from: datetime | None, tenancy: models.MeterPointTenancy) -> bool:
+    """Return whether a resource is of a later tenancy of the household. One that was withdrawn ends when it began."""
+    assert tenancy.ended_at is not None
+    return owned_from is not None and owned_from >= tenancy.ended_at and owned_from != tenancy.began_at

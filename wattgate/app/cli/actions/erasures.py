@@ -52,8 +52,9 @@ def db_apply_erasures(*, file: Path | None) -> None:
             entries: list[ListedEntry] = [*content.erasures.values(), *content.tenancies.values()]
             await asyncio.to_thread(policy.erasure_list.append, entries)
         erased = await _repeat_erasures(gateway, list(content.erasures.values()), policy)
-        while policy.erasure_list is not None and await list_tenancies(gateway.runner, policy.erasure_list):
-            pass
+        if repeated and policy.erasure_list is not None:
+            while await list_tenancies(gateway.runner, policy.erasure_list):
+                pass
         return _Applied(erased, repeated, content)
 
     applied = run_async(with_current_gateway(settings, run))
