@@ -61,6 +61,7 @@ MOVES: Promises = {
     "A meter point may be any text with a letter or a digit": (
         "test_each_interface_knows_a_meter_point_that_is_no_number",
     ),
+    "A restored backup does not undo a move": ("test_moves_after_a_backup_are_repeated",),
     "lists first what changes hands and what stays": (
         "test_a_dry_run_changes_nothing_and_the_move_does_what_it_lists",
         "test_a_preview_equals_the_effect_and_changes_nothing",
