@@ -15,7 +15,6 @@ from tests.support.openapi import DOCUMENT, check_value, resolve
 from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import JSON
-from wattgate.rest_compat.examples import EXAMPLES
 from wattgate.rest_compat.formats import LEGACY_FORMATS
 from wattgate.rest_compat.openapi.errors import DECLARED_CODES, implied_kinds
 
@@ -189,7 +188,6 @@ def test_declared_codes_are_those_that_no_rule_implies() -> None:
 def test_legacy_formats_declare_their_types() -> None:
     routes = {rest.route_key for operation in OPERATIONS for rest in operation.rest}
     assert set(LEGACY_FORMATS) <= routes
-    assert set(EXAMPLES) <= routes
     for route, legacy_format in LEGACY_FORMATS.items():
         if legacy_format.render_body:
             assert legacy_format.response is not None, route

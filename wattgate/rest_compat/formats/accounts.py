@@ -121,9 +121,14 @@ def _profile_body(result: RestResult) -> dict[str, Any]:
 ACCOUNT_FORMATS: Mapping[str, LegacyFormat] = {
     "POST /auth": LegacyFormat(rejection_members={"valid": False}),
     "DELETE /auth/deleteToken": LegacyFormat(rejection_members={"valid": False}),
-    "GET /auth/token": LegacyFormat(render_body=_tokens_body, response=ListOf(wire.TOKEN)),
+    "GET /auth/token": LegacyFormat(
+        render_body=_tokens_body, response=ListOf(wire.TOKEN), response_example=wire.TOKENS_EXAMPLE
+    ),
     "POST /auth/oauth": LegacyFormat(
-        parse_arguments=_parse_oauth_arguments, request_paths=OAUTH_REQUEST_PATHS, rejection_members={"valid": False}
+        parse_arguments=_parse_oauth_arguments,
+        request_paths=OAUTH_REQUEST_PATHS,
+        rejection_members={"valid": False},
+        body_example=wire.AUTHORISATION_EXAMPLE,
     ),
     "POST /auth/oauth/access": LegacyFormat(
         parse_arguments=_parse_oauth_arguments,
@@ -132,6 +137,8 @@ ACCOUNT_FORMATS: Mapping[str, LegacyFormat] = {
         response=wire.OAUTH_TOKENS,
         accepts_form=True,
         transform_error=_transform_oauth_error,
+        body_example=wire.TOKEN_EXCHANGE_EXAMPLE,
+        response_example=wire.OAUTH_TOKENS_EXAMPLE,
     ),
     "POST /auth/oauth/device": LegacyFormat(
         parse_arguments=_parse_device_arguments,
@@ -143,21 +150,35 @@ ACCOUNT_FORMATS: Mapping[str, LegacyFormat] = {
     ),
     "POST /account/changepassword": LegacyFormat(transform_error=_transform_new_password_error),
     "PUT /user/resetpassword": LegacyFormat(transform_error=_transform_new_password_error),
-    "DELETE /account/{accountId}": LegacyFormat(render_body=_closed_account_body, response=wire.ClosedAccount),
-    "DELETE /user/{userId}": LegacyFormat(render_body=lambda result: {"valid": True}, response=wire.DeletedUser),
+    "DELETE /account/{accountId}": LegacyFormat(
+        render_body=_closed_account_body, response=wire.ClosedAccount, response_example=wire.CLOSED_ACCOUNT_EXAMPLE
+    ),
+    "DELETE /user/{userId}": LegacyFormat(
+        render_body=lambda result: {"valid": True},
+        response=wire.DeletedUser,
+        response_example=wire.DELETED_USER_EXAMPLE,
+    ),
     "POST /accountprofile": LegacyFormat(
         parse_arguments=_parse_profile_arguments,
         render_body=_saved_profile_body,
         body=wire.PROFILE_TO_SAVE,
         response=wire.SavedProfile,
+        body_example=wire.PROFILE_EXAMPLE,
+        response_example=wire.SAVED_PROFILE_EXAMPLE,
     ),
-    "GET /accountprofile/{profileName}": LegacyFormat(render_body=_profile_body, response=wire.PROFILE),
-    "GET /accountsession": LegacyFormat(render_body=lambda result: result.result.data, response=wire.SESSION),
+    "GET /accountprofile/{profileName}": LegacyFormat(
+        render_body=_profile_body, response=wire.PROFILE, response_example=wire.PROFILE_EXAMPLE
+    ),
+    "GET /accountsession": LegacyFormat(
+        render_body=lambda result: result.result.data, response=wire.SESSION, response_example=wire.SESSION_EXAMPLE
+    ),
     "PUT /accountsession": LegacyFormat(
         parse_arguments=lambda request: RawArguments({"values": request.body}),
         request_paths={("values",): ()},
         render_body=lambda result: result.result.data,
         body=wire.SESSION,
         response=wire.SESSION,
+        body_example=wire.SESSION_EXAMPLE,
+        response_example=wire.SESSION_EXAMPLE,
     ),
 }

@@ -99,24 +99,33 @@ ALERT_FORMATS: Mapping[str, LegacyFormat] = {
         render_body=lambda result: {"ns_alert_id": result.result.alert_id, "status": "OK"},
         body=wire.AlertToSend,
         response=wire.SentAlert,
+        body_example=wire.ALERT_TO_SEND_EXAMPLE,
+        response_example=wire.SENT_ALERT_EXAMPLE,
     ),
     "GET /alert/{alertId}": LegacyFormat(
-        render_body=lambda result: _alert_json(result.result), response=wire.LegacyAlert
+        render_body=lambda result: _alert_json(result.result),
+        response=wire.LegacyAlert,
+        response_example=wire.ALERT_EXAMPLE,
     ),
     "GET /alert/user": LegacyFormat(
-        render_body=lambda result: [_alert_json(alert) for alert in result.result], response=ListOf(wire.LegacyAlert)
+        render_body=lambda result: [_alert_json(alert) for alert in result.result],
+        response=ListOf(wire.LegacyAlert),
+        response_example=[wire.ALERT_EXAMPLE],
     ),
     "GET /notification/{notificationId}": LegacyFormat(
-        render_body=_notification_body, response=wire.LegacyNotification
+        render_body=_notification_body, response=wire.LegacyNotification, response_example=wire.NOTIFICATION_EXAMPLE
     ),
     "GET /notification/{notificationId}/log": LegacyFormat(
-        render_body=_notification_log_body, response=ListOf(wire.NotificationStep)
+        render_body=_notification_log_body,
+        response=ListOf(wire.NotificationStep),
+        response_example=[wire.NOTIFICATION_STEP_EXAMPLE],
     ),
-    "POST /template": LegacyFormat(parse_arguments=_parse_template_arguments),
+    "POST /template": LegacyFormat(parse_arguments=_parse_template_arguments, body_example=wire.TEMPLATE_EXAMPLE),
     "GET /template/{alertTypeId}/{channelType}/{cultureCode}": LegacyFormat(
         parse_arguments=lambda request: RawArguments(_path_with_upper_channel(request))
     ),
     "POST /template/{alertTypeId}/{channelType}/{cultureCode}": LegacyFormat(
-        parse_arguments=lambda request: RawArguments({**_path_with_upper_channel(request), "input": request.body})
+        parse_arguments=lambda request: RawArguments({**_path_with_upper_channel(request), "input": request.body}),
+        body_example=wire.TEMPLATE_CHANGE_EXAMPLE,
     ),
 }

@@ -67,7 +67,7 @@ def _revocations_body(result: RestResult) -> dict[str, Any]:
     }
 
 
-def _history_format(kind: str, members: str, by: str, id_name: str, response: Any) -> LegacyFormat:
+def _history_format(kind: str, members: str, by: str, id_name: str, response: Any, example: Any) -> LegacyFormat:
     def body(result: RestResult) -> dict[str, Any]:
         changes = [
             {
@@ -87,26 +87,33 @@ def _history_format(kind: str, members: str, by: str, id_name: str, response: An
         render_body=body,
         query=NoQuery,
         response=response,
+        response_example=example,
     )
 
 
 _MPXNS_REQUEST_PATHS: Mapping[tuple[str | int, ...], tuple[str | int, ...]] = {("mpxns",): ("meterPoints",)}
 _STATUS_PATH = "/user/verification/status"
 CONSENT_FORMATS: Mapping[str, LegacyFormat] = {
-    f"GET {_STATUS_PATH}": LegacyFormat(render_body=_status_body, response=wire.VerificationStatus),
+    f"GET {_STATUS_PATH}": LegacyFormat(
+        render_body=_status_body, response=wire.VerificationStatus, response_example=wire.VERIFICATION_STATUS_EXAMPLE
+    ),
     f"POST {_STATUS_PATH}/mpxns/renewal": LegacyFormat(
         parse_arguments=_parse_meter_points,
         request_paths=_MPXNS_REQUEST_PATHS,
         render_body=_renewals_body,
         body=wire.MeterPoints,
+        body_example=wire.METER_POINTS_EXAMPLE,
         response=wire.Renewals,
+        response_example=wire.RENEWALS_EXAMPLE,
     ),
     f"POST {_STATUS_PATH}/mpxns/revocation": LegacyFormat(
         parse_arguments=_parse_meter_points,
         request_paths=_MPXNS_REQUEST_PATHS,
         render_body=_revocations_body,
         body=wire.MeterPoints,
+        body_example=wire.METER_POINTS_EXAMPLE,
         response=wire.Revocations,
+        response_example=wire.REVOCATIONS_EXAMPLE,
     ),
     f"POST {_STATUS_PATH}/mpxn/{{mpxn}}/renewal": LegacyFormat(
         parse_arguments=_parse_meter_point,
@@ -114,19 +121,33 @@ CONSENT_FORMATS: Mapping[str, LegacyFormat] = {
         request_paths={("validUntil",): ("isValidUntil",)},
         render_body=_renewals_body,
         body=wire.ConsentEnd,
+        body_example=wire.RENEWAL_END_EXAMPLE,
         response=wire.Renewals,
+        response_example=wire.RENEWALS_EXAMPLE,
     ),
     f"POST {_STATUS_PATH}/mpxn/{{mpxn}}/revocation": LegacyFormat(
         parse_arguments=_parse_meter_point,
         path_parameters={"mpxn": terms.Mpxn},
         render_body=_revocations_body,
         body=wire.ConsentEnd,
+        body_example=wire.REVOCATION_END_EXAMPLE,
         response=wire.Revocations,
+        response_example=wire.REVOCATIONS_EXAMPLE,
     ),
     f"GET {_STATUS_PATH}/mpxn/{{mpxn}}/renewal": _history_format(
-        "RENEWAL", "meterPointRenewals", "renewedBy", "meterPointVerificationRenewalId", wire.RenewalHistory
+        "RENEWAL",
+        "meterPointRenewals",
+        "renewedBy",
+        "meterPointVerificationRenewalId",
+        wire.RenewalHistory,
+        wire.RENEWAL_HISTORY_EXAMPLE,
     ),
     f"GET {_STATUS_PATH}/mpxn/{{mpxn}}/revocation": _history_format(
-        "REVOCATION", "meterPointRevocations", "revokedBy", "meterPointVerificationRevocationId", wire.RevocationHistory
+        "REVOCATION",
+        "meterPointRevocations",
+        "revokedBy",
+        "meterPointVerificationRevocationId",
+        wire.RevocationHistory,
+        wire.REVOCATION_HISTORY_EXAMPLE,
     ),
 }

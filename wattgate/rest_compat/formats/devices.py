@@ -99,30 +99,52 @@ def _meter_point_resources_body(result: RestResult) -> dict[str, Any]:
 
 
 DEVICE_FORMATS: Mapping[str, LegacyFormat] = {
-    "GET /device": LegacyFormat(render_body=_devices_body, response=ListOf(wire.DEVICE)),
-    "GET /device/{deviceId}": LegacyFormat(render_body=_device_body, response=wire.DEVICE),
-    "GET /device/resource/{resourceId}": LegacyFormat(render_body=_device_body, response=wire.DEVICE),
-    "PUT /device/{deviceId}": LegacyFormat(render_body=_device_body, response=wire.DEVICE),
-    "DELETE /device/{deviceId}": LegacyFormat(render_body=_device_body, response=wire.DEVICE),
-    "PUT /device/{deviceId}/owner": LegacyFormat(render_body=_device_body, response=wire.DEVICE),
-    "GET /discover/{hardwareId}": LegacyFormat(render_body=_discovered_body, response=wire.DISCOVERED),
+    "GET /device": LegacyFormat(
+        render_body=_devices_body, response=ListOf(wire.DEVICE), response_example=[wire.DEVICE_EXAMPLE]
+    ),
+    "GET /device/{deviceId}": LegacyFormat(
+        render_body=_device_body, response=wire.DEVICE, response_example=wire.DEVICE_EXAMPLE
+    ),
+    "GET /device/resource/{resourceId}": LegacyFormat(
+        render_body=_device_body, response=wire.DEVICE, response_example=wire.DEVICE_EXAMPLE
+    ),
+    "PUT /device/{deviceId}": LegacyFormat(
+        render_body=_device_body, response=wire.DEVICE, response_example=wire.DEVICE_EXAMPLE
+    ),
+    "DELETE /device/{deviceId}": LegacyFormat(
+        render_body=_device_body, response=wire.DEVICE, response_example=wire.DEVICE_EXAMPLE
+    ),
+    "PUT /device/{deviceId}/owner": LegacyFormat(
+        render_body=_device_body, response=wire.DEVICE, response_example=wire.DEVICE_EXAMPLE
+    ),
+    "GET /discover/{hardwareId}": LegacyFormat(
+        render_body=_discovered_body, response=wire.DISCOVERED, response_example=wire.DEVICE_EXAMPLE
+    ),
     "POST /device": LegacyFormat(
         render_body=lambda result: {"status": "OK", "valid": True, "deviceId": result.result.device_id},
         response=wire.AddedDevice,
+        response_example=wire.ADDED_DEVICE_EXAMPLE,
     ),
-    "GET /device/{deviceId}/status": LegacyFormat(render_body=_status_body, response=wire.DeviceState),
+    "GET /device/{deviceId}/status": LegacyFormat(
+        render_body=_status_body, response=wire.DeviceState, response_example=wire.DEVICE_STATE_EXAMPLE
+    ),
     "GET /device/status": LegacyFormat(
         parse_arguments=_parse_tags,
         request_paths={("hardwareId",): ("tags",)},
         render_body=_status_body,
         query=wire.DeviceQuery,
         response=wire.DeviceState,
+        response_example=wire.DEVICE_STATE_EXAMPLE,
     ),
     "GET /device/meter-point/{meterPointNumber}/inventory": LegacyFormat(
-        render_body=_inventory_body, response=wire.Inventory
+        render_body=_inventory_body, response=wire.Inventory, response_example=wire.INVENTORY_EXAMPLE
     ),
-    "GET /device/smart-meter/{eui}/inventory": LegacyFormat(render_body=_inventory_body, response=wire.Inventory),
+    "GET /device/smart-meter/{eui}/inventory": LegacyFormat(
+        render_body=_inventory_body, response=wire.Inventory, response_example=wire.INVENTORY_EXAMPLE
+    ),
     "GET /device/meter-point/{meterPointNumber}/resources": LegacyFormat(
-        render_body=_meter_point_resources_body, response=wire.LegacyMeterPointResources
+        render_body=_meter_point_resources_body,
+        response=wire.LegacyMeterPointResources,
+        response_example=wire.METER_POINT_RESOURCES_EXAMPLE,
     ),
 }

@@ -40,6 +40,10 @@ class LegacyFormat:
     """The shape of the request body, see `rest_compat.wire`. None means the arguments of the operation."""
     response: Any = None
     """The shape of the response body. None means the result type of the operation."""
+    body_example: Any = None
+    """An example of the request body. None means that it has no example."""
+    response_example: Any = None
+    """An example of the response body. None means that it has no example."""
     transform_error: Callable[[GatewayError, dict[str, Any]], dict[str, Any]] | None = None
     """Adapt the body of an error response."""
 

@@ -16,7 +16,7 @@ from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.formats.tariffs import tariff_body, tariff_list_body
 from wattgate.rest_compat.legacy_request import RestResult
 from wattgate.rest_compat.wire import readings as wire
-from wattgate.rest_compat.wire.tariffs import TariffEnvelope, TariffListEnvelope
+from wattgate.rest_compat.wire import tariffs
 
 
 def _time_body(name: str, edge: str) -> Callable[[RestResult], Any]:
@@ -82,6 +82,7 @@ RESOURCE_FORMATS: Mapping[str, LegacyFormat] = {
             "resourceApplicationAccess": [result.result.application_id],
         },
         response=wire.AddedResource,
+        response_example=wire.ADDED_RESOURCE_EXAMPLE,
     ),
     "GET /resource/{resourceId}/readings": LegacyFormat(
         parse_arguments=legacy_readings.parse_readings_query,
@@ -89,6 +90,7 @@ RESOURCE_FORMATS: Mapping[str, LegacyFormat] = {
         render_body=legacy_readings.readings_body,
         query=wire.ReadingsQuery,
         response=wire.ReadingsEnvelope,
+        response_example=wire.READINGS_EXAMPLE,
     ),
     "POST /resource/{resourceId}/readings": LegacyFormat(
         path_parameters={"resourceId": ids.ResourceId},
@@ -97,21 +99,37 @@ RESOURCE_FORMATS: Mapping[str, LegacyFormat] = {
         render_body=lambda result: {"status": "OK", **result.rendered},
         body=wire.PostedReadings,
         response=wire.PostedReadingsResult,
+        body_example=wire.POSTED_READINGS_EXAMPLE,
+        response_example=wire.POSTED_READINGS_RESULT_EXAMPLE,
     ),
     "POST /readings": LegacyFormat(
         body_readers=BODY_READERS, transform_error=_transform_stream_error, response=wire.RECORDED
     ),
-    "GET /resource/{resourceId}/current": LegacyFormat(render_body=_current_body, response=wire.ReadingsEnvelope),
+    "GET /resource/{resourceId}/current": LegacyFormat(
+        render_body=_current_body, response=wire.ReadingsEnvelope, response_example=wire.CURRENT_EXAMPLE
+    ),
     "GET /resource/{resourceId}/first-time": LegacyFormat(
-        render_body=_time_body("firstTs", "firstTime"), response=wire.FirstTimeEnvelope
+        render_body=_time_body("firstTs", "firstTime"),
+        response=wire.FirstTimeEnvelope,
+        response_example=wire.FIRST_TIME_EXAMPLE,
     ),
     "GET /resource/{resourceId}/last-time": LegacyFormat(
-        render_body=_time_body("lastTs", "lastTime"), response=wire.LastTimeEnvelope
+        render_body=_time_body("lastTs", "lastTime"),
+        response=wire.LastTimeEnvelope,
+        response_example=wire.LAST_TIME_EXAMPLE,
     ),
-    "GET /resource/{resourceId}/tariff": LegacyFormat(render_body=tariff_body, response=TariffEnvelope),
-    "GET /resource/{resourceId}/tariff-list": LegacyFormat(render_body=tariff_list_body, response=TariffListEnvelope),
-    "GET /resource/{resourceId}/meterread": LegacyFormat(render_body=_meter_read_body, response=wire.MeterReadEnvelope),
-    "GET /resource/{resourceId}/catchup": LegacyFormat(render_body=_catch_up_body, response=wire.CatchUpEnvelope),
+    "GET /resource/{resourceId}/tariff": LegacyFormat(
+        render_body=tariff_body, response=tariffs.TariffEnvelope, response_example=tariffs.TARIFF_EXAMPLE
+    ),
+    "GET /resource/{resourceId}/tariff-list": LegacyFormat(
+        render_body=tariff_list_body, response=tariffs.TariffListEnvelope, response_example=tariffs.TARIFF_LIST_EXAMPLE
+    ),
+    "GET /resource/{resourceId}/meterread": LegacyFormat(
+        render_body=_meter_read_body, response=wire.MeterReadEnvelope, response_example=wire.METER_READ_EXAMPLE
+    ),
+    "GET /resource/{resourceId}/catchup": LegacyFormat(
+        render_body=_catch_up_body, response=wire.CatchUpEnvelope, response_example=wire.CATCH_UP_EXAMPLE
+    ),
     f"GET /resource/{{resourceId}}/readings {ARROW}": _STREAM_FORMAT,
     f"GET /resource/{{resourceId}}/platformbinary {ARROW}": _STREAM_FORMAT,
     f"GET /resource/{{resourceId}}/glowbinary {ARROW}": _STREAM_FORMAT,

@@ -44,17 +44,25 @@ def _parse_attributes_to_remove(request: LegacyRequest) -> RawArguments:
 
 
 VIRTUAL_ENTITY_FORMATS: Mapping[str, LegacyFormat] = {
-    "GET /virtualentity": LegacyFormat(render_body=_virtual_entities_body, response=ListOf(wire.VIRTUAL_ENTITY)),
-    "GET /virtualentity/{veId}": LegacyFormat(render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY),
-    "DELETE /virtualentity/{veId}": LegacyFormat(render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY),
+    "GET /virtualentity": LegacyFormat(
+        render_body=_virtual_entities_body,
+        response=ListOf(wire.VIRTUAL_ENTITY),
+        response_example=[wire.VIRTUAL_ENTITY_EXAMPLE],
+    ),
+    "GET /virtualentity/{veId}": LegacyFormat(
+        render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY, response_example=wire.VIRTUAL_ENTITY_EXAMPLE
+    ),
+    "DELETE /virtualentity/{veId}": LegacyFormat(
+        render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY, response_example=wire.VIRTUAL_ENTITY_EXAMPLE
+    ),
     "POST /virtualentity/{veId}/resources": LegacyFormat(
-        render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY
+        render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY, response_example=wire.VIRTUAL_ENTITY_EXAMPLE
     ),
     "DELETE /virtualentity/{veId}/resources/{resourceId}": LegacyFormat(
-        render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY
+        render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY, response_example=wire.VIRTUAL_ENTITY_EXAMPLE
     ),
     "GET /virtualentity/{veId}/attribute": LegacyFormat(
-        render_body=_attributes_body, response=wire.VirtualEntityAttributes
+        render_body=_attributes_body, response=wire.VirtualEntityAttributes, response_example=wire.ATTRIBUTES_EXAMPLE
     ),
     "POST /virtualentity/{veId}/attribute": LegacyFormat(
         parse_arguments=_parse_attributes_to_set,
@@ -62,6 +70,8 @@ VIRTUAL_ENTITY_FORMATS: Mapping[str, LegacyFormat] = {
         render_body=_attributes_body,
         body=wire.ATTRIBUTES_TO_SET,
         response=wire.VirtualEntityAttributes,
+        body_example=wire.ATTRIBUTES_TO_SET_EXAMPLE,
+        response_example=wire.ATTRIBUTES_EXAMPLE,
     ),
     "DELETE /virtualentity/{veId}/attribute": LegacyFormat(
         parse_arguments=_parse_attributes_to_remove,
@@ -69,5 +79,7 @@ VIRTUAL_ENTITY_FORMATS: Mapping[str, LegacyFormat] = {
         render_body=lambda result: {"status": "OK", **_attributes_body(result)},
         body=wire.AttributesToRemove,
         response=wire.ChangedAttributes,
+        body_example=wire.ATTRIBUTES_TO_REMOVE_EXAMPLE,
+        response_example=wire.CHANGED_ATTRIBUTES_EXAMPLE,
     ),
 }

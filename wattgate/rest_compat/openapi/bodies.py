@@ -1,6 +1,7 @@
 """Request bodies and successful responses of operations."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from graphql import GraphQLArgument, is_required_argument
 
@@ -9,7 +10,6 @@ from wattgate.graphql.core.operation import JSON, Operation, RestRoute
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.rest_compat.arguments import INPUT_ARGUMENT
 from wattgate.rest_compat.bulk_intake import NDJSON
-from wattgate.rest_compat.examples import EXAMPLES, EndpointExamples, acknowledgement_example
 from wattgate.rest_compat.formats.legacy_format import FORM, LegacyFormat
 from wattgate.rest_compat.openapi.components import Components, Json
 from wattgate.rest_compat.openapi.input_schemas import argument_schema, input_schema
@@ -17,7 +17,7 @@ from wattgate.rest_compat.openapi.output_schemas import output_schema
 from wattgate.rest_compat.openapi.parameters import names_in_path, takes_query
 from wattgate.rest_compat.openapi.wire_schemas import shape_schema
 from wattgate.rest_compat.row_renderer import wire_name
-from wattgate.rest_compat.wire.shapes import Acknowledgement, RecordShape
+from wattgate.rest_compat.wire.shapes import EXAMPLE_UUID, Acknowledgement, RecordShape
 
 OPERATION_HEADER: Json = {
     "x-graphql-operation": {"description": "Name of the GraphQL field.", "schema": {"type": "string"}}
@@ -46,8 +46,7 @@ def request_body(
     schema = _body_schema(operation, rest, legacy_format, arguments, components)
     if schema is None:
         return None
-    example = EXAMPLES.get(rest.route_key, EndpointExamples()).body
-    content = {"schema": schema, **({} if example is None else {"example": example})}
+    content = _content(schema, legacy_format.body_example)
     has_required = bool(components.resolve(schema).get("required"))
     return {
         "required": has_required or INPUT_ARGUMENT in arguments,
@@ -76,15 +75,19 @@ def response_content(
     """Return the schema of the response of a route, with an example if it has one."""
     if rest.media_type != JSON:
         return {"schema": {"type": "string", "format": "binary", "contentMediaType": rest.media_type}}
-    example = EXAMPLES.get(rest.route_key, EndpointExamples()).response
+    example = legacy_format.response_example
     if legacy_format.response is not None:
         schema = shape_schema(legacy_format.response, components)
     elif rest.acknowledged_fields:
         schema = shape_schema(_acknowledgement(operation, rest), components)
-        example = acknowledgement_example(rest.acknowledged_fields)
+        example = {"status": "OK", **dict.fromkeys(rest.acknowledged_fields, EXAMPLE_UUID)}
     else:
         one = output_schema(operation.result_type, components, rest.edges)
         schema = {"type": "array", "items": one} if operation.returns_list else one
+    return _content(schema, example)
+
+
+def _content(schema: Json, example: Any) -> Json:
     return {"schema": schema, **({} if example is None else {"example": example})}
 
 

@@ -28,13 +28,13 @@ from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.node import is_global_id
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.execution.schema import Schema
-from wattgate.rest_compat.examples import MPXN, TIME, UUID
 from wattgate.rest_compat.openapi.components import Json
+from wattgate.rest_compat.wire.shapes import EXAMPLE_MPXN, EXAMPLE_TIME, EXAMPLE_UUID
 
 SAMPLES: Mapping[str, Any] = MappingProxyType(
     {
-        "ID": UUID,
-        "DateTime": TIME,
+        "ID": EXAMPLE_UUID,
+        "DateTime": EXAMPLE_TIME,
         "Decimal": "24.5",
         "Int": 1,
         "Float": 1.0,
@@ -48,8 +48,8 @@ SAMPLES: Mapping[str, Any] = MappingProxyType(
         "end": "2026-11-21T00:00:00Z",
         "eui": "70B3D50000000001",
         "hardwareId": "AABBCCDDEEFF",
-        "mpxn": MPXN,
-        "mpxns": [MPXN],
+        "mpxn": EXAMPLE_MPXN,
+        "mpxns": [EXAMPLE_MPXN],
         "password": "correct horse",
         "period": "PT30M",
         "postcode": "LS6 3QT",

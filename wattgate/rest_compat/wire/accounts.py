@@ -1,13 +1,13 @@
 """Types of users, accounts, tokens, profiles and sessions in legacy formats."""
 
-from typing import Annotated, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
 
 from wattgate.annotations import Described
 from wattgate.graphql.types.accounts import Token
 from wattgate.graphql.types.oauth import OAuthTokens
-from wattgate.rest_compat.wire.shapes import Ok, RecordShape, Uuid, Valid
+from wattgate.rest_compat.wire.shapes import EXAMPLE_TIME, EXAMPLE_UUID, Ok, RecordShape, Uuid, Valid
 
 
 class ClosedAccount(TypedDict):
@@ -19,10 +19,21 @@ class ClosedAccount(TypedDict):
     status: Annotated[str, Meta(description="Status of the account.")]
 
 
+CLOSED_ACCOUNT_EXAMPLE: ClosedAccount = {
+    "valid": True,
+    "accountId": EXAMPLE_UUID,
+    "userId": EXAMPLE_UUID,
+    "status": "inactive",
+}
+
+
 class DeletedUser(TypedDict):
     """Acknowledgement that a user is deleted."""
 
     valid: Valid
+
+
+DELETED_USER_EXAMPLE: DeletedUser = {"valid": True}
 
 
 class OAuthTokenMembers(TypedDict, total=False):
@@ -72,6 +83,9 @@ class SavedProfile(TypedDict):
     devUserId: Annotated[Uuid, Meta(description="ID of the user who owns the profile.")]
 
 
+SAVED_PROFILE_EXAMPLE: SavedProfile = {"status": "OK", "profileName": "Settings", "devUserId": EXAMPLE_UUID}
+
+
 class ProfileName(TypedDict):
     """The member that every profile has."""
 
@@ -81,12 +95,50 @@ class ProfileName(TypedDict):
 TOKEN = RecordShape(
     "ListedToken", Token, OAuthTokenMembers, omitted=frozenset({"authenticationFramework", "grantType"})
 )
+_LOG_IN_TOKEN = {
+    "tokenId": EXAMPLE_UUID,
+    "userId": EXAMPLE_UUID,
+    "accountId": EXAMPLE_UUID,
+    "createdAt": EXAMPLE_TIME,
+    "expiresAt": EXAMPLE_TIME,
+}
+_OAUTH_MEMBERS: OAuthTokenMembers = {"authenticationFramework": "oauth", "grant_type": "refresh_token"}
+TOKENS_EXAMPLE = [_LOG_IN_TOKEN, {**_LOG_IN_TOKEN, **_OAUTH_MEMBERS}]
+
+_REDIRECT = "https://client.example/back"
+AUTHORISATION_EXAMPLE = {
+    "applicationId": EXAMPLE_UUID,
+    "username": "ada@example.org",
+    "password": "correct horse",
+    "client_id": EXAMPLE_UUID,
+    "redirect_uri": _REDIRECT,
+    "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    "code_challenge_method": "S256",
+    "scope": "read",
+    "state": "any text of the client",
+}
+TOKEN_EXCHANGE_EXAMPLE = {
+    "client_id": EXAMPLE_UUID,
+    "client_secret": "the client's secret",
+    "grant_type": "authorization_code",
+    "code": "the authorization code",
+    "code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+    "redirect_uri": _REDIRECT,
+}
 OAUTH_TOKENS = RecordShape(
     "OAuthTokens",
     OAuthTokens,
     OAuthTokensMembers,
     omitted=frozenset({"tokenType", "accessToken", "expiresIn", "refreshToken"}),
 )
+OAUTH_TOKENS_EXAMPLE = {
+    "token_type": "bearer",
+    "access_token": "the access token",
+    "expires_in": 604800,
+    "refresh_token": "the refresh token",
+    "refresh_type": "the refresh token",
+    "scope": "read",
+}
 DEVICE_CODES = RecordShape(
     "DeviceCodes", added=DeviceCodesMembers, description="Codes of a pairing, as in RFC 8628, section 3.2."
 )
@@ -96,6 +148,8 @@ PROFILE = RecordShape(
 PROFILE_TO_SAVE = RecordShape(
     "ProfileToSave", added=ProfileName, is_open=True, description="Profile: its name, and members that clients choose."
 )
+PROFILE_EXAMPLE: dict[str, Any] = {"profileName": "Settings", "dark": True}
 SESSION = RecordShape(
     "AccountSessionData", is_open=True, description="Data of the session. Clients choose the members."
 )
+SESSION_EXAMPLE = {"page": "today"}

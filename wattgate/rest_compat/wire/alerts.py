@@ -7,7 +7,7 @@ from msgspec import Meta
 from wattgate.annotations import Described
 from wattgate.graphql.types.alerts import Channel
 from wattgate.graphql.types.alerts import Priority as AlertPriority
-from wattgate.rest_compat.wire.shapes import Instant, Ok, Uuid
+from wattgate.rest_compat.wire.shapes import EXAMPLE_TIME, EXAMPLE_UUID, Instant, Ok, Uuid
 
 Switch = Annotated[Literal["yes", "no"], Meta(description="Whether the alert uses this channel.")]
 
@@ -37,11 +37,26 @@ class AlertToSend(TypedDict):
     ]
 
 
+ALERT_TO_SEND_EXAMPLE = {
+    "userId": EXAMPLE_UUID,
+    "alertTypeId": "CM01",
+    "email": "yes",
+    "send2Push": "no",
+    "send2Inbox": "yes",
+    "Priority": "High",
+    "callbackUrl": "https://example.org/hook",
+    "dataToFill": {"name": "Ada"},
+}
+
+
 class SentAlert(TypedDict):
     """Acknowledgement that an alert is accepted."""
 
     ns_alert_id: Annotated[Uuid, Meta(description="ID of the alert.")]
     status: Ok
+
+
+SENT_ALERT_EXAMPLE: SentAlert = {"ns_alert_id": EXAMPLE_UUID, "status": "OK"}
 
 
 class LegacyAlert(TypedDict):
@@ -63,6 +78,17 @@ class LegacyAlert(TypedDict):
     createdAt: Annotated[Instant, Described("When the record was created.")]
 
 
+ALERT_EXAMPLE = {
+    "ns_alert_id": EXAMPLE_UUID,
+    "applicationId": EXAMPLE_UUID,
+    **ALERT_TO_SEND_EXAMPLE,
+    "send2Email": "yes",
+    "push": "no",
+    "inbox": "yes",
+    "createdAt": EXAMPLE_TIME,
+}
+
+
 class LegacyNotification(TypedDict):
     """Notification: the message of an alert on one channel."""
 
@@ -74,6 +100,18 @@ class LegacyNotification(TypedDict):
     channel: Annotated[Channel, Described("Channel of delivery: email, push or inbox.")]
     userid: Annotated[Uuid, Meta(description="ID of the user.")]
     alertData: Annotated[dict[str, Any] | None, Meta(description="Variables that fill the template.")]
+
+
+NOTIFICATION_EXAMPLE = {
+    "notificationid": EXAMPLE_UUID,
+    "ns_alert_id": EXAMPLE_UUID,
+    "received_dtm": EXAMPLE_TIME,
+    "Status": "OK",
+    "status_at": EXAMPLE_TIME,
+    "channel": "email",
+    "userid": EXAMPLE_UUID,
+    "alertData": None,
+}
 
 
 class NotificationStep(TypedDict):
@@ -88,3 +126,29 @@ class NotificationStep(TypedDict):
     workflowStepNum: Annotated[int, Meta(description="Number of the step, from 1.")]
     Status: Annotated[str, Meta(description="Status after the step.")]
     status_at: Annotated[Instant, Meta(description="When the step ended.")]
+
+
+NOTIFICATION_STEP_EXAMPLE = {
+    "notificationid": EXAMPLE_UUID,
+    "Pipeline": None,
+    "ns_alert_id": EXAMPLE_UUID,
+    "channel": "email",
+    "userid": EXAMPLE_UUID,
+    "Stage": "Added Notification Record",
+    "workflowStepNum": 1,
+    "Status": "OK",
+    "status_at": EXAMPLE_TIME,
+}
+
+TEMPLATE_CHANGE_EXAMPLE = {
+    "name": "High use",
+    "htmlTemplate": "<p>Dear {{name}}</p>",
+    "description": "",
+    "active": True,
+}
+TEMPLATE_EXAMPLE = {
+    "alertTypeId": EXAMPLE_UUID,
+    "channelType": "email",
+    "cultureCode": "en-GB",
+    **TEMPLATE_CHANGE_EXAMPLE,
+}

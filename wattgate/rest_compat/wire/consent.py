@@ -1,12 +1,12 @@
 """Types of consent in legacy formats: the verification status of meter points, renewals and revocations."""
 
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
 from wattgate.annotations import Described
 from wattgate.graphql.types.consent import MpxnKey
-from wattgate.rest_compat.wire.shapes import Instant, Uuid, Valid
+from wattgate.rest_compat.wire.shapes import EXAMPLE_MPXN, EXAMPLE_TIME, EXAMPLE_UUID, Instant, Uuid, Valid
 
 Mpxn = Annotated[str, Meta(description="MPAN or MPRN of the meter point.")]
 
@@ -26,6 +26,13 @@ class VerificationStatus(TypedDict):
     meterPointVerification: Annotated[list[MeterPointStatus], Meta(description="Status of each meter point.")]
 
 
+VERIFICATION_STATUS_EXAMPLE = {
+    "meterPointVerification": [
+        {"isVerified": True, "isValidUntil": EXAMPLE_TIME, "mpxnKey": "mpan", "mpxn": EXAMPLE_MPXN}
+    ]
+}
+
+
 class MeterPointNumber(TypedDict):
     """Number of a meter point."""
 
@@ -36,6 +43,9 @@ class MeterPoints(TypedDict):
     """Meter points of a request."""
 
     meterPoints: Annotated[list[MeterPointNumber], Meta(max_length=1000, description="At most 1,000 meter points.")]
+
+
+METER_POINTS_EXAMPLE: MeterPoints = {"meterPoints": [{"mpxn": EXAMPLE_MPXN}]}
 
 
 class ConsentEnd(TypedDict):
@@ -51,6 +61,10 @@ class ConsentEnd(TypedDict):
             ),
         ]
     ]
+
+
+RENEWAL_END_EXAMPLE: ConsentEnd = {"isValidUntil": EXAMPLE_TIME}
+REVOCATION_END_EXAMPLE: ConsentEnd = {"isValidUntil": "now"}
 
 
 class Renewal(TypedDict):
@@ -69,6 +83,19 @@ class Renewals(TypedDict):
     meterPointVerificationRenewals: Annotated[list[Renewal], Meta(description="Renewal of each meter point.")]
 
 
+RENEWALS_EXAMPLE: Renewals = {
+    "valid": True,
+    "meterPointVerificationRenewals": [
+        {
+            "mpxn": EXAMPLE_MPXN,
+            "valid": True,
+            "meterPointVerificationRenewalId": EXAMPLE_UUID,
+            "isValidUntil": EXAMPLE_TIME,
+        }
+    ],
+}
+
+
 class Revocation(TypedDict):
     """Revoked consent of a meter point."""
 
@@ -81,6 +108,12 @@ class Revocations(TypedDict):
 
     valid: Valid
     meterPointRevocations: Annotated[list[Revocation], Meta(description="Revocation of each meter point.")]
+
+
+REVOCATIONS_EXAMPLE: Revocations = {
+    "valid": True,
+    "meterPointRevocations": [{"mpxn": EXAMPLE_MPXN, "meterPointVerificationRevocationId": EXAMPLE_UUID}],
+}
 
 
 class AuditReference(TypedDict):
@@ -105,6 +138,15 @@ class ConsentHistoryEntry(TypedDict):
     mpxn: Mpxn
 
 
+_HISTORY_ENTRY_EXAMPLE: dict[str, Any] = {
+    "auditReference": {"applicationId": EXAMPLE_UUID},
+    "createdAt": EXAMPLE_TIME,
+    "mpxnKey": "mpan",
+    "mpxn": EXAMPLE_MPXN,
+}
+_CHANGED_BY_EXAMPLE: ChangedBy = {"key": "userId", "value": EXAMPLE_UUID}
+
+
 class RenewalEntry(ConsentHistoryEntry):
     """Past renewal of the consent of a meter point."""
 
@@ -126,8 +168,32 @@ class RenewalHistory(TypedDict):
     meterPointRenewals: Annotated[list[RenewalEntry], Meta(description="Renewals, oldest first.")]
 
 
+RENEWAL_HISTORY_EXAMPLE = {
+    "valid": True,
+    "meterPointRenewals": [
+        {
+            **_HISTORY_ENTRY_EXAMPLE,
+            "renewedBy": _CHANGED_BY_EXAMPLE,
+            "meterPointVerificationRenewalId": EXAMPLE_UUID,
+        }
+    ],
+}
+
+
 class RevocationHistory(TypedDict):
     """Past revocations of the consent of a meter point."""
 
     valid: Valid
     meterPointRevocations: Annotated[list[RevocationEntry], Meta(description="Revocations, oldest first.")]
+
+
+REVOCATION_HISTORY_EXAMPLE = {
+    "valid": True,
+    "meterPointRevocations": [
+        {
+            **_HISTORY_ENTRY_EXAMPLE,
+            "revokedBy": _CHANGED_BY_EXAMPLE,
+            "meterPointVerificationRevocationId": EXAMPLE_UUID,
+        }
+    ],
+}

@@ -7,7 +7,19 @@ from msgspec import Meta
 from wattgate.annotations import Described
 from wattgate.enums import DeviceActivity
 from wattgate.graphql.types.resources import Device
-from wattgate.rest_compat.wire.shapes import Alternatives, EpochSeconds, Instant, Ok, RecordShape, Uuid, Valid
+from wattgate.rest_compat.wire.shapes import (
+    EXAMPLE_EPOCH,
+    EXAMPLE_MPXN,
+    EXAMPLE_TIME,
+    EXAMPLE_UUID,
+    Alternatives,
+    EpochSeconds,
+    Instant,
+    Ok,
+    RecordShape,
+    Uuid,
+    Valid,
+)
 
 
 class Sensor(TypedDict):
@@ -58,12 +70,25 @@ class DeviceState(TypedDict):
     expectedEvery: Annotated[int | None, Meta(description="Seconds between packets, or null if it is not known.")]
 
 
+DEVICE_STATE_EXAMPLE = {
+    "found": True,
+    "deviceId": EXAMPLE_UUID,
+    "hardwareId": "AABBCCDDEEFF",
+    "value": EXAMPLE_EPOCH,
+    "status": "LIVE",
+    "expectedEvery": 60,
+}
+
+
 class AddedDevice(TypedDict):
     """Acknowledgement that a device is added."""
 
     status: Ok
     valid: Valid
     deviceId: Annotated[Uuid, Described("ID of the device.")]
+
+
+ADDED_DEVICE_EXAMPLE: AddedDevice = {"status": "OK", "valid": True, "deviceId": EXAMPLE_UUID}
 
 
 class LegacyInventoryEntry(TypedDict):
@@ -87,6 +112,24 @@ class Inventory(TypedDict):
     inventory: Annotated[
         list[LegacyInventoryEntry], Described("Devices that the meter network has at the meter point.")
     ]
+
+
+INVENTORY_EXAMPLE: Inventory = {
+    "valid": True,
+    "inventory": [
+        {
+            "DateCommissioned": EXAMPLE_TIME,
+            "DeviceFirmwareVersion": "1.2",
+            "DeviceManufacturer": "Example",
+            "DeviceModel": "E1",
+            "DeviceType": "ESME",
+            "DeviceStatus": "Commissioned",
+            "EUI": "70B3D50000000001",
+            "ImportMPxN": EXAMPLE_MPXN,
+            "SmetsVersion": "2",
+        }
+    ],
+}
 
 
 class NetworkDevice(TypedDict):
@@ -115,5 +158,33 @@ class LegacyMeterPointResources(TypedDict):
     resources: Annotated[list[MeterPointResource], Described("Resources that belong to the record.")]
 
 
+METER_POINT_RESOURCES_EXAMPLE: LegacyMeterPointResources = {
+    "valid": True,
+    "mpxn": EXAMPLE_MPXN,
+    "resources": [
+        {"resourceId": EXAMPLE_UUID, "resourceTypeId": EXAMPLE_UUID, "classifier": "electricity.consumption"}
+    ],
+}
+
+
 DEVICE = RecordShape("DeviceWithProtocol", Device, DeviceMembers)
+DEVICE_EXAMPLE = {
+    "deviceId": EXAMPLE_UUID,
+    "deviceTypeId": EXAMPLE_UUID,
+    "ownerId": EXAMPLE_UUID,
+    "description": "In-home display",
+    "active": True,
+    "hardwareId": "AABBCCDDEEFF",
+    "hardwareIdNames": ["MAC"],
+    "hardwareIds": {"MAC": "AABBCCDDEEFF"},
+    "parentHardwareId": [],
+    "tags": [],
+    "proof": "APPLICATION",
+    "protocol": {
+        "protocol": "ZIGBEE",
+        "sensors": [{"protocolId": "0702", "resourceTypeId": EXAMPLE_UUID, "resourceId": EXAMPLE_UUID}],
+    },
+    "createdAt": EXAMPLE_TIME,
+    "updatedAt": EXAMPLE_TIME,
+}
 DISCOVERED = Alternatives("DiscoveredDevice", "Device of a user, or of the meter network.", (DEVICE, NetworkDevice))

@@ -8,6 +8,9 @@ from wattgate.annotations import Described
 from wattgate.enums import Function, NoValueReason, Period
 from wattgate.graphql.types.readings import RecordedColumns
 from wattgate.rest_compat.wire.shapes import (
+    EXAMPLE_EPOCH,
+    EXAMPLE_TIME,
+    EXAMPLE_UUID,
     Alternatives,
     EpochSeconds,
     GraphQLName,
@@ -127,6 +130,20 @@ class Envelope(TypedDict):
     classifier: Annotated[str, Meta(description="Kind of the resource, such as electricity.consumption.")]
 
 
+def example_envelope(data: Any, *, units: str = "kWh", **query: str) -> dict[str, Any]:
+    """Return an example of the envelope around the data of a resource."""
+    return {
+        "status": "OK",
+        "name": "electricity consumption",
+        "resourceTypeId": EXAMPLE_UUID,
+        "resourceId": EXAMPLE_UUID,
+        "query": query,
+        "data": data,
+        "units": units,
+        "classifier": "electricity.consumption",
+    }
+
+
 class ReadingsEnvelope(Envelope):
     """Readings of a resource. Costs also say what they include, and why values are missing."""
 
@@ -142,6 +159,11 @@ class ReadingsEnvelope(Envelope):
     ]
     includesVat: NotRequired[Annotated[bool | None, Meta(description="Whether costs include VAT.")]]
     noValue: NotRequired[Annotated[list[NoValue], Meta(description="Why values are missing.")]]
+
+
+_QUERY_EXAMPLE = {"from": "2026-11-01T00:00:00", "to": "2026-11-01T23:59:59", "period": "PT30M", "function": "sum"}
+READINGS_EXAMPLE = example_envelope([[EXAMPLE_EPOCH, 0.25]], **_QUERY_EXAMPLE)
+CURRENT_EXAMPLE = example_envelope([[EXAMPLE_EPOCH, 640]], units="W")
 
 
 class FirstTime(TypedDict):
@@ -162,16 +184,25 @@ class FirstTimeEnvelope(Envelope):
     data: Annotated[FirstTime, Described("Free-form JSON data of the application.")]
 
 
+FIRST_TIME_EXAMPLE = example_envelope({"firstTs": EXAMPLE_EPOCH})
+
+
 class LastTimeEnvelope(Envelope):
     """Resource with the time of its last reading."""
 
     data: Annotated[LastTime, Described("Free-form JSON data of the application.")]
 
 
+LAST_TIME_EXAMPLE = example_envelope({"lastTs": EXAMPLE_EPOCH})
+
+
 class MeterReadEnvelope(Envelope):
     """Resource with its cumulative meter read."""
 
     data: Annotated[list[Point], Meta(description="Time and value of the meter read.")]
+
+
+METER_READ_EXAMPLE = example_envelope([[EXAMPLE_EPOCH, 12345.6]])
 
 
 class CatchUpData(TypedDict):
@@ -183,10 +214,16 @@ class CatchUpData(TypedDict):
     state: Annotated[Annotated[Any, GraphQLName("CatchUpState")], Described("Current state.")]
 
 
+_CATCH_UP: CatchUpData = {"valid": True, "status": "started", "catchUpId": EXAMPLE_UUID, "state": "QUEUED"}
+
+
 class CatchUpEnvelope(Envelope):
     """Resource with its catch-up."""
 
     data: Annotated[CatchUpData, Described("Free-form JSON data of the application.")]
+
+
+CATCH_UP_EXAMPLE = example_envelope(_CATCH_UP)
 
 
 class AddedResource(TypedDict):
@@ -196,6 +233,14 @@ class AddedResource(TypedDict):
     valid: Valid
     resourceId: Annotated[Uuid, Described("ID of the resource.")]
     resourceApplicationAccess: Annotated[list[str], Meta(description="IDs of the applications that may read it.")]
+
+
+ADDED_RESOURCE_EXAMPLE: AddedResource = {
+    "status": "OK",
+    "valid": True,
+    "resourceId": EXAMPLE_UUID,
+    "resourceApplicationAccess": [EXAMPLE_UUID],
+}
 
 
 class PostedReadings(TypedDict):
@@ -216,6 +261,9 @@ class PostedReadings(TypedDict):
     ]
 
 
+POSTED_READINGS_EXAMPLE: PostedReadings = {"readings": [{"at": EXAMPLE_TIME, "value": 0.25}], "field": "ENERGY"}
+
+
 class PostedReadingsResult(TypedDict):
     """Acknowledgement of recorded readings."""
 
@@ -228,6 +276,9 @@ class PostedReadingsResult(TypedDict):
             "consent. Do not send them again."
         ),
     ]
+
+
+POSTED_READINGS_RESULT_EXAMPLE: PostedReadingsResult = {"status": "OK", "recorded": 1, "withoutConsent": 0}
 
 
 class BulkProblem(TypedDict):

@@ -1,4 +1,4 @@
-"""Building blocks of legacy types: leaf types, and records that extend a type of GraphQL."""
+"""Building blocks of legacy types: leaf types, records that extend a type of GraphQL, and values for examples."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypedDict
@@ -21,6 +21,11 @@ WallClockTime = Annotated[
         examples=["2025-10-01 00:00:00"],
     ),
 ]
+
+EXAMPLE_UUID = "3f2b8c1e-6d54-4a7b-9c0d-1e2f3a4b5c6d"
+EXAMPLE_TIME = "2026-11-20T10:00:00.000Z"
+EXAMPLE_MPXN = "1234567890123"
+EXAMPLE_EPOCH = 1_795_000_000
 
 
 class Acknowledgement(TypedDict):

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, TypedDict
 from msgspec import Meta
 
 from wattgate.annotations import Described
-from wattgate.rest_compat.wire.readings import Envelope
-from wattgate.rest_compat.wire.shapes import Uuid, WallClockTime
+from wattgate.rest_compat.wire.readings import Envelope, example_envelope
+from wattgate.rest_compat.wire.shapes import EXAMPLE_UUID, Uuid, WallClockTime
 
 
 class PlanDetail(TypedDict, total=False):
@@ -30,6 +30,10 @@ class TariffPlan(TypedDict):
     weekName: Annotated[str, Meta(description="Always 1.")]
     source: Annotated[str, Meta(description="Source of the tariff, such as supplier or user.")]
     planDetail: Annotated[list[PlanDetail], Meta(description="Parts of the plan.")]
+
+
+_BAND: PlanDetail = {"tier": 1, "tourate": 8.4, "rate": 8.4, "time": "23:30-05:30", "weekdays": ["MON", "TUE"]}
+_PLAN: TariffPlan = {"weekName": "1", "source": "supplier", "planDetail": [{"rate": 24.5}, {"standing": 53.8}, _BAND]}
 
 
 class CurrentRates(TypedDict):
@@ -83,7 +87,33 @@ class TariffEnvelope(Envelope):
     data: Annotated[list[LegacyTariff], Described("Free-form JSON data of the application.")]
 
 
+_TARIFF: LegacyTariff = {
+    "id": EXAMPLE_UUID,
+    "name": "Standard",
+    "commodity": "ELEC",
+    "cid": "PWER",
+    "type": "tou",
+    "utility": "",
+    "from": "2025-10-01 00:00:00",
+    "currentRates": {"rate": 24.5, "standingCharge": 53.8},
+    "structure": [_PLAN],
+    "plan": [_PLAN],
+}
+TARIFF_EXAMPLE = example_envelope([_TARIFF])
+
+
 class TariffListEnvelope(Envelope):
     """Resource with its past and current tariffs, newest first."""
 
     data: Annotated[list[TariffChange], Described("Free-form JSON data of the application.")]
+
+
+_TARIFF_CHANGE: TariffChange = {
+    "id": EXAMPLE_UUID,
+    "name": "Standard",
+    "displayName": "Standard",
+    "from": "2025-10-01 00:00:00",
+    "effectiveDate": "2025-10-01 00:00:00",
+    "plan": [{"planDetail": [{"rate": 24.5}, {"standing": 53.8}]}],
+}
+TARIFF_LIST_EXAMPLE = example_envelope([_TARIFF_CHANGE])

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from wattgate.annotations import Described
 from wattgate.graphql.types.virtual_entities import VirtualEntity
-from wattgate.rest_compat.wire.shapes import Ok, RecordShape, Uuid
+from wattgate.rest_compat.wire.shapes import EXAMPLE_TIME, EXAMPLE_UUID, Ok, RecordShape, Uuid
 
 
 class ShortResource(TypedDict):
@@ -31,10 +31,16 @@ class VirtualEntityAttributes(TypedDict):
     attribute: Annotated[dict[str, Any] | None, Meta(description="Attributes, or null if none was ever set.")]
 
 
+ATTRIBUTES_EXAMPLE: VirtualEntityAttributes = {"veId": EXAMPLE_UUID, "attribute": {"floor": "2"}}
+
+
 class ChangedAttributes(VirtualEntityAttributes):
     """Attributes of a virtual entity after a removal."""
 
     status: Ok
+
+
+CHANGED_ATTRIBUTES_EXAMPLE: ChangedAttributes = {"status": "OK", "veId": EXAMPLE_UUID, "attribute": {}}
 
 
 class AttributesToRemove(TypedDict):
@@ -46,7 +52,33 @@ class AttributesToRemove(TypedDict):
     ]
 
 
+ATTRIBUTES_TO_REMOVE_EXAMPLE: AttributesToRemove = {"removeAttributes": ["floor"]}
+
+
 VIRTUAL_ENTITY = RecordShape("Home", VirtualEntity, VirtualEntityMembers)
+VIRTUAL_ENTITY_EXAMPLE = {
+    "veId": EXAMPLE_UUID,
+    "veTypeId": EXAMPLE_UUID,
+    "applicationId": EXAMPLE_UUID,
+    "ownerId": EXAMPLE_UUID,
+    "name": "12 Alder Road",
+    "description": None,
+    "location": None,
+    "city": "Leeds",
+    "country": "GB",
+    "postalCode": "LS6 3QT",
+    "geoCoordinates": None,
+    "openStreetMapsRef": None,
+    "timeZone": None,
+    "attributes": None,
+    "clone": False,
+    "active": True,
+    "createdAt": EXAMPLE_TIME,
+    "updatedAt": EXAMPLE_TIME,
+    "resources": [{"resourceId": EXAMPLE_UUID, "resourceTypeId": EXAMPLE_UUID, "name": "electricity consumption"}],
+    "veChildren": [],
+}
 ATTRIBUTES_TO_SET = RecordShape(
     "AttributesToSet", is_open=True, description="Attributes to set, by name. Other attributes keep their values."
 )
+ATTRIBUTES_TO_SET_EXAMPLE = {"floor": "2"}
