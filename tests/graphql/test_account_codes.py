@@ -20,7 +20,7 @@ from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.delivery.account_mails import CONFIRM_EMAIL, RESET, VERIFY
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import registration
-from wattgate.graphql.resolvers.registration import MAX_CODE_ATTEMPTS
+from wattgate.graphql.services.one_time_codes import MAX_CODE_ATTEMPTS
 from wattgate.principal import Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.bus.memory import MemoryBus

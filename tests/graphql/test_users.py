@@ -23,7 +23,7 @@ from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.delivery.account_mails import CONFIRM_EMAIL
 from wattgate.errors import BadInput, RateLimited
 from wattgate.graphql.resolvers import devices, lookups, profiles, registration, users
-from wattgate.graphql.resolvers.registration import MAX_OPEN_CODES
+from wattgate.graphql.services.one_time_codes import MAX_OPEN_CODES
 from wattgate.graphql.types.accounts import NewAccount
 
 WEAK_PASSWORD = {"path": ["newPassword"], "message": "has 5 characters and must have at least 8 characters"}

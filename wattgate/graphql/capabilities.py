@@ -17,10 +17,11 @@ from wattgate.db.quotas import MAX_PAIRED_DISPLAYS
 from wattgate.delivery.schedule import SCHEDULES
 from wattgate.enums import DeliveryKind
 from wattgate.graphql.execution.trusted_documents import MAX_CACHE_AGE_SECONDS
-from wattgate.graphql.resolvers import oauth, registration, template_sharing
+from wattgate.graphql.resolvers import oauth, template_sharing
 from wattgate.graphql.resolvers.accounts import MAX_PUSH_TOKENS
 from wattgate.graphql.services import device_claims, display_pairing, email_changes, second_factor
 from wattgate.graphql.services.login import TOKEN_LIFETIME
+from wattgate.graphql.services.one_time_codes import CODE_LIFETIME, MAX_OPEN_CODES
 from wattgate.realtime.apq_store import MAX_TEXTS, TTL_SECONDS
 from wattgate.realtime.bus import MIN_RETAINED_SECONDS
 from wattgate.realtime.connections.limits import ConnectionLimits
@@ -263,7 +264,7 @@ CAPABILITIES: tuple[Capability, ...] = (
     Capability(
         "Verification code or password reset token",
         (Anchor.ACCOUNT,),
-        f"{registration.MAX_OPEN_CODES} of each kind for each account; {registration.CODE_LIFETIME.seconds // 60} min",
+        f"{MAX_OPEN_CODES} of each kind for each account; {CODE_LIFETIME.seconds // 60} min",
         "The row is deleted, also when the e-mail address changes. Its mail is not sent any more.",
         _AT_ONCE,
         (

@@ -20,10 +20,10 @@ from wattgate.delivery.mail_addresses import mailbox_key
 from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.resolvers import accounts, mail, provisioning, registration, users
-from wattgate.graphql.resolvers.registration import CODE_LIFETIME
 from wattgate.graphql.services import outbox as outbox_service
 from wattgate.graphql.services.account_mails import MAX_NOTICES
 from wattgate.graphql.services.mail_bounds import MAIL_BOUNDS
+from wattgate.graphql.services.one_time_codes import CODE_LIFETIME
 from wattgate.graphql.types.users import NewUser
 from wattgate.principal import Permission, Principal, Role
 

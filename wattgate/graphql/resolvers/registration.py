@@ -1,10 +1,5 @@
 """Operations for people who cannot log in: register, verify an e-mail address, reset a password."""
 
-import hmac
-import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import strawberry
@@ -15,21 +10,18 @@ from wattgate import terms
 from wattgate.annotations import Described
 from wattgate.client import AddressPolicy
 from wattgate.db import models
-from wattgate.db.column_types import new_id
 from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.identity.login_backoff import NO_ACCOUNT, backoff_id, count_failure, remember_client
-from wattgate.db.identity.secrets import hash_secret, new_secret
-from wattgate.db.pages import Condition
 from wattgate.db.queries.templates import application_culture
 from wattgate.db.rows import Rows
-from wattgate.delivery.account_mails import PASSWORD_CHANGED, RESET, VERIFY
+from wattgate.delivery.account_mails import PASSWORD_CHANGED
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.users import build_user
-from wattgate.graphql.services.account_mails import enqueue_account_mail, withdraw_codes
-from wattgate.graphql.services.activation import UNVERIFIED, VERIFICATION, activate
+from wattgate.graphql.services.account_mails import enqueue_account_mail
+from wattgate.graphql.services.activation import UNVERIFIED, activate
 from wattgate.graphql.services.credential_endings import end_account_credentials
 from wattgate.graphql.services.cultures import parse_optional_culture
 from wattgate.graphql.services.directories import find_directory, require_own_directory
@@ -48,47 +40,22 @@ from wattgate.graphql.services.login import (
     verify_password,
 )
 from wattgate.graphql.services.message_variables import mail_address
+from wattgate.graphql.services.one_time_codes import (
+    PASSWORD_RESET,
+    RESET_CODES,
+    VERIFICATION_CODES,
+    code_conditions,
+    is_code,
+    matches_code,
+    send_code,
+    verify_code,
+)
 from wattgate.graphql.types import accounts
 from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
 
-CODE_LIFETIME = timedelta(hours=1)
-MAX_OPEN_CODES = 5
-"""Maximum valid codes of an account for one purpose. Further requests send nothing."""
-
-MAX_CODE_ATTEMPTS = 5
-"""Maximum attempts to enter a verification code."""
-
 NOBODY = strawberry.ID("00000000-0000-0000-0000-000000000000")
 """The ID in the response to a registration by mail, which does not show whether a user was added."""
-
-PASSWORD_RESET = "passwordReset"  # noqa: S105 (the purpose of a code)
-
-
-@dataclass(frozen=True, slots=True)
-class CodeKind:
-    """A kind of one-time codes: its purpose, the short code of its mail, and how a code is generated.
-
-    Another code is sent only `pause` after the last one. Codes of a kind that `replaces_earlier` are valid one at a
-    time.
-    """
-
-    purpose: str
-    short_code: str
-    generate: Callable[[], str]
-    pause: timedelta = timedelta(0)
-    replaces_earlier: bool = False
-
-
-def _four_digits() -> str:
-    return f"{secrets.randbelow(1_000_000):06}"
-
-
-VERIFICATION_CODES = CodeKind(VERIFICATION, VERIFY, _four_digits, pause=timedelta(minutes=1), replaces_earlier=True)
-"""Codes that verify a registration. The pause keeps the code of the registration valid if a client requests another."""
-
-RESET_CODES = CodeKind(PASSWORD_RESET, RESET, new_secret)
-"""Tokens that reset a password."""
 
 
 @operation(
@@ -131,7 +98,7 @@ async def register(
     account = await create_account(
         call.outside, rows, user, username=username, password=password, created_at=rows.now, **columns
     )
-    await _send_code(replace(call, rows=rows), account, VERIFICATION_CODES)
+    await send_code(replace(call, rows=rows), account, VERIFICATION_CODES)
     return await build_user(rows, user)
 
 
@@ -162,9 +129,9 @@ async def request_verification(
     if call.account_policy.registers_by_mail:
         # neither counted nor refunded: a wait would show whether a registration has this password, or none exists
         _, is_right = await try_password(call, rows, account, password, username, directory_id, is_refunded=False)
-        await _send_code(replace(call, rows=rows), account if is_right else None, VERIFICATION_CODES)
+        await send_code(replace(call, rows=rows), account if is_right else None, VERIFICATION_CODES)
     elif await verify_password(call, rows, account, password, username, directory_id) and account is not None:
-        await _send_code(replace(call, rows=rows), account, VERIFICATION_CODES)
+        await send_code(replace(call, rows=rows), account, VERIFICATION_CODES)
     return accounts.Done(valid=True)
 
 
@@ -195,7 +162,7 @@ async def verify_user(
     )
     if is_right and not by_mail:
         await record_right_password(rows, attempt)
-    is_verified = await _verify_code(rows, account if is_right else None, token)
+    is_verified = await verify_code(rows, account if is_right else None, token)
     if not is_verified and (by_mail or not is_right):
         await attempt.record_failure(rows)
     if account is None or not is_verified:
@@ -230,7 +197,7 @@ async def request_password_reset(
     account = await _find_open_account(rows, username, directory_id)
     # stored for every name, so that the time of the transaction does not reveal which names exist
     await count_failure(rows, backoff_id(rows, directory_id, normalize_username(username), PASSWORD_RESET))
-    await _send_code(replace(call, rows=rows), account, RESET_CODES)
+    await send_code(replace(call, rows=rows), account, RESET_CODES)
     return accounts.Done(valid=True)
 
 
@@ -260,12 +227,12 @@ async def reset_password(
     path, context = ("newPassword",), await password_context(rows, username)
     hashed = hash_new_password(call.outside, rows, new_password, path, context=context)
     account = await _find_open_account(rows, username, directory_id)
-    sent = await rows.all(models.OneTimeCode, *_code_conditions(account, PASSWORD_RESET))
-    valid = [code.code_id for code in sent if _matches_code(code, token) and code.expires_at > rows.now]
+    sent = await rows.all(models.OneTimeCode, *code_conditions(account, PASSWORD_RESET))
+    valid = [code.code_id for code in sent if matches_code(code, token) and code.expires_at > rows.now]
     if account is not None and valid:
         await lock_user(rows, account.user_id)
     # of two requests with the token at the same time, only one deletes it
-    if account is None or not valid or not await rows.delete(models.OneTimeCode, _is_code(valid[0])):
+    if account is None or not valid or not await rows.delete(models.OneTimeCode, is_code(valid[0])):
         raise BadInput("The token is wrong or has expired.", problems=[_wrong_value("token")])
     check_new_password(new_password, path, context=[account.email])  # not before, because it reveals the address
     record = await rows.edit(models.Account, account.account_id)
@@ -300,7 +267,7 @@ async def _register_by_mail(
     await rows.update(models.Account, *is_pending, in_directory, password_hash=hashed, name=columns["name"])
     holder = await _find_open_account(rows, name, None)
     is_verified = holder is not None and holder.status != UNVERIFIED
-    await _send_code(call, holder, RESET_CODES if is_verified else VERIFICATION_CODES)
+    await send_code(call, holder, RESET_CODES if is_verified else VERIFICATION_CODES)
     application = types.UserApplication(
         active=False, account_id=NOBODY, application_id=strawberry.ID(rows.application_id)
     )
@@ -325,75 +292,6 @@ async def _find_open_account(rows: Rows, username: str, directory_id: str | None
     await require_own_directory(rows, directory_id)
     account = await find_account(rows, username, directory_id)
     return account if account and account.status != "inactive" else None
-
-
-async def _send_code(call: Call, account: models.Account | None, kind: CodeKind) -> None:
-    """Store a code and enqueue its mail. Without an account, execute the same statements.
-
-    Send and store nothing if the account has MAX_OPEN_CODES already, or if the newest code is too new.
-    """
-    rows = call.rows
-    of_kind = _code_conditions(account, kind.purpose)
-    await rows.delete(models.OneTimeCode, *of_kind, col(models.OneTimeCode.expires_at) <= rows.now)
-    open_codes = await rows.all(models.OneTimeCode, *of_kind)
-    recipient = account if _may_send(open_codes, kind, rows.now) else None
-    code_id, code, expires_at = new_id(), kind.generate(), rows.now + CODE_LIFETIME
-    stored = models.OneTimeCode(
-        code_id=code_id,
-        user_id=recipient.user_id if recipient else NO_ACCOUNT,
-        account_id=recipient.account_id if recipient else NO_ACCOUNT,
-        purpose=kind.purpose,
-        digest=hash_secret(f"{code_id}:{code}"),
-        created_at=rows.now,
-        expires_at=expires_at,
-    )
-    await rows.add_for(models.Account, stored)
-    await withdraw_codes(rows, stored.account_id if kind.replaces_earlier else NO_ACCOUNT, kind.short_code)
-    address = mail_address(recipient) if recipient else None
-    await enqueue_account_mail(call, kind.short_code, recipient, address, code=code, expires_at=expires_at)
-
-
-def _may_send(open_codes: list[models.OneTimeCode], kind: CodeKind, now: datetime) -> bool:
-    """Return whether an account with these codes gets another one. Exhausted codes make nobody wait.
-
-    Nor do codes that are ahead of the present by more than the pause: the clock was wrong.
-    """
-    usable = [code for code in open_codes if code.failures < MAX_CODE_ATTEMPTS]
-    is_too_new = any(now - kind.pause < code.created_at <= now + kind.pause for code in usable)
-    return len(open_codes) < MAX_OPEN_CODES and not is_too_new
-
-
-async def _verify_code(rows: Rows, account: models.Account | None, code: str) -> bool:
-    """Return whether this is the account's newest code and has attempts left. Count the attempt.
-
-    Without an account or a valid code, execute the same statements.
-    """
-    newest = await rows.first(
-        models.OneTimeCode,
-        *_code_conditions(account, VERIFICATION),
-        order_by=[col(models.OneTimeCode.created_at).desc()],
-    )
-    valid = newest if newest and newest.expires_at > rows.now else None
-    counted = await rows.update(
-        models.OneTimeCode,
-        _is_code(valid.code_id if valid else ""),
-        col(models.OneTimeCode.failures) < MAX_CODE_ATTEMPTS,
-        failures=col(models.OneTimeCode.failures) + 1,
-    )
-    return bool(counted) and valid is not None and _matches_code(valid, code)
-
-
-def _matches_code(sent: models.OneTimeCode, code: str) -> bool:
-    return hmac.compare_digest(sent.digest, hash_secret(f"{sent.code_id}:{code.strip()}"))
-
-
-def _code_conditions(account: models.Account | None, purpose: str) -> tuple[Condition, Condition]:
-    account_id = account.account_id if account else NO_ACCOUNT
-    return col(models.OneTimeCode.account_id) == account_id, col(models.OneTimeCode.purpose) == purpose
-
-
-def _is_code(code_id: str) -> Condition:
-    return col(models.OneTimeCode.code_id) == code_id
 
 
 def _wrong_value(name: str) -> Problem:
