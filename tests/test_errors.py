@@ -18,6 +18,7 @@ from wattgate.enums import TRACE_ID
 from wattgate.error_guide import ERROR_GUIDE
 from wattgate.errors import BadInput, GatewayError
 from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers import live_readings, profiles
@@ -27,7 +28,7 @@ from wattgate.principal import Permission
 from wattgate.rest_compat.routes import build_routes
 
 
-@operation(OperationKind.QUERY, returns=Done, needs=Permission.ANYONE, rest=RestRoute("GET", "/broken"))
+@operation(OperationKind.QUERY, returns=Done, needs=Permission.ANYONE, rest=RestRoute("GET", "/broken", Tag.CONTENT))
 async def broken(call: Call) -> Any:
     """Fail with an unexpected error."""
     raise RuntimeError("the password is hunter2")
@@ -38,7 +39,7 @@ async def broken(call: Call) -> Any:
     returns=Done,
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
-    rest=RestRoute("POST", "/broken"),
+    rest=RestRoute("POST", "/broken", Tag.CONTENT),
 )
 async def break_it(call: Call) -> Any:
     """Fail with another unexpected error."""

@@ -18,6 +18,7 @@ from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.graphql.core.definitions import declared_description
 from wattgate.graphql.core.inputs import apply_input, check_references, to_column_values
 from wattgate.graphql.core.operation import Argument, Audit, Call, Operation, OperationKind, RestRoute, with_caller_note
+from wattgate.graphql.core.tags import Tag
 from wattgate.principal import AuthScheme, Permission
 
 
@@ -37,6 +38,7 @@ class Entity:
     plural: str
     noun: str
     path: str
+    tag: Tag
     model: type[Tenanted]
     graphql_type: type
     read_permission: Permission
@@ -75,7 +77,7 @@ def _build_reads(entity: Entity) -> Iterator[Operation]:
             needs=entity.read_permission,
             description=with_caller_note(f"List the {plural_noun} that the caller may see.", entity.read_permission),
             arguments={name: Argument(annotation | None, None) for name, annotation in entity.filters.items()},
-            rest=(RestRoute("GET", entity.path, scheme=dict(entity.schemes).get("GET")),),
+            rest=(RestRoute("GET", entity.path, entity.tag, scheme=dict(entity.schemes).get("GET")),),
             sizes=(ListSize(entity.list_size),),
             deprecation=entity.list_deprecation,
         )
@@ -87,7 +89,7 @@ def _build_reads(entity: Entity) -> Iterator[Operation]:
         needs=entity.read_permission,
         description=with_caller_note(f"Return {entity.noun} by its ID.", entity.read_permission),
         arguments={entity.model.key: _key_argument(entity)},
-        rest=(RestRoute("GET", _record_path(entity), scheme=dict(entity.schemes).get("GET one")),),
+        rest=(RestRoute("GET", _record_path(entity), entity.tag, scheme=dict(entity.schemes).get("GET one")),),
     )
 
 
@@ -135,7 +137,14 @@ def _record_path(entity: Entity) -> str:
 
 def _write_route(method: str, path: str, entity: Entity) -> RestRoute:
     scheme = dict(entity.schemes).get(method)
-    return RestRoute(method, path, entity.write_status, scheme=scheme, acknowledged_fields=entity.acknowledged_fields)
+    return RestRoute(
+        method,
+        path,
+        entity.tag,
+        entity.write_status,
+        scheme=scheme,
+        acknowledged_fields=entity.acknowledged_fields,
+    )
 
 
 def _build_list_resolver(entity: Entity) -> Any:

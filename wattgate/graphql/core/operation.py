@@ -19,6 +19,7 @@ from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize, ResultUnits
 from wattgate.graphql.core.outside_work import OutsideTemplates, OutsideWork
+from wattgate.graphql.core.tags import Tag
 from wattgate.principal import GRANTS, OAUTH_SCOPES, AuthScheme, Permission, Principal, Role
 from wattgate.realtime.events import Event
 
@@ -59,16 +60,18 @@ JSON = "application/json"
 class RestRoute:
     """A route of an operation in the REST interface.
 
-    `scheme` is the authentication scheme that SPEC.md names, or None. Only this scheme is accepted, unless
-    `accepts_any_scheme` is set because existing clients also use the other one. `edges` are the edges (GraphQL names)
-    that the REST form of the result includes. `acknowledged_fields` are the members of the result
-    that are returned beside `{"status": "OK"}`, for routes where legacy clients get an acknowledgement instead of the
-    record. `media_type` is the type of the response; if a path has several, the request's Accept header selects one,
-    and JSON is the default. `summary` describes a route that returns a part of the result; for all others it is empty.
+    `tag` is the area of the interface, which the OpenAPI document names. `scheme` is the authentication scheme that
+    SPEC.md names, or None. Only this scheme is accepted, unless `accepts_any_scheme` is set because existing clients
+    also use the other one. `edges` are the edges (GraphQL names) that the REST form of the result includes.
+    `acknowledged_fields` are the members of the result that are returned beside `{"status": "OK"}`, for routes where
+    legacy clients get an acknowledgement instead of the record. `media_type` is the type of the response; if a path has
+    several, the request's Accept header selects one, and JSON is the default. `summary` describes a route that returns
+    a part of the result; for all others it is empty.
     """
 
     method: str
     path: str
+    tag: Tag
     status: int = 200
     scheme: AuthScheme | None = None
     accepts_any_scheme: bool = False

@@ -17,6 +17,7 @@ from wattgate.db.row_scope import SystemAccess
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.types import access_log as types
 from wattgate.principal import Permission
 
@@ -27,7 +28,7 @@ StoredRead = tuple[Reader, ReadData, ReadCounter]
     OperationKind.QUERY,
     returns=list[types.AccessRecord],
     needs=Permission.CONSENT_READ,
-    rest=RestRoute("GET", "/user/accesslog"),
+    rest=RestRoute("GET", "/user/accesslog", Tag.CONSENTS),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE))],
     deprecation="Use `viewer { accessLog }` or `application { accessLog }`.",
 )

@@ -20,6 +20,7 @@ from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, PASSWORD_HASH_WEIGHT, ListSize
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, Preparation, RestRoute, Unaudited, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.account_mails import enqueue_account_mail
 from wattgate.graphql.services.activation import change_status
 from wattgate.graphql.services.credential_endings import end_account_credentials, end_acting
@@ -53,7 +54,7 @@ MAX_PUSH_TOKENS = 20
     OperationKind.QUERY,
     returns=list[types.Account],
     needs=Permission.ACCOUNT_READ,
-    rest=RestRoute("GET", "/account"),
+    rest=RestRoute("GET", "/account", Tag.ACCOUNTS),
     sizes=[ListSize(GROWING_LIST_SIZE)],
     deprecation="Use `viewer { accounts }` or `application { accounts }`.",
 )
@@ -66,7 +67,7 @@ async def accounts(call: Call) -> list[models.Account]:
     OperationKind.QUERY,
     returns=types.Account,
     needs=Permission.ACCOUNT_READ,
-    rest=RestRoute("GET", "/account/{accountId}"),
+    rest=RestRoute("GET", "/account/{accountId}", Tag.ACCOUNTS),
 )
 async def account(call: Call, *, account_id: ids.AccountId) -> models.Account:
     """Return the account with this ID."""
@@ -78,7 +79,7 @@ async def account(call: Call, *, account_id: ids.AccountId) -> models.Account:
     returns=types.Account,
     needs=Permission.ACCOUNT_ADD,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", "/account", acknowledged_fields=("accountId", "applicationId", "userId")),
+    rest=RestRoute("POST", "/account", Tag.ACCOUNTS, acknowledged_fields=("accountId", "applicationId", "userId")),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
@@ -105,7 +106,7 @@ async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
     returns=types.Account,
     needs=Permission.ACCOUNT_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("PUT", "/account/{accountId}", scheme=AuthScheme.BASIC),
+    rest=RestRoute("PUT", "/account/{accountId}", Tag.ACCOUNTS, scheme=AuthScheme.BASIC),
 )
 async def update_account(call: Call, *, account_id: ids.AccountId, input: types.AccountChange) -> models.Account:
     """Change an account. Omitted fields keep their values.
@@ -125,7 +126,7 @@ async def update_account(call: Call, *, account_id: ids.AccountId, input: types.
     returns=types.Account,
     needs=Permission.ACCOUNT_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("DELETE", "/account/{accountId}"),
+    rest=RestRoute("DELETE", "/account/{accountId}", Tag.ACCOUNTS),
 )
 async def delete_account(call: Call, *, account_id: ids.AccountId) -> models.Account:
     """Close an account: deactivate it, revoke its tokens and remove its push tokens. The record is kept.
@@ -148,7 +149,7 @@ async def _ask_about_account(preparation: Preparation, *, account_id: str) -> Di
     OperationKind.QUERY,
     returns=types.AccountStatus,
     needs=Permission.ACCOUNT_STATUS,
-    rest=RestRoute("GET", "/account/{accountId}/status"),
+    rest=RestRoute("GET", "/account/{accountId}/status", Tag.ACCOUNTS),
     prepare=_ask_about_account,
 )
 async def account_status(call: Call, *, account_id: ids.AccountId) -> types.AccountStatus:
@@ -173,7 +174,7 @@ async def _ask_about_caller(preparation: Preparation) -> DirectoryAnswer | None:
     OperationKind.QUERY,
     returns=types.AccountStatus,
     needs=Permission.OWN_STATUS,
-    rest=RestRoute("GET", "/account/status"),
+    rest=RestRoute("GET", "/account/status", Tag.ACCOUNTS),
     prepare=_ask_about_caller,
 )
 async def own_account_status(call: Call) -> types.AccountStatus:
@@ -209,7 +210,7 @@ async def _load_status(call: Call, account: models.Account, token_id: str | None
     returns=types.Done,
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/account/email"),
+    rest=RestRoute("POST", "/account/email", Tag.ACCOUNTS),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def change_email(
@@ -237,7 +238,7 @@ async def change_email(
     returns=types.Done,
     needs=Permission.ANYONE,
     audit=Unaudited("The holder of an account proves an address that was requested before."),
-    rest=RestRoute("PUT", "/account/email"),
+    rest=RestRoute("PUT", "/account/email", Tag.ACCOUNTS),
     address_policy=AddressPolicy.CODE,
 )
 async def confirm_email_change(
@@ -257,7 +258,7 @@ async def confirm_email_change(
     returns=types.Done,
     needs=Permission.ACCOUNT_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/account/name"),
+    rest=RestRoute("POST", "/account/name", Tag.ACCOUNTS),
 )
 async def change_name(
     call: Call, *, name: Annotated[terms.Text200, Described("New name of the person.")]
@@ -273,7 +274,7 @@ async def change_name(
     returns=types.Done,
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/account/changepassword"),
+    rest=RestRoute("POST", "/account/changepassword", Tag.ACCOUNTS),
     weight=2 * PASSWORD_HASH_WEIGHT,
 )
 async def change_password(
@@ -303,7 +304,7 @@ async def change_password(
     returns=types.Done,
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/account/{accountId}/mobileapptoken"),
+    rest=RestRoute("POST", "/account/{accountId}/mobileapptoken", Tag.ACCOUNTS),
 )
 async def add_mobile_app_token(call: Call, *, account_id: ids.AccountId, new_token: terms.PushToken) -> types.Done:
     """Add the push token of an app or a browser to an account. A token that exists already is kept.
@@ -345,7 +346,7 @@ async def add_mobile_app_token(call: Call, *, account_id: ids.AccountId, new_tok
     returns=types.Done,
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("PUT", "/account/{accountId}/mobileapptoken"),
+    rest=RestRoute("PUT", "/account/{accountId}/mobileapptoken", Tag.ACCOUNTS),
 )
 async def remove_mobile_app_token(
     call: Call, *, account_id: ids.AccountId, remove_token: terms.RemovedPushToken

@@ -21,6 +21,7 @@ from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.resolvers.alerts import create_alert
 from wattgate.graphql.services.alert_types import find_alert_type, sending_problem
 from wattgate.graphql.services.rule_alerts import build_alert, sends_rules_of_kind
@@ -55,7 +56,7 @@ _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
     returns=types.AlertRule,
     needs=Permission.NOTIFICATION_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", RULES_PATH, status=201),
+    rest=RestRoute("POST", RULES_PATH, Tag.ALERT_RULES, status=201),
 )
 async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.AlertRule:
     """Add an alert rule for the acting user. A user has at most 100 rules.
@@ -84,7 +85,7 @@ async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.Ale
     returns=types.AlertRule,
     needs=Permission.NOTIFICATION_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("PUT", RULE_PATH),
+    rest=RestRoute("PUT", RULE_PATH, Tag.ALERT_RULES),
 )
 async def update_alert_rule(call: Call, *, rule_id: ids.RuleId, input: types.AlertRuleChange) -> models.AlertRule:
     """Change an alert rule. Omitted fields keep their values.
@@ -114,7 +115,7 @@ async def update_alert_rule(call: Call, *, rule_id: ids.RuleId, input: types.Ale
     returns=types.AlertRule,
     needs=Permission.NOTIFICATION_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("DELETE", RULE_PATH),
+    rest=RestRoute("DELETE", RULE_PATH, Tag.ALERT_RULES),
 )
 async def remove_alert_rule(call: Call, *, rule_id: ids.RuleId) -> models.AlertRule:
     """Remove an alert rule. The alerts that it has sent are kept."""

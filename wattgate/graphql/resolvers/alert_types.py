@@ -16,6 +16,7 @@ from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.alert_types import check_fixed_fields, check_free_code, require_alert_type
 from wattgate.graphql.types import alert_types as types
 from wattgate.graphql.types.alerts import Alert
@@ -29,7 +30,7 @@ PATH = "/alerttype"
     returns=types.AlertType,
     needs=Permission.ALERT_WRITE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", PATH, scheme=AuthScheme.BASIC),
+    rest=RestRoute("POST", PATH, Tag.ALERT_TYPES, scheme=AuthScheme.BASIC),
 )
 async def add_alert_type(call: Call, *, input: types.NewAlertType) -> models.AlertType:
     """Add an alert type to the application.
@@ -47,7 +48,7 @@ async def add_alert_type(call: Call, *, input: types.NewAlertType) -> models.Ale
     returns=types.AlertType,
     needs=Permission.ALERT_WRITE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("PUT", PATH + "/{alertTypeId}", scheme=AuthScheme.BASIC),
+    rest=RestRoute("PUT", PATH + "/{alertTypeId}", Tag.ALERT_TYPES, scheme=AuthScheme.BASIC),
 )
 async def update_alert_type(
     call: Call, *, alert_type_id: ids.AlertTypeId, input: types.AlertTypeChange
@@ -74,7 +75,7 @@ async def update_alert_type(
     OperationKind.QUERY,
     returns=list[types.AlertVariable],
     needs=Permission.ALERT_READ,
-    rest=RestRoute("GET", PATH + "/{alertTypeId}/variables"),
+    rest=RestRoute("GET", PATH + "/{alertTypeId}/variables", Tag.ALERT_TYPES),
     sizes=[types.VARIABLES_SIZE],
 )
 async def alert_type_variables(call: Call, *, alert_type_id: ids.AlertTypeId) -> list[ContractVariable]:
@@ -86,7 +87,7 @@ async def alert_type_variables(call: Call, *, alert_type_id: ids.AlertTypeId) ->
     OperationKind.QUERY,
     returns=list[Alert],
     needs=Permission.TEMPLATE_READ,
-    rest=RestRoute("GET", PATH + "/{alertTypeId}/alerts"),
+    rest=RestRoute("GET", PATH + "/{alertTypeId}/alerts", Tag.ALERT_TYPES),
     sizes=[ListSize(linear_in_argument("limit", 10, queries.MAX_RECENT_ALERTS))],
 )
 async def recent_alerts(

@@ -16,6 +16,7 @@ from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, Unaudited, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.alert_data import check_data
 from wattgate.graphql.services.alert_types import find_alert_type, sending_problem
 from wattgate.graphql.services.notifications import alert_payload, notify_all
@@ -33,7 +34,7 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
     returns=types.Alert,
     needs=Permission.NOTIFICATION_SEND,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", "/alert"),
+    rest=RestRoute("POST", "/alert", Tag.ALERTS),
     weight=300,
 )
 async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
@@ -48,7 +49,7 @@ async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
     OperationKind.QUERY,
     returns=types.Alert,
     needs=Permission.NOTIFICATION_READ,
-    rest=RestRoute("GET", "/alert/{alertId}"),
+    rest=RestRoute("GET", "/alert/{alertId}", Tag.ALERTS),
 )
 async def alert(call: Call, *, alert_id: ids.AlertId) -> models.Alert:
     """Return the alert with this ID."""
@@ -59,7 +60,7 @@ async def alert(call: Call, *, alert_id: ids.AlertId) -> models.Alert:
     OperationKind.QUERY,
     returns=list[types.Alert],
     needs=Permission.NOTIFICATION_READ,
-    rest=RestRoute("GET", "/alert/user"),
+    rest=RestRoute("GET", "/alert/user", Tag.ALERTS),
     sizes=[ListSize(50)],
     deprecation="Use `alerts`.",
 )
@@ -131,8 +132,8 @@ async def mark_alerts_read(
     returns=types.Notification,
     needs=Permission.NOTIFICATION_READ,
     rest=(
-        RestRoute("GET", "/notification/{notificationId}"),
-        RestRoute("GET", "/notification/{notificationId}/log", edges=("log",)),
+        RestRoute("GET", "/notification/{notificationId}", Tag.NOTIFICATIONS),
+        RestRoute("GET", "/notification/{notificationId}/log", Tag.NOTIFICATIONS, edges=("log",)),
     ),
 )
 async def notification(call: Call, *, notification_id: ids.NotificationId) -> models.Notification:

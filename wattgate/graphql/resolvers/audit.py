@@ -12,6 +12,7 @@ from wattgate.db.row_scope import SystemAccess
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.types import audit as types
 from wattgate.principal import Permission
 
@@ -23,7 +24,7 @@ MAX_ENTRIES = 500
     OperationKind.QUERY,
     returns=list[types.AuditEntry],
     needs=Permission.AUDIT_READ,
-    rest=RestRoute("GET", "/auditlog"),
+    rest=RestRoute("GET", "/auditlog", Tag.AUDIT_LOG),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_ENTRIES, MAX_ENTRIES))],
     deprecation="Use `auditEntries`.",
 )

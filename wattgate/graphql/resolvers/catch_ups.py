@@ -21,6 +21,7 @@ from wattgate.enums import CatchUpState
 from wattgate.errors import BadInput, GatewayError
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import MEASURED_DATA, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.consent import require_consent, require_readable_resources
 from wattgate.graphql.services.reading_targets import ReadingTargets, require_open
 from wattgate.graphql.types import catch_ups as catch_up_types
@@ -54,7 +55,7 @@ class StartedCatchUpResult:
     returns=catch_up_types.StartedCatchUp,
     needs=Permission.CATCH_UP,
     audit=MEASURED_DATA,
-    rest=RestRoute("GET", "/resource/{resourceId}/catchup"),
+    rest=RestRoute("GET", "/resource/{resourceId}/catchup", Tag.RESOURCES_AND_READINGS),
 )
 async def catch_up(call: Call, *, resource_id: ids.ResourceId) -> StartedCatchUpResult:
     """Start a catch-up: retrieve a resource's latest readings from the meter network. The call returns immediately.

@@ -17,6 +17,7 @@ from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument, list_length
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services import consent_records as records
 from wattgate.graphql.services.changes import emit_consent_revoked
 from wattgate.graphql.services.consent_results import build_consent, build_receipt, mpxn_key_for
@@ -29,7 +30,7 @@ from wattgate.principal import Permission
     OperationKind.QUERY,
     returns=list[types.MeterPointConsent],
     needs=Permission.CONSENT_READ,
-    rest=RestRoute("GET", "/user/verification/status"),
+    rest=RestRoute("GET", "/user/verification/status", Tag.CONSENTS),
     deprecation="Use `viewer { consents }` or `application { consents }`.",
 )
 async def consents(call: Call) -> list[types.MeterPointConsent]:
@@ -84,8 +85,8 @@ async def verify_meter_point(
     needs=Permission.CONSENT_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=(
-        RestRoute("POST", "/user/verification/status/mpxns/renewal"),
-        RestRoute("POST", "/user/verification/status/mpxn/{mpxn}/renewal"),
+        RestRoute("POST", "/user/verification/status/mpxns/renewal", Tag.CONSENTS),
+        RestRoute("POST", "/user/verification/status/mpxn/{mpxn}/renewal", Tag.CONSENTS),
     ),
     sizes=[ListSize(list_length("mpxns"))],
 )
@@ -116,8 +117,8 @@ async def renew_consents(
     needs=Permission.CONSENT_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=(
-        RestRoute("POST", "/user/verification/status/mpxns/revocation"),
-        RestRoute("POST", "/user/verification/status/mpxn/{mpxn}/revocation"),
+        RestRoute("POST", "/user/verification/status/mpxns/revocation", Tag.CONSENTS),
+        RestRoute("POST", "/user/verification/status/mpxn/{mpxn}/revocation", Tag.CONSENTS),
     ),
     sizes=[ListSize(list_length("mpxns"))],
 )
@@ -141,8 +142,8 @@ async def revoke_consents(call: Call, *, mpxns: terms.Mpxns) -> list[types.Conse
     returns=list[types.ConsentChange],
     needs=Permission.CONSENT_READ,
     rest=(
-        RestRoute("GET", "/user/verification/status/mpxn/{mpxn}/renewal"),
-        RestRoute("GET", "/user/verification/status/mpxn/{mpxn}/revocation"),
+        RestRoute("GET", "/user/verification/status/mpxn/{mpxn}/renewal", Tag.CONSENTS),
+        RestRoute("GET", "/user/verification/status/mpxn/{mpxn}/revocation", Tag.CONSENTS),
     ),
 )
 async def consent_changes(
@@ -167,7 +168,7 @@ async def consent_changes(
     OperationKind.QUERY,
     returns=list[types.ConsentReceipt],
     needs=Permission.CONSENT_READ,
-    rest=RestRoute("GET", "/user/consentreceipt"),
+    rest=RestRoute("GET", "/user/consentreceipt", Tag.CONSENTS),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE))],
     deprecation="Use `viewer { consentReceipts }` or `application { consentReceipts }`.",
 )
@@ -191,7 +192,7 @@ async def consent_receipts(
     OperationKind.QUERY,
     returns=types.ConsentReceipt,
     needs=Permission.CONSENT_READ,
-    rest=RestRoute("GET", "/user/consentreceipt/{receiptId}"),
+    rest=RestRoute("GET", "/user/consentreceipt/{receiptId}", Tag.CONSENTS),
 )
 async def consent_receipt(
     call: Call, *, receipt_id: Annotated[strawberry.ID, Described("ID of the receipt.")]

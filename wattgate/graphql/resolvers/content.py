@@ -10,6 +10,7 @@ from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import check_references
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.types import content as types
 from wattgate.principal import AuthScheme, Permission
 
@@ -21,7 +22,7 @@ DFS_REFERENCE = "dfs"
     OperationKind.QUERY,
     returns=list[types.Faq],
     needs=Permission.CONTENT_READ,
-    rest=RestRoute("GET", "/faq", scheme=AuthScheme.BASIC),
+    rest=RestRoute("GET", "/faq", Tag.QUESTIONS_AND_ANSWERS, scheme=AuthScheme.BASIC),
 )
 async def faqs(
     call: Call,
@@ -54,7 +55,7 @@ async def faqs(
     returns=types.Faq,
     needs=Permission.CONTENT_WRITE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", "/faq"),
+    rest=RestRoute("POST", "/faq", Tag.QUESTIONS_AND_ANSWERS),
 )
 async def add_faq(call: Call, *, input: types.NewFaq) -> models.Faq:
     """Add a set of frequently asked questions."""
@@ -82,7 +83,7 @@ async def add_faq(call: Call, *, input: types.NewFaq) -> models.Faq:
     OperationKind.QUERY,
     returns=list[types.LanguageContent],
     needs=Permission.CONTENT_READ,
-    rest=RestRoute("GET", "/languagecontent"),
+    rest=RestRoute("GET", "/languagecontent", Tag.CONTENT),
 )
 async def language_contents(
     call: Call, *, content_id: ids.ContentId | None = None, culture_code: terms.CultureCode | None = None
@@ -106,7 +107,7 @@ async def language_contents(
     OperationKind.QUERY,
     returns=list[types.TermsConditions],
     needs=Permission.CONTENT_READ,
-    rest=RestRoute("GET", "/termsconditions/current"),
+    rest=RestRoute("GET", "/termsconditions/current", Tag.TERMS_AND_CONDITIONS),
 )
 async def current_terms_conditions(
     call: Call, *, reference: terms.Reference | None = None
@@ -119,7 +120,7 @@ async def current_terms_conditions(
     OperationKind.QUERY,
     returns=list[types.TermsConditions],
     needs=Permission.CONTENT_READ,
-    rest=RestRoute("GET", "/dfs/termsconditions"),
+    rest=RestRoute("GET", "/dfs/termsconditions", Tag.DEMAND_FLEXIBILITY),
 )
 async def dfs_terms_conditions(call: Call) -> list[models.TermsConditions]:
     """List the terms and conditions of the demand flexibility service that are in force."""
@@ -131,7 +132,7 @@ async def dfs_terms_conditions(call: Call) -> list[models.TermsConditions]:
     returns=types.TermsConditionsUser,
     needs=Permission.RESPONSE_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/termsconditionsuser"),
+    rest=RestRoute("POST", "/termsconditionsuser", Tag.TERMS_AND_CONDITIONS),
 )
 async def add_terms_conditions_user(call: Call, *, input: types.NewTermsConditionsUser) -> models.TermsConditionsUser:
     """Record the acting user's answer to terms and conditions."""

@@ -19,6 +19,7 @@ from wattgate.errors import Conflict, NotFound
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.types import personal_data as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -62,7 +63,7 @@ class ExportPartResult:
     returns=types.DataExport,
     needs=Permission.DATA_EXPORT,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/user/{userId}/export", status=201),
+    rest=RestRoute("POST", "/user/{userId}/export", Tag.USERS, status=201),
     weight=EXPORT_WEIGHT,
 )
 async def export_my_data(call: Call, *, user_id: ids.UserId | None = None) -> types.DataExport:
@@ -88,7 +89,7 @@ async def export_my_data(call: Call, *, user_id: ids.UserId | None = None) -> ty
     OperationKind.QUERY,
     returns=types.DataExport,
     needs=Permission.DATA_EXPORT,
-    rest=RestRoute("GET", "/user/{userId}/export"),
+    rest=RestRoute("GET", "/user/{userId}/export", Tag.USERS),
 )
 async def data_export(call: Call, *, user_id: ids.UserId | None = None) -> types.DataExport:
     """Return the export of the calling user: its progress, and when it is complete, the path of the archive."""
@@ -99,7 +100,7 @@ async def data_export(call: Call, *, user_id: ids.UserId | None = None) -> types
     OperationKind.QUERY,
     returns=types.DataExportPart,
     needs=Permission.DATA_EXPORT,
-    rest=RestRoute("GET", "/user/{userId}/export.zip", media_type=ZIP),
+    rest=RestRoute("GET", "/user/{userId}/export.zip", Tag.USERS, media_type=ZIP),
     weight=PART_WEIGHT,
 )
 async def data_export_part(

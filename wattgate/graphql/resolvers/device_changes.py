@@ -13,6 +13,7 @@ from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services import devices as services
 from wattgate.graphql.services.changes import emit_device_changed
 from wattgate.graphql.services.consent_records import record_provisioned_consent
@@ -34,7 +35,7 @@ from wattgate.principal import Permission
     returns=resource_types.Device,
     needs=Permission.DEVICE_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/device", acknowledged_fields=("deviceId",)),
+    rest=RestRoute("POST", "/device", Tag.DEVICES, acknowledged_fields=("deviceId",)),
 )
 async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
     """Add a device for the acting user. Its sensors supply the user's resources with readings.
@@ -71,7 +72,7 @@ async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
     returns=resource_types.Device,
     needs=Permission.DEVICE_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("PUT", "/device/{deviceId}", edges=("protocol",)),
+    rest=RestRoute("PUT", "/device/{deviceId}", Tag.DEVICES, edges=("protocol",)),
 )
 async def update_device(call: Call, *, device_id: ids.DeviceId, input: types.DeviceChange) -> models.Device:
     """Change an active device. Omitted fields keep their values. Its hardware ID, type and owner do not change."""
@@ -100,7 +101,7 @@ async def update_device(call: Call, *, device_id: ids.DeviceId, input: types.Dev
     returns=resource_types.Device,
     needs=Permission.DEVICE_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("DELETE", "/device/{deviceId}", edges=("protocol",)),
+    rest=RestRoute("DELETE", "/device/{deviceId}", Tag.DEVICES, edges=("protocol",)),
 )
 async def deactivate_device(call: Call, *, device_id: ids.DeviceId) -> models.Device:
     """Remove a device from its user, so that its next owner can add it. Its record and the readings are kept.
@@ -116,7 +117,7 @@ async def deactivate_device(call: Call, *, device_id: ids.DeviceId) -> models.De
     returns=resource_types.Device,
     needs=Permission.DEVICE_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("PUT", "/device/{deviceId}/owner", edges=("protocol",)),
+    rest=RestRoute("PUT", "/device/{deviceId}/owner", Tag.DEVICES, edges=("protocol",)),
 )
 async def move_device(call: Call, *, device_id: ids.DeviceId, user_id: ids.NewOwnerId) -> models.Device:
     """Move a device to another user of the application.
@@ -134,7 +135,7 @@ async def move_device(call: Call, *, device_id: ids.DeviceId, user_id: ids.NewOw
     returns=types.DeviceClaim,
     needs=Permission.DEVICE_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", "/device/claim"),
+    rest=RestRoute("POST", "/device/claim", Tag.DEVICES),
 )
 async def register_device_claim(call: Call, *, input: types.NewDeviceClaim) -> types.DeviceClaim:
     """Register a code with which a user can claim a device, once. It replaces an earlier code of the device."""

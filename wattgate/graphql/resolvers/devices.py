@@ -16,6 +16,7 @@ from wattgate.energy import meter_points
 from wattgate.errors import NotFound
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.resolvers.meter_points import (
     find_inventory_error,
     parse_path_meter_point,
@@ -48,7 +49,7 @@ class DiscoveredHardwareResult:
     OperationKind.QUERY,
     returns=list[resource_types.Device],
     needs=Permission.DEVICE_READ,
-    rest=RestRoute("GET", "/device", edges=("protocol",)),
+    rest=RestRoute("GET", "/device", Tag.DEVICES, edges=("protocol",)),
     deprecation="Use `viewer { devices }` or `application { devices }`, and `findDevice` for one device.",
 )
 async def devices(
@@ -78,8 +79,8 @@ async def devices(
     returns=resource_types.Device,
     needs=Permission.DEVICE_READ,
     rest=(
-        RestRoute("GET", "/device/{deviceId}", edges=("protocol",)),
-        RestRoute("GET", "/device/{deviceId}/status", edges=("status",)),
+        RestRoute("GET", "/device/{deviceId}", Tag.DEVICES, edges=("protocol",)),
+        RestRoute("GET", "/device/{deviceId}/status", Tag.DEVICES, edges=("status",)),
     ),
 )
 async def device(call: Call, *, device_id: ids.DeviceId) -> models.Device:
@@ -91,7 +92,7 @@ async def device(call: Call, *, device_id: ids.DeviceId) -> models.Device:
     OperationKind.QUERY,
     returns=resource_types.Device,
     needs=Permission.DEVICE_READ,
-    rest=RestRoute("GET", "/device/status", edges=("status",)),
+    rest=RestRoute("GET", "/device/status", Tag.DEVICES, edges=("status",)),
 )
 async def discover(call: Call, *, hardware_id: terms.AnyHardwareId) -> models.Device:
     """Return the active device with this hardware ID, MAC address, EUI or serial number, in any spelling."""
@@ -102,7 +103,7 @@ async def discover(call: Call, *, hardware_id: terms.AnyHardwareId) -> models.De
     OperationKind.QUERY,
     returns=discovery_types.DiscoveredHardware,
     needs=Permission.DEVICE_READ,
-    rest=RestRoute("GET", "/discover/{hardwareId}", edges=("protocol",)),
+    rest=RestRoute("GET", "/discover/{hardwareId}", Tag.DISCOVERY, edges=("protocol",)),
 )
 async def discover_hardware(call: Call, *, hardware_id: terms.AnyHardwareId) -> DiscoveredHardwareResult:
     """Find a device by hardware ID, MAC address, EUI or serial number, in any spelling.
@@ -121,7 +122,7 @@ async def discover_hardware(call: Call, *, hardware_id: terms.AnyHardwareId) -> 
     OperationKind.QUERY,
     returns=resource_types.Device,
     needs=Permission.DEVICE_READ,
-    rest=RestRoute("GET", "/device/resource/{resourceId}", edges=("protocol",)),
+    rest=RestRoute("GET", "/device/resource/{resourceId}", Tag.DEVICES, edges=("protocol",)),
 )
 async def resource_device(call: Call, *, resource_id: ids.ResourceId) -> models.Device:
     """Return the device that supplies a resource with readings."""
@@ -132,7 +133,7 @@ async def resource_device(call: Call, *, resource_id: ids.ResourceId) -> models.
     OperationKind.QUERY,
     returns=types.Inventory,
     needs=Permission.INVENTORY_READ,
-    rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/inventory"),
+    rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/inventory", Tag.DEVICES),
     rest_names={"mpxn": "meterPointNumber"},
 )
 async def meter_point_inventory(call: Call, *, mpxn: ids.Mpxn) -> types.Inventory:
@@ -156,7 +157,7 @@ async def meter_point_inventory(call: Call, *, mpxn: ids.Mpxn) -> types.Inventor
     OperationKind.QUERY,
     returns=types.Inventory,
     needs=Permission.INVENTORY_READ,
-    rest=RestRoute("GET", "/device/smart-meter/{eui}/inventory"),
+    rest=RestRoute("GET", "/device/smart-meter/{eui}/inventory", Tag.DEVICES),
 )
 async def smart_meter_inventory(call: Call, *, eui: ids.Eui) -> types.Inventory:
     """Return the device that the meter network has with this EUI.
@@ -178,7 +179,7 @@ async def smart_meter_inventory(call: Call, *, eui: ids.Eui) -> types.Inventory:
     OperationKind.QUERY,
     returns=meter_point_types.MeterPointResources,
     needs=Permission.RESOURCE_READ,
-    rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/resources"),
+    rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/resources", Tag.DEVICES),
     rest_names={"mpxn": "meterPointNumber"},
 )
 async def meter_point_resources(call: Call, *, mpxn: ids.Mpxn) -> MeterPointResourcesResult:

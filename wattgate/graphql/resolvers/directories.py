@@ -13,6 +13,7 @@ from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, Preparation, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.directories import MAX_CLOCK_SKEW_SECONDS
 from wattgate.graphql.types import directories as types
 from wattgate.principal import Permission
@@ -37,7 +38,7 @@ async def _check_issuer(preparation: Preparation, *, input: types.NewDirectory) 
     returns=types.Directory,
     needs=Permission.DIRECTORY_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", DIRECTORIES_PATH, status=201),
+    rest=RestRoute("POST", DIRECTORIES_PATH, Tag.DIRECTORIES, status=201),
     prepare=_check_issuer,
 )
 async def add_directory(call: Call, *, input: types.NewDirectory) -> models.Directory:
@@ -69,7 +70,7 @@ async def add_directory(call: Call, *, input: types.NewDirectory) -> models.Dire
     returns=types.Directory,
     needs=Permission.DIRECTORY_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("PUT", DIRECTORY_PATH),
+    rest=RestRoute("PUT", DIRECTORY_PATH, Tag.DIRECTORIES),
 )
 async def update_directory(
     call: Call, *, directory_id: ids.DirectoryId, input: types.DirectoryChange

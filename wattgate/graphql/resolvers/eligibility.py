@@ -9,6 +9,7 @@ from wattgate.energy import meter_points
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.resolvers.meter_points import (
     parse_meter_point,
     record_network_read,
@@ -29,7 +30,7 @@ COMMISSIONED = "commissioned"
     OperationKind.QUERY,
     returns=types.Eligibility,
     needs=Permission.ELIGIBILITY_CHECK,
-    rest=RestRoute("POST", "/eligibility/smets-ihd-cad"),
+    rest=RestRoute("POST", "/eligibility/smets-ihd-cad", Tag.ELIGIBILITY),
 )
 async def has_consumer_device(call: Call, *, mpxn: ids.Mpxn) -> types.Eligibility:
     """Check whether a meter point has a consumer access device or a prepayment interface device (PPMID) in use."""
@@ -43,7 +44,7 @@ async def has_consumer_device(call: Call, *, mpxn: ids.Mpxn) -> types.Eligibilit
     OperationKind.QUERY,
     returns=types.Eligibility,
     needs=Permission.ELIGIBILITY_CHECK,
-    rest=RestRoute("POST", "/eligibility/checksmetsihd/postcode"),
+    rest=RestRoute("POST", "/eligibility/checksmetsihd/postcode", Tag.ELIGIBILITY),
 )
 async def display_at_postcode(
     call: Call, *, postcode: Annotated[terms.Text100, Described("Postcode, in any case and spacing.")], eui: terms.Eui
@@ -62,7 +63,7 @@ async def display_at_postcode(
     OperationKind.QUERY,
     returns=types.Eligibility,
     needs=Permission.ELIGIBILITY_CHECK,
-    rest=RestRoute("POST", "/eligibility/checksmetsihd"),
+    rest=RestRoute("POST", "/eligibility/checksmetsihd", Tag.ELIGIBILITY),
 )
 async def display_at_meter_point(call: Call, *, mpxn: ids.Mpxn, eui: terms.Eui) -> types.Eligibility:
     """Check whether the in-home display with this EUI belongs to a meter point."""
@@ -75,7 +76,7 @@ async def display_at_meter_point(call: Call, *, mpxn: ids.Mpxn, eui: terms.Eui) 
     OperationKind.QUERY,
     returns=types.Eligibility,
     needs=Permission.ELIGIBILITY_CHECK,
-    rest=RestRoute("POST", "/eligibility/checksmetsmpxn"),
+    rest=RestRoute("POST", "/eligibility/checksmetsmpxn", Tag.ELIGIBILITY),
 )
 async def meter_point_eligible(call: Call, *, mpxn: ids.Mpxn) -> types.Eligibility:
     """Check whether the data communications company's (DCC) network serves a meter point."""

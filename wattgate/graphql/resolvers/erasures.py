@@ -21,6 +21,7 @@ from wattgate.enums import ErasureAction, ErasureStage, JobState
 from wattgate.errors import NotFound
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.erasure import begin_erasure
 from wattgate.graphql.types import personal_data as types
 from wattgate.principal import Permission
@@ -55,7 +56,7 @@ class ErasureWork:
     OperationKind.QUERY,
     returns=types.Erasure,
     needs=Permission.USER_DELETE,
-    rest=RestRoute("GET", "/user/{userId}/erasure"),
+    rest=RestRoute("GET", "/user/{userId}/erasure", Tag.USERS),
 )
 async def erasure(call: Call, *, user_id: ids.UserId) -> types.Erasure:
     """Return the progress of the erasure of a user and, when it has finished, the receipt.

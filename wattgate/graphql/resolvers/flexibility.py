@@ -15,6 +15,7 @@ from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, ListSize
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.devices import load_owned_resources
 from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types import flexibility as types
@@ -40,7 +41,7 @@ ALLOWED_TRANSITIONS: dict[DfsEventState, frozenset[DfsEventState]] = {
     OperationKind.QUERY,
     returns=list[types.DfsUser],
     needs=Permission.FLEXIBILITY_READ,
-    rest=RestRoute("GET", "/dfs/user"),
+    rest=RestRoute("GET", "/dfs/user", Tag.DEMAND_FLEXIBILITY),
     deprecation="Use `viewer { dfsEnrolments }` or `application { dfsUsers }`.",
 )
 async def dfs_users(call: Call) -> list[models.DfsUser]:
@@ -55,7 +56,7 @@ async def dfs_users(call: Call) -> list[models.DfsUser]:
     returns=types.DfsUser,
     needs=Permission.FLEXIBILITY_JOIN,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/dfs/user"),
+    rest=RestRoute("POST", "/dfs/user", Tag.DEMAND_FLEXIBILITY),
 )
 async def opt_in_to_dfs(
     call: Call,
@@ -80,7 +81,7 @@ async def opt_in_to_dfs(
     returns=list[types.DfsUser],
     needs=Permission.FLEXIBILITY_JOIN,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("DELETE", "/dfs/user"),
+    rest=RestRoute("DELETE", "/dfs/user", Tag.DEMAND_FLEXIBILITY),
 )
 async def opt_out_of_dfs(
     call: Call,
@@ -115,7 +116,7 @@ async def dfs_events(call: Call) -> list[models.DfsEvent]:
     OperationKind.QUERY,
     returns=list[types.DfsEvent],
     needs=Permission.FLEXIBILITY_READ,
-    rest=RestRoute("GET", "/dfs/event/user"),
+    rest=RestRoute("GET", "/dfs/event/user", Tag.DEMAND_FLEXIBILITY),
     deprecation="Use `viewer { dfsParticipations { edges { node { event } } } }`.",
 )
 async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
@@ -131,7 +132,7 @@ async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
     OperationKind.QUERY,
     returns=list[types.DfsParticipation],
     needs=Permission.FLEXIBILITY_MANAGE,
-    rest=RestRoute("GET", "/dfs/event/{dfsEventId}/user"),
+    rest=RestRoute("GET", "/dfs/event/{dfsEventId}/user", Tag.DEMAND_FLEXIBILITY),
     sizes=[ListSize(GROWING_LIST_SIZE)],
     deprecation="Use `application { dfsEvents { edges { node { participations } } } }`.",
 )
@@ -150,7 +151,7 @@ async def dfs_event_users(call: Call, *, dfs_event_id: ids.DfsEventId) -> list[m
     returns=list[types.DfsParticipation],
     needs=Permission.FLEXIBILITY_JOIN,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/dfs/event/user/participation"),
+    rest=RestRoute("POST", "/dfs/event/user/participation", Tag.DEMAND_FLEXIBILITY),
 )
 async def participate_in_dfs_event(call: Call, *, dfs_event_id: ids.DfsEventId) -> list[models.DfsParticipation]:
     """Join an open demand flexibility event with every enrolled meter point of the acting user."""

@@ -4,6 +4,7 @@ from wattgate.db import models
 from wattgate.errors import BadInput, Conflict, NotFound
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services import home_resources as services
 from wattgate.graphql.services.changes import emit_home_changed, emit_resources_changed
 from wattgate.graphql.types import virtual_entities as types
@@ -15,7 +16,7 @@ from wattgate.principal import Permission
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/virtualentity/{veId}/resources", status=201, edges=("resources",)),
+    rest=RestRoute("POST", "/virtualentity/{veId}/resources", Tag.HOMES, status=201, edges=("resources",)),
 )
 async def add_virtual_entity_resource(
     call: Call, *, ve_id: ids.VeId, resource_id: ids.ResourceId
@@ -36,7 +37,7 @@ async def add_virtual_entity_resource(
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("DELETE", "/virtualentity/{veId}/resources/{resourceId}", edges=("resources",)),
+    rest=RestRoute("DELETE", "/virtualentity/{veId}/resources/{resourceId}", Tag.HOMES, edges=("resources",)),
 )
 async def remove_virtual_entity_resource(
     call: Call, *, ve_id: ids.VeId, resource_id: ids.ResourceId

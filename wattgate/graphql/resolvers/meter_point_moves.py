@@ -10,6 +10,7 @@ from wattgate.annotations import Described
 from wattgate.db.column_types import new_id
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.resolvers.meter_points import parse_path_meter_point
 from wattgate.graphql.resolvers.provisioning import add_user
 from wattgate.graphql.services.move_plans import MovePlan, MoveRequest, plan_meter_point_move
@@ -65,7 +66,7 @@ def _request_of(move: MoveArguments) -> MoveRequest:
     OperationKind.QUERY,
     returns=types.MeterPointMove,
     needs=Permission.RESOURCE_MANAGE,
-    rest=RestRoute("GET", "/resource/meter-point/{mpxn}/move"),
+    rest=RestRoute("GET", "/resource/meter-point/{mpxn}/move", Tag.RESOURCES_AND_READINGS),
 )
 async def meter_point_move(call: Call, **move: Unpack[MoveArguments]) -> types.MeterPointMove:
     """Return what `moveMeterPoint` would change with the same arguments. Change nothing."""
@@ -77,7 +78,7 @@ async def meter_point_move(call: Call, **move: Unpack[MoveArguments]) -> types.M
     returns=types.MeterPointMove,
     needs=Permission.RESOURCE_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", "/resource/meter-point/{mpxn}/move"),
+    rest=RestRoute("POST", "/resource/meter-point/{mpxn}/move", Tag.RESOURCES_AND_READINGS),
 )
 async def move_meter_point(call: Call, **move: Unpack[MoveArguments]) -> types.MeterPointMove:
     """Move everything at a meter point from the user who lives there to another user of the application.

@@ -27,6 +27,7 @@ from wattgate.errors import BadInput, NotFound, Problem, Unauthenticated
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.resolvers.users import build_user
 from wattgate.graphql.services.credential_endings import end_grant
 from wattgate.graphql.services.display_pairing import DEVICE_GRANT, ClaimedPairing, claim_pairing
@@ -61,7 +62,7 @@ class OAuthClientRegistration:
     returns=types.Authorisation,
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
-    rest=RestRoute("POST", "/auth/oauth"),
+    rest=RestRoute("POST", "/auth/oauth", Tag.LOGIN),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def authorise(
@@ -107,7 +108,10 @@ async def authorise(
 
 
 @operation(
-    OperationKind.QUERY, returns=types.OAuthUser, needs=Permission.USER_READ, rest=RestRoute("GET", "/auth/oauth")
+    OperationKind.QUERY,
+    returns=types.OAuthUser,
+    needs=Permission.USER_READ,
+    rest=RestRoute("GET", "/auth/oauth", Tag.LOGIN),
 )
 async def oauth_user(call: Call) -> types.OAuthUser:
     """Return the user for whom the OAuth access token of this request was issued.
@@ -125,7 +129,7 @@ async def oauth_user(call: Call) -> types.OAuthUser:
     returns=types.OAuthTokens,
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
-    rest=RestRoute("POST", "/auth/oauth/access"),
+    rest=RestRoute("POST", "/auth/oauth/access", Tag.LOGIN),
     address_policy=AddressPolicy.CODE,
 )
 async def grant_oauth_tokens(

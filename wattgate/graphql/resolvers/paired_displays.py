@@ -17,6 +17,7 @@ from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, Unaudited, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.credential_endings import end_displays
 from wattgate.graphql.services.display_pairing import (
     KEPT_AFTER_EXPIRY,
@@ -41,9 +42,12 @@ from wattgate.principal import Permission
     needs=Permission.ANYONE,
     audit=Unaudited("A display acts on its own pairing only."),
     rest=(
-        RestRoute("POST", "/displaypairing"),
+        RestRoute("POST", "/displaypairing", Tag.PAIRED_DISPLAYS),
         RestRoute(
-            "POST", "/auth/oauth/device", summary="Start a pairing as an OAuth 2.0 device authorization (RFC 8628)."
+            "POST",
+            "/auth/oauth/device",
+            Tag.LOGIN,
+            summary="Start a pairing as an OAuth 2.0 device authorization (RFC 8628).",
         ),
     ),
     address_policy=AddressPolicy.PAIRING,
@@ -80,7 +84,7 @@ async def start_display_pairing(
     returns=types.DisplayPairingClaim,
     needs=Permission.ANYONE,
     audit=Unaudited("A display acts on its own pairing only."),
-    rest=RestRoute("POST", "/displaypairing/claim"),
+    rest=RestRoute("POST", "/displaypairing/claim", Tag.PAIRED_DISPLAYS),
     address_policy=AddressPolicy.CODE,
 )
 async def claim_display_pairing(
@@ -110,7 +114,7 @@ def _build_claim(claimed: ClaimedPairing) -> types.DisplayPairingClaim:
     returns=types.DisplayPairingRequest,
     needs=Permission.PAIRED_DISPLAY_WRITE,
     audit=Unaudited("It changes only the count of wrong codes."),
-    rest=RestRoute("POST", "/displaypairing/check"),
+    rest=RestRoute("POST", "/displaypairing/check", Tag.PAIRED_DISPLAYS),
 )
 async def check_display_pairing(call: Call, *, user_code: terms.UserCode) -> models.DisplayPairing:
     """Return the pairing with a code that waits for an answer. Wrong codes are counted, as wrong passwords are."""
@@ -123,7 +127,7 @@ async def check_display_pairing(call: Call, *, user_code: terms.UserCode) -> mod
     returns=types.DisplayPairingRequest,
     needs=Permission.PAIRED_DISPLAY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/displaypairing/approve"),
+    rest=RestRoute("POST", "/displaypairing/approve", Tag.PAIRED_DISPLAYS),
 )
 async def approve_display_pairing(
     call: Call,
@@ -157,7 +161,7 @@ async def approve_display_pairing(
     returns=account_types.Done,
     needs=Permission.PAIRED_DISPLAY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/displaypairing/deny"),
+    rest=RestRoute("POST", "/displaypairing/deny", Tag.PAIRED_DISPLAYS),
 )
 async def deny_display_pairing(call: Call, *, user_code: terms.UserCode) -> account_types.Done:
     """Refuse the display with this code. Its codes become invalid."""
@@ -171,7 +175,7 @@ async def deny_display_pairing(call: Call, *, user_code: terms.UserCode) -> acco
     OperationKind.QUERY,
     returns=list[types.PairedDisplay],
     needs=Permission.PAIRED_DISPLAY_READ,
-    rest=RestRoute("GET", "/paireddisplay"),
+    rest=RestRoute("GET", "/paireddisplay", Tag.PAIRED_DISPLAYS),
     sizes=[ListSize(3)],
 )
 async def paired_displays(call: Call) -> list[models.PairedDisplay]:
@@ -183,7 +187,7 @@ async def paired_displays(call: Call) -> list[models.PairedDisplay]:
     OperationKind.QUERY,
     returns=types.PairedDisplay,
     needs=Permission.OWN_DISPLAY,
-    rest=RestRoute("GET", "/paireddisplay/own"),
+    rest=RestRoute("GET", "/paireddisplay/own", Tag.PAIRED_DISPLAYS),
 )
 async def own_display(call: Call) -> models.PairedDisplay:
     """Return the paired display whose credential the request carries."""
@@ -195,7 +199,7 @@ async def own_display(call: Call) -> models.PairedDisplay:
     returns=account_types.Done,
     needs=Permission.OWN_DISPLAY,
     audit=Unaudited("A display ends its own credential."),
-    rest=RestRoute("DELETE", "/paireddisplay/own"),
+    rest=RestRoute("DELETE", "/paireddisplay/own", Tag.PAIRED_DISPLAYS),
 )
 async def end_own_display(call: Call) -> account_types.Done:
     """End the credential of the paired display that calls. It must be paired again."""
@@ -208,7 +212,7 @@ async def end_own_display(call: Call) -> account_types.Done:
     returns=types.PairedDisplay,
     needs=Permission.PAIRED_DISPLAY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("PUT", "/paireddisplay/{displayId}"),
+    rest=RestRoute("PUT", "/paireddisplay/{displayId}", Tag.PAIRED_DISPLAYS),
 )
 async def rename_paired_display(
     call: Call, *, display_id: ids.DisplayId, name: Annotated[terms.Text100, Described("New name of the display.")]
@@ -224,7 +228,7 @@ async def rename_paired_display(
     returns=account_types.Done,
     needs=Permission.PAIRED_DISPLAY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("DELETE", "/paireddisplay/{displayId}"),
+    rest=RestRoute("DELETE", "/paireddisplay/{displayId}", Tag.PAIRED_DISPLAYS),
 )
 async def revoke_paired_display(call: Call, *, display_id: ids.DisplayId) -> account_types.Done:
     """End the credential of a paired display. All gateways close its connections within 1 second."""

@@ -13,6 +13,7 @@ from wattgate.db.quotas import MAX_PROFILES
 from wattgate.errors import BadInput, NotFound, Problem, TooLarge
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.login import require_account
 from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
@@ -26,7 +27,7 @@ MAX_OBJECT_BYTES = 64 * 1024
     OperationKind.QUERY,
     returns=types.AccountProfiles,
     needs=Permission.ACCOUNT_READ,
-    rest=RestRoute("GET", "/accountprofile"),
+    rest=RestRoute("GET", "/accountprofile", Tag.ACCOUNT_PROFILES),
 )
 async def account_profiles(call: Call) -> types.AccountProfiles:
     """List the names of the calling account's profiles in alphabetical order."""
@@ -40,7 +41,7 @@ async def account_profiles(call: Call) -> types.AccountProfiles:
     OperationKind.QUERY,
     returns=types.AccountProfile,
     needs=Permission.ACCOUNT_READ,
-    rest=RestRoute("GET", "/accountprofile/{profileName}"),
+    rest=RestRoute("GET", "/accountprofile/{profileName}", Tag.ACCOUNT_PROFILES),
 )
 async def account_profile(call: Call, *, profile_name: terms.ProfileName) -> models.AccountProfile:
     """Return one profile of the calling account."""
@@ -56,7 +57,7 @@ async def account_profile(call: Call, *, profile_name: terms.ProfileName) -> mod
     returns=types.AccountProfile,
     needs=Permission.ACCOUNT_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/accountprofile"),
+    rest=RestRoute("POST", "/accountprofile", Tag.ACCOUNT_PROFILES),
 )
 async def set_account_profile(
     call: Call, *, profile_name: terms.ProfileName, data: Annotated[Json, Described("JSON object to store.")]
@@ -82,7 +83,7 @@ async def set_account_profile(
     OperationKind.QUERY,
     returns=types.AccountSession,
     needs=Permission.ACCOUNT_READ,
-    rest=RestRoute("GET", "/accountsession"),
+    rest=RestRoute("GET", "/accountsession", Tag.ACCOUNT_PROFILES),
 )
 async def account_session(call: Call) -> types.AccountSession:
     """Return the calling account's session. It is an empty object until an app stores something."""
@@ -96,7 +97,7 @@ async def account_session(call: Call) -> types.AccountSession:
     returns=types.AccountSession,
     needs=Permission.ACCOUNT_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("PUT", "/accountsession"),
+    rest=RestRoute("PUT", "/accountsession", Tag.ACCOUNT_PROFILES),
 )
 async def update_account_session(
     call: Call, *, values: Annotated[Json, Described("JSON object with the members to set.")]

@@ -19,6 +19,7 @@ from wattgate.errors import NotSupported
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, ListSize, stored_reading_count
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.consent import require_consent
 from wattgate.graphql.services.reading_targets import require_open
 from wattgate.graphql.types import raw_readings as types
@@ -75,9 +76,9 @@ class MeterReadResult:
     returns=types.RawReadings,
     needs=Permission.READINGS_READ,
     rest=(
-        RestRoute("GET", "/resource/{resourceId}/platformbinary", media_type=ARROW),
-        RestRoute("GET", "/resource/{resourceId}/glowbinary", media_type=ARROW),
-        RestRoute("GET", "/resource/{resourceId}/readings", media_type=ARROW),
+        RestRoute("GET", "/resource/{resourceId}/platformbinary", Tag.RESOURCES_AND_READINGS, media_type=ARROW),
+        RestRoute("GET", "/resource/{resourceId}/glowbinary", Tag.RESOURCES_AND_READINGS, media_type=ARROW),
+        RestRoute("GET", "/resource/{resourceId}/readings", Tag.RESOURCES_AND_READINGS, media_type=ARROW),
     ),
     weight=stored_reading_count(PAGE_SIZE, weight=STATEMENT_WEIGHT, rows_per_unit=20),
     sizes=[ListSize(stored_reading_count(PAGE_SIZE), ("RawReadings",))],
@@ -113,7 +114,7 @@ async def raw_readings(
     OperationKind.QUERY,
     returns=types.MeterRead,
     needs=Permission.READINGS_READ,
-    rest=RestRoute("GET", "/resource/{resourceId}/meterread"),
+    rest=RestRoute("GET", "/resource/{resourceId}/meterread", Tag.RESOURCES_AND_READINGS),
 )
 async def meter_read(call: Call, *, resource_id: ids.ResourceId) -> MeterReadResult:
     """Return the newest value of the cumulative register of a resource's meter.

@@ -12,6 +12,7 @@ from wattgate.errors import GatewayError
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, per_bucket
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.types import resources as types
 from wattgate.graphql.types.readings import SERIES_SIZES, units_of_pricing
 from wattgate.principal import Permission
@@ -24,7 +25,7 @@ VALUE_FIELDS = frozenset({"__typename", "buckets", "columns", "count", "end", "m
     OperationKind.QUERY,
     returns=types.ReadingSeries,
     needs=Permission.READINGS_READ,
-    rest=RestRoute("GET", "/resource/{resourceId}/readings"),
+    rest=RestRoute("GET", "/resource/{resourceId}/readings", Tag.RESOURCES_AND_READINGS),
     weight=per_bucket(STATEMENT_WEIGHT, max_buckets=MAX_BUCKETS),
     sizes=SERIES_SIZES,
     result_units=units_of_pricing,

@@ -19,6 +19,7 @@ from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import per_reading
 from wattgate.graphql.core.decoded_readings import DecodedReadings
 from wattgate.graphql.core.operation import MEASURED_DATA, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.reading_targets import (
     ReadingTarget,
     ReadingTargets,
@@ -43,7 +44,7 @@ CONFLICTING_DUPLICATE = "the same instant is given twice with different values"
     returns=types.Recorded,
     needs=Permission.READINGS_WRITE,
     audit=MEASURED_DATA,
-    rest=RestRoute("POST", "/resource/{resourceId}/readings"),
+    rest=RestRoute("POST", "/resource/{resourceId}/readings", Tag.RESOURCES_AND_READINGS),
     weight=per_reading(max_items=MAX_READINGS),
 )
 async def record_readings(
@@ -64,7 +65,7 @@ async def record_readings(
     returns=types.RecordedColumns,
     needs=Permission.READINGS_WRITE,
     audit=MEASURED_DATA,
-    rest=RestRoute("POST", "/readings"),
+    rest=RestRoute("POST", "/readings", Tag.RESOURCES_AND_READINGS),
     weight=per_reading(max_items=MAX_READINGS, readings_per_unit=4),
 )
 async def record_reading_columns(

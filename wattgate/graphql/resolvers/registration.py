@@ -19,6 +19,7 @@ from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.resolvers.users import build_user
 from wattgate.graphql.services.account_mails import enqueue_account_mail
 from wattgate.graphql.services.activation import UNVERIFIED, activate
@@ -63,7 +64,7 @@ NOBODY = strawberry.ID("00000000-0000-0000-0000-000000000000")
     returns=types.User,
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
-    rest=RestRoute("POST", "/register"),
+    rest=RestRoute("POST", "/register", Tag.REGISTRATION),
     weight=PASSWORD_HASH_WEIGHT,
     address_policy=AddressPolicy.REGISTRATION,
 )
@@ -107,7 +108,7 @@ async def register(
     returns=accounts.Done,
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
-    rest=RestRoute("POST", "/user/verify"),
+    rest=RestRoute("POST", "/user/verify", Tag.REGISTRATION),
     weight=PASSWORD_HASH_WEIGHT,
     address_policy=AddressPolicy.CODE,
 )
@@ -140,7 +141,7 @@ async def request_verification(
     returns=types.Verified,
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
-    rest=RestRoute("PUT", "/user/verify"),
+    rest=RestRoute("PUT", "/user/verify", Tag.REGISTRATION),
     weight=PASSWORD_HASH_WEIGHT,
     address_policy=AddressPolicy.CODE,
 )
@@ -179,7 +180,7 @@ async def verify_user(
     returns=accounts.Done,
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
-    rest=RestRoute("POST", "/user/resetpassword"),
+    rest=RestRoute("POST", "/user/resetpassword", Tag.USERS),
     address_policy=AddressPolicy.CODE,
 )
 async def request_password_reset(
@@ -206,7 +207,7 @@ async def request_password_reset(
     returns=accounts.Done,
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
-    rest=RestRoute("PUT", "/user/resetpassword"),
+    rest=RestRoute("PUT", "/user/resetpassword", Tag.USERS),
     weight=PASSWORD_HASH_WEIGHT,
     address_policy=AddressPolicy.CODE,
 )

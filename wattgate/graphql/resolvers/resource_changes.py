@@ -11,6 +11,7 @@ from wattgate.errors import Conflict
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.changes import emit_homes_of_resources_changed, emit_resources_changed
 from wattgate.graphql.services.move_plans import plan_resource_move
 from wattgate.graphql.services.moves import carry_out_move
@@ -26,7 +27,7 @@ from wattgate.principal import Permission
     returns=types.Resource,
     needs=Permission.RESOURCE_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("PUT", "/resource/{resourceId}"),
+    rest=RestRoute("PUT", "/resource/{resourceId}", Tag.RESOURCES_AND_READINGS),
 )
 async def update_resource(call: Call, *, resource_id: ids.ResourceId, input: inputs.ResourceChange) -> models.Resource:
     """Change a resource. Omitted fields keep their values. Its type, meter point and owner do not change.
@@ -57,7 +58,7 @@ async def update_resource(call: Call, *, resource_id: ids.ResourceId, input: inp
     returns=types.Resource,
     needs=Permission.RESOURCE_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("PUT", "/resource/{resourceId}/owner"),
+    rest=RestRoute("PUT", "/resource/{resourceId}/owner", Tag.RESOURCES_AND_READINGS),
 )
 async def move_resource(
     call: Call, *, resource_id: ids.ResourceId, user_id: ids.NewOwnerId, moved_in_at: terms.MovedInAt | None = None

@@ -16,6 +16,7 @@ from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.resolvers.meter_points import is_own_meter_point, resources_at
 from wattgate.graphql.resolvers.retention import check_retention_days
 from wattgate.graphql.services.consent_records import lock_consent_gaps, record_provisioned_consent
@@ -36,6 +37,7 @@ COUNTED_RESOURCES_PER_UNIT = 2
     rest=RestRoute(
         "POST",
         "/resourcetype",
+        Tag.RESOURCE_TYPES,
         scheme=AuthScheme.TOKEN,
         accepts_any_scheme=True,
         acknowledged_fields=("resourceTypeId",),
@@ -59,7 +61,7 @@ async def add_resource_type(call: Call, *, input: types.NewResourceType) -> mode
     OperationKind.QUERY,
     returns=list[types.Resource],
     needs=Permission.RESOURCE_READ,
-    rest=RestRoute("GET", "/resource"),
+    rest=RestRoute("GET", "/resource", Tag.RESOURCES_AND_READINGS),
     sizes=[ListSize(20)],
     deprecation="Use `viewer { resources }` or `application { resources }`.",
 )
@@ -73,34 +75,39 @@ async def resources(call: Call) -> list[models.Resource]:
     returns=types.Resource,
     needs=Permission.RESOURCE_READ,
     rest=(
-        RestRoute("GET", "/resource/{resourceId}"),
+        RestRoute("GET", "/resource/{resourceId}", Tag.RESOURCES_AND_READINGS),
         RestRoute(
             "GET",
             "/resource/{resourceId}/current",
+            Tag.RESOURCES_AND_READINGS,
             edges=("current", "noCurrentReason"),
             summary="Return the newest reading of a resource.",
         ),
         RestRoute(
             "GET",
             "/resource/{resourceId}/first-time",
+            Tag.RESOURCES_AND_READINGS,
             edges=("firstTime",),
             summary="Return the instant of the first reading of a resource.",
         ),
         RestRoute(
             "GET",
             "/resource/{resourceId}/last-time",
+            Tag.RESOURCES_AND_READINGS,
             edges=("lastTime",),
             summary="Return the instant of the last reading of a resource.",
         ),
         RestRoute(
             "GET",
             "/resource/{resourceId}/tariff",
+            Tag.RESOURCES_AND_READINGS,
             edges=("tariff", "currentRates"),
             summary="Return the tariff of a resource, with its present rates.",
         ),
         RestRoute(
             "GET",
             "/resource/{resourceId}/tariff-list",
+            Tag.RESOURCES_AND_READINGS,
             edges=("tariffs",),
             summary="List the tariffs of a resource that came into force until now, newest first.",
         ),
@@ -115,7 +122,7 @@ async def resource(call: Call, *, resource_id: ids.ResourceId) -> models.Resourc
     OperationKind.QUERY,
     returns=list[device_types.ResourceCount],
     needs=Permission.RESOURCE_READ,
-    rest=RestRoute("GET", "/resource/count"),
+    rest=RestRoute("GET", "/resource/count", Tag.RESOURCES_AND_READINGS),
     result_units=lambda counts: sum(each.count for each in counts) // COUNTED_RESOURCES_PER_UNIT,
 )
 async def resource_counts(call: Call) -> list[device_types.ResourceCount]:
@@ -133,7 +140,7 @@ async def resource_counts(call: Call) -> list[device_types.ResourceCount]:
     OperationKind.QUERY,
     returns=list[types.Resource],
     needs=Permission.RESOURCE_READ,
-    rest=RestRoute("GET", "/resourcetype/{resourceTypeId}/resource"),
+    rest=RestRoute("GET", "/resourcetype/{resourceTypeId}/resource", Tag.RESOURCE_TYPES),
     sizes=[ListSize(5)],
 )
 async def resource_type_resources(call: Call, *, resource_type_id: ids.ResourceTypeId) -> list[models.Resource]:
@@ -145,7 +152,7 @@ async def resource_type_resources(call: Call, *, resource_type_id: ids.ResourceT
     OperationKind.QUERY,
     returns=list[types.Resource],
     needs=Permission.RESOURCE_READ,
-    rest=RestRoute("GET", "/resourcetype/{resourceTypeId}/appresource", scheme=AuthScheme.BASIC),
+    rest=RestRoute("GET", "/resourcetype/{resourceTypeId}/appresource", Tag.RESOURCE_TYPES, scheme=AuthScheme.BASIC),
     sizes=[ListSize(GROWING_LIST_SIZE)],
     deprecation="Use `resourceType { resources }`.",
 )
@@ -161,7 +168,7 @@ async def resource_type_application_resources(
     returns=types.Resource,
     needs=Permission.RESOURCE_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/resource", acknowledged_fields=("resourceId",)),
+    rest=RestRoute("POST", "/resource", Tag.RESOURCES_AND_READINGS, acknowledged_fields=("resourceId",)),
 )
 async def add_resource(call: Call, *, input: types.NewResource) -> models.Resource:
     """Add a resource for the acting user.

@@ -11,6 +11,7 @@ from wattgate.errors import BadInput, Conflict, Forbidden, Problem
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.login import require_account, verify_password
 from wattgate.graphql.services.second_factor import (
     check_code,
@@ -31,7 +32,7 @@ SECOND_FACTOR_PATH = "/account/secondfactor"
     OperationKind.QUERY,
     returns=types.SecondFactor,
     needs=Permission.SECOND_FACTOR,
-    rest=RestRoute("GET", SECOND_FACTOR_PATH),
+    rest=RestRoute("GET", SECOND_FACTOR_PATH, Tag.ACCOUNTS),
 )
 async def second_factor(call: Call) -> types.SecondFactor:
     """Return the state of the calling account's second factor."""
@@ -51,7 +52,7 @@ async def second_factor(call: Call) -> types.SecondFactor:
     returns=types.SecondFactorEnrolment,
     needs=Permission.SECOND_FACTOR,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", SECOND_FACTOR_PATH),
+    rest=RestRoute("POST", SECOND_FACTOR_PATH, Tag.ACCOUNTS),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def enrol_second_factor(call: Call, *, password: terms.Password) -> types.SecondFactorEnrolment:
@@ -83,7 +84,7 @@ async def enrol_second_factor(call: Call, *, password: terms.Password) -> types.
     returns=types.RecoveryCodes,
     needs=Permission.SECOND_FACTOR,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("PUT", SECOND_FACTOR_PATH),
+    rest=RestRoute("PUT", SECOND_FACTOR_PATH, Tag.ACCOUNTS),
 )
 async def confirm_second_factor(
     call: Call, *, code: Annotated[terms.Secret, Described("Code that the app shows.")]
@@ -107,7 +108,7 @@ async def confirm_second_factor(
     returns=account_types.Done,
     needs=Permission.SECOND_FACTOR,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", SECOND_FACTOR_PATH + "/removal"),
+    rest=RestRoute("POST", SECOND_FACTOR_PATH + "/removal", Tag.ACCOUNTS),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def remove_second_factor(
@@ -128,7 +129,7 @@ async def remove_second_factor(
     returns=account_types.Done,
     needs=Permission.ACCOUNT_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("DELETE", "/account/{accountId}/secondfactor"),
+    rest=RestRoute("DELETE", "/account/{accountId}/secondfactor", Tag.ACCOUNTS),
 )
 async def reset_second_factor(call: Call, *, account_id: ids.AccountId) -> account_types.Done:
     """Remove the second factor of another account, whose holder has lost the app and the recovery codes.

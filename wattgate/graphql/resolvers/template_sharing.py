@@ -16,6 +16,7 @@ from wattgate.errors import BadInput, Conflict, NotFound, NotSupported, Problem
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.message_context import sample_context
 from wattgate.graphql.services.template_sources import template_source, too_expensive
 from wattgate.graphql.types import template_previews as types
@@ -46,7 +47,7 @@ class SharedPreviewResult:
     returns=types.SharedTemplatePreview,
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", "/template/{templateId}/share"),
+    rest=RestRoute("POST", "/template/{templateId}/share", Tag.TEMPLATES),
 )
 async def share_template_preview(
     call: Call,

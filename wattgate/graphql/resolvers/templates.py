@@ -19,6 +19,7 @@ from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.alert_types import find_alert_type, require_alert_type
 from wattgate.graphql.services.message_context import sample_context
 from wattgate.graphql.services.template_names import check_names
@@ -40,7 +41,7 @@ CONTENT_PARTS = {
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", "/template", scheme=AuthScheme.BASIC),
+    rest=RestRoute("POST", "/template", Tag.TEMPLATES, scheme=AuthScheme.BASIC),
 )
 async def add_template(call: Call, *, input: types.NewTemplate) -> models.Template:
     """Add a template for an alert type, channel and culture. It is a draft unless `active` is true."""
@@ -61,7 +62,7 @@ async def add_template(call: Call, *, input: types.NewTemplate) -> models.Templa
     OperationKind.QUERY,
     returns=list[types.Template],
     needs=Permission.TEMPLATE_READ,
-    rest=RestRoute("GET", "/template"),
+    rest=RestRoute("GET", "/template", Tag.TEMPLATES),
     sizes=(ListSize(DEFAULT_LIST_SIZE),),
 )
 async def templates(
@@ -76,7 +77,7 @@ async def templates(
     OperationKind.QUERY,
     returns=types.Template,
     needs=Permission.TEMPLATE_READ,
-    rest=RestRoute("GET", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
+    rest=RestRoute("GET", "/template/{alertTypeId}/{channelType}/{cultureCode}", Tag.TEMPLATES),
 )
 async def template_for(
     call: Call,
@@ -105,7 +106,7 @@ async def template_for(
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
+    rest=RestRoute("POST", "/template/{alertTypeId}/{channelType}/{cultureCode}", Tag.TEMPLATES),
 )
 async def add_template_for(
     call: Call,
@@ -125,7 +126,7 @@ async def add_template_for(
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("PUT", "/template/{templateId}"),
+    rest=RestRoute("PUT", "/template/{templateId}", Tag.TEMPLATES),
 )
 async def update_template(call: Call, *, template_id: ids.TemplateId, input: types.TemplateChange) -> models.Template:
     """Change a template. Omitted fields keep their values.
@@ -155,7 +156,7 @@ async def update_template(call: Call, *, template_id: ids.TemplateId, input: typ
     returns=types.TemplateVersion,
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", "/template/{templateId}/version"),
+    rest=RestRoute("POST", "/template/{templateId}/version", Tag.TEMPLATES),
 )
 async def add_template_version(
     call: Call, *, template_id: ids.TemplateId, input: types.NewTemplateVersion
@@ -174,7 +175,7 @@ async def add_template_version(
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", "/template/{templateId}/publish"),
+    rest=RestRoute("POST", "/template/{templateId}/publish", Tag.TEMPLATES),
 )
 async def publish_template(
     call: Call, *, template_id: ids.TemplateId, version: Annotated[int, Described("Number of the version to publish.")]
@@ -195,7 +196,7 @@ async def publish_template(
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", "/template/{templateId}/rollback"),
+    rest=RestRoute("POST", "/template/{templateId}/rollback", Tag.TEMPLATES),
 )
 async def roll_back_template(
     call: Call,
@@ -233,7 +234,7 @@ async def roll_back_template(
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", "/template/{templateId}/archive"),
+    rest=RestRoute("POST", "/template/{templateId}/archive", Tag.TEMPLATES),
 )
 async def archive_template(call: Call, *, template_id: ids.TemplateId) -> models.Template:
     """Archive a template: alerts no longer use it, lists leave it out, and it cannot be changed.
@@ -251,7 +252,7 @@ async def archive_template(call: Call, *, template_id: ids.TemplateId) -> models
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", "/template/{templateId}/restore"),
+    rest=RestRoute("POST", "/template/{templateId}/restore", Tag.TEMPLATES),
 )
 async def restore_template(call: Call, *, template_id: ids.TemplateId) -> models.Template:
     """Restore an archived template. Alerts do not use it until a version is published again."""

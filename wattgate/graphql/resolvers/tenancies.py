@@ -10,6 +10,7 @@ from wattgate.db import models
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.types import tenancies as types
 from wattgate.principal import Permission
 
@@ -18,7 +19,7 @@ from wattgate.principal import Permission
     OperationKind.QUERY,
     returns=list[types.MeterPointTenancy],
     needs=Permission.CONSENT_READ,
-    rest=RestRoute("GET", "/user/tenancy"),
+    rest=RestRoute("GET", "/user/tenancy", Tag.CONSENTS),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE))],
     deprecation="Use `viewer { tenancies }` or `application { tenancies }`.",
 )

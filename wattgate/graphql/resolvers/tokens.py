@@ -26,6 +26,7 @@ from wattgate.graphql.core.operation import (
     RestRoute,
     operation,
 )
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.credential_endings import end_token
 from wattgate.graphql.services.directories import (
     VerifiedToken,
@@ -107,7 +108,7 @@ def _require_password(username: str | None, password: str | None) -> tuple[str, 
     returns=types.Login,
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
-    rest=RestRoute("POST", "/auth"),
+    rest=RestRoute("POST", "/auth", Tag.LOGIN),
     weight=PASSWORD_HASH_WEIGHT,
     prepare=_verify_token,
 )
@@ -151,7 +152,9 @@ async def authenticate(
     )
 
 
-@operation(OperationKind.QUERY, returns=types.TokenStatus, needs=Permission.TOKEN, rest=RestRoute("GET", "/auth"))
+@operation(
+    OperationKind.QUERY, returns=types.TokenStatus, needs=Permission.TOKEN, rest=RestRoute("GET", "/auth", Tag.LOGIN)
+)
 async def token_status(call: Call) -> types.TokenStatus:
     """Return the account and the expiry time of the credentials of this request.
 
@@ -173,7 +176,7 @@ async def token_status(call: Call) -> types.TokenStatus:
     returns=types.NewToken,
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("GET", "/auth/newToken"),
+    rest=RestRoute("GET", "/auth/newToken", Tag.LOGIN),
     renews_token=True,
 )
 async def new_token(call: Call) -> types.NewToken:
@@ -206,7 +209,7 @@ async def _login_of_caller(call: Call) -> datetime | None:
     returns=types.Done,
     needs=Permission.TOKEN,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("DELETE", "/auth/deleteToken"),
+    rest=RestRoute("DELETE", "/auth/deleteToken", Tag.LOGIN),
 )
 async def delete_token(call: Call) -> types.Done:
     """Log out: revoke the token of this request."""
@@ -216,7 +219,12 @@ async def delete_token(call: Call) -> types.Done:
     return types.Done(valid=True)
 
 
-@operation(OperationKind.QUERY, returns=list[types.Token], needs=Permission.TOKEN, rest=RestRoute("GET", "/auth/token"))
+@operation(
+    OperationKind.QUERY,
+    returns=list[types.Token],
+    needs=Permission.TOKEN,
+    rest=RestRoute("GET", "/auth/token", Tag.LOGIN),
+)
 async def tokens(call: Call) -> list[models.Token]:
     """List the acting user's valid tokens, oldest first."""
     return await call.rows.all(
@@ -229,7 +237,7 @@ async def tokens(call: Call) -> list[models.Token]:
     returns=list[types.Done],
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("DELETE", "/auth/token/{tokenId}"),
+    rest=RestRoute("DELETE", "/auth/token/{tokenId}", Tag.LOGIN),
 )
 async def revoke_token(call: Call, *, token_id: ids.TokenId) -> list[types.Done]:
     """Revoke one of the acting user's tokens and log its holder out.

@@ -16,6 +16,7 @@ from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.cultures import parse_optional_culture
 from wattgate.graphql.services.erasure import begin_erasure
 from wattgate.graphql.services.login import (
@@ -33,7 +34,9 @@ from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
 
 
-@operation(OperationKind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=RestRoute("GET", "/user"))
+@operation(
+    OperationKind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=RestRoute("GET", "/user", Tag.USERS)
+)
 async def user_by_username(
     call: Call, *, username: terms.Username, directory_id: ids.LoginDirectoryId | None = None
 ) -> types.User:
@@ -41,7 +44,12 @@ async def user_by_username(
     return await load_user_by_name(call.rows, username, directory_id)
 
 
-@operation(OperationKind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=RestRoute("GET", "/user/{userId}"))
+@operation(
+    OperationKind.QUERY,
+    returns=types.User,
+    needs=Permission.USER_READ,
+    rest=RestRoute("GET", "/user/{userId}", Tag.USERS),
+)
 async def user(call: Call, *, user_id: ids.UserId) -> types.User:
     """Return the user with this ID."""
     return await load_user(call.rows, user_id)
@@ -52,7 +60,7 @@ async def user(call: Call, *, user_id: ids.UserId) -> types.User:
     returns=types.User,
     needs=Permission.USER_WRITE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", "/user"),
+    rest=RestRoute("POST", "/user", Tag.USERS),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def add_user(call: Call, *, input: types.NewUser) -> types.User:
@@ -77,7 +85,7 @@ async def add_user(call: Call, *, input: types.NewUser) -> types.User:
     returns=types.User,
     needs=Permission.ACCOUNT_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("PUT", "/user/{userId}"),
+    rest=RestRoute("PUT", "/user/{userId}", Tag.USERS),
 )
 async def update_user(call: Call, *, user_id: ids.UserId, input: types.UserChange) -> types.User:
     """Change a user. Omitted fields keep their values."""
@@ -92,7 +100,7 @@ async def update_user(call: Call, *, user_id: ids.UserId, input: types.UserChang
     returns=types.User,
     needs=Permission.USER_DELETE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("DELETE", "/user/{userId}"),
+    rest=RestRoute("DELETE", "/user/{userId}", Tag.USERS),
 )
 async def delete_user(call: Call, *, user_id: ids.UserId) -> types.User:
     """Erase a user. The user cannot log in any more, and the username is free.
@@ -111,7 +119,7 @@ async def delete_user(call: Call, *, user_id: ids.UserId) -> types.User:
     returns=account_types.Done,
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("PUT", "/user/{userId}/username"),
+    rest=RestRoute("PUT", "/user/{userId}/username", Tag.USERS),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def rename_user(

@@ -19,6 +19,7 @@ from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.inputs import apply_input, to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services import home_resources
 from wattgate.graphql.services.changes import emit_home_changed, emit_resources_changed
 from wattgate.graphql.services.credential_endings import end_home
@@ -51,7 +52,7 @@ class SatisfactionResult:
     OperationKind.QUERY,
     returns=list[types.VirtualEntity],
     needs=Permission.VIRTUAL_ENTITY_READ,
-    rest=RestRoute("GET", "/virtualentity", edges=("resources",)),
+    rest=RestRoute("GET", "/virtualentity", Tag.HOMES, edges=("resources",)),
     sizes=[ListSize(5)],
     deprecation="Use `viewer { homes }` or `application { virtualEntities }`.",
 )
@@ -69,14 +70,17 @@ async def virtual_entities(call: Call) -> list[models.VirtualEntity]:
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_READ,
     rest=(
-        RestRoute("GET", "/virtualentity/{veId}", edges=("resources",)),
+        RestRoute("GET", "/virtualentity/{veId}", Tag.HOMES, edges=("resources",)),
         RestRoute(
             "GET",
             "/virtualentity/{veId}/resources",
+            Tag.HOMES,
             edges=("resources",),
             summary="Return a virtual entity with the records of its resources.",
         ),
-        RestRoute("GET", "/virtualentity/{veId}/attribute", summary="Return the attributes of a virtual entity."),
+        RestRoute(
+            "GET", "/virtualentity/{veId}/attribute", Tag.HOMES, summary="Return the attributes of a virtual entity."
+        ),
     ),
 )
 async def virtual_entity(call: Call, *, ve_id: ids.VeId) -> models.VirtualEntity:
@@ -89,7 +93,7 @@ async def virtual_entity(call: Call, *, ve_id: ids.VeId) -> models.VirtualEntity
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/virtualentity", status=201, acknowledged_fields=("veId",)),
+    rest=RestRoute("POST", "/virtualentity", Tag.HOMES, status=201, acknowledged_fields=("veId",)),
 )
 async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> models.VirtualEntity:
     """Add a virtual entity for the acting user and assign resources to it."""
@@ -113,7 +117,7 @@ async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> mo
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("PUT", "/virtualentity/{veId}", status=201, acknowledged_fields=("veId",)),
+    rest=RestRoute("PUT", "/virtualentity/{veId}", Tag.HOMES, status=201, acknowledged_fields=("veId",)),
 )
 async def update_virtual_entity(
     call: Call, *, ve_id: ids.VeId, input: types.VirtualEntityChange
@@ -154,7 +158,7 @@ async def _replace_resources(call: Call, entity: models.VirtualEntity, resource_
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("DELETE", "/virtualentity/{veId}", edges=("resources",)),
+    rest=RestRoute("DELETE", "/virtualentity/{veId}", Tag.HOMES, edges=("resources",)),
 )
 async def deactivate_virtual_entity(call: Call, *, ve_id: ids.VeId) -> models.VirtualEntity:
     """Close a virtual entity, so that lists omit it. The record and its readings are kept.
@@ -173,7 +177,7 @@ async def deactivate_virtual_entity(call: Call, *, ve_id: ids.VeId) -> models.Vi
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("POST", "/virtualentity/{veId}/attribute", status=201),
+    rest=RestRoute("POST", "/virtualentity/{veId}/attribute", Tag.HOMES, status=201),
 )
 async def set_virtual_entity_attributes(
     call: Call,
@@ -214,7 +218,7 @@ def _merge_attributes(stored: dict[str, Any], added: dict[str, Any]) -> dict[str
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("DELETE", "/virtualentity/{veId}/attribute"),
+    rest=RestRoute("DELETE", "/virtualentity/{veId}/attribute", Tag.HOMES),
 )
 async def remove_virtual_entity_attributes(
     call: Call, *, ve_id: ids.VeId, names: Annotated[list[terms.Text200], Described("Names of the members to remove.")]
@@ -231,7 +235,7 @@ async def remove_virtual_entity_attributes(
     OperationKind.QUERY,
     returns=types.Satisfaction,
     needs=Permission.RESOURCE_READ,
-    rest=RestRoute("GET", "/vetype/{veTypeId}/resources"),
+    rest=RestRoute("GET", "/vetype/{veTypeId}/resources", Tag.HOME_TYPES),
 )
 async def virtual_entity_type_resources(call: Call, *, ve_type_id: ids.VeTypeId) -> SatisfactionResult:
     """Return the acting user's active resources for each resource type of a virtual entity type."""
@@ -259,7 +263,7 @@ async def virtual_entity_type_resources(call: Call, *, ve_type_id: ids.VeTypeId)
     OperationKind.QUERY,
     returns=types.ApplicationStatistics,
     needs=Permission.STATISTICS_READ,
-    rest=RestRoute("GET", "/vesys/appstats"),
+    rest=RestRoute("GET", "/vesys/appstats", Tag.HOME_STATISTICS),
     weight=100,
 )
 async def application_statistics(call: Call) -> types.ApplicationStatistics:

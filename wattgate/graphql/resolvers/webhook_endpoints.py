@@ -17,6 +17,7 @@ from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.webhook_events import FAILED, PENDING, enqueue_webhook, requeue_webhook, store_event
 from wattgate.graphql.types import webhook_endpoints as types
 from wattgate.graphql.types import webhooks as webhook_types
@@ -53,7 +54,7 @@ class IssuedSecretResult:
     returns=types.IssuedSecret,
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", ENDPOINTS_PATH, status=201),
+    rest=RestRoute("POST", ENDPOINTS_PATH, Tag.WEBHOOKS, status=201),
 )
 async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -> IssuedSecretResult:
     """Register a webhook endpoint, which receives events. An application has at most 50.
@@ -81,7 +82,7 @@ async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -
     returns=types.WebhookEndpoint,
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("PUT", ENDPOINT_PATH),
+    rest=RestRoute("PUT", ENDPOINT_PATH, Tag.WEBHOOKS),
 )
 async def update_webhook_endpoint(
     call: Call, *, endpoint_id: ids.EndpointId, input: types.WebhookEndpointChange
@@ -107,7 +108,7 @@ async def update_webhook_endpoint(
     returns=types.WebhookEndpoint,
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("DELETE", ENDPOINT_PATH),
+    rest=RestRoute("DELETE", ENDPOINT_PATH, Tag.WEBHOOKS),
 )
 async def delete_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) -> models.WebhookEndpoint:
     """Delete a webhook endpoint. Events that wait for it are not sent; the records of sent events are kept."""
@@ -121,7 +122,7 @@ async def delete_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) ->
     returns=types.IssuedSecret,
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", ENDPOINT_PATH + "/secret"),
+    rest=RestRoute("POST", ENDPOINT_PATH + "/secret", Tag.WEBHOOKS),
 )
 async def rotate_webhook_secret(
     call: Call,
@@ -153,7 +154,7 @@ async def rotate_webhook_secret(
     returns=webhook_types.Webhook,
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", ENDPOINT_PATH + "/ping"),
+    rest=RestRoute("POST", ENDPOINT_PATH + "/ping", Tag.WEBHOOKS),
 )
 async def ping_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) -> models.Webhook:
     """Send a test event to a webhook endpoint immediately, even if it is disabled.
@@ -170,7 +171,7 @@ async def ping_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) -> m
     returns=types.Resent,
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", ENDPOINT_PATH + "/replay"),
+    rest=RestRoute("POST", ENDPOINT_PATH + "/replay", Tag.WEBHOOKS),
 )
 async def replay_webhooks(
     call: Call, *, endpoint_id: ids.EndpointId, since: Since, until: Until = None
@@ -210,7 +211,7 @@ async def replay_webhooks(
     returns=types.Resent,
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
-    rest=RestRoute("POST", ENDPOINT_PATH + "/redrive"),
+    rest=RestRoute("POST", ENDPOINT_PATH + "/redrive", Tag.WEBHOOKS),
 )
 async def redrive_webhooks(call: Call, *, endpoint_id: ids.EndpointId, since: OptionalSince = None) -> types.Resent:
     """Send failed events to a webhook endpoint again, in their order and with the same IDs.

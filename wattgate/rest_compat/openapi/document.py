@@ -7,6 +7,7 @@ from typing import Any
 from wattgate import __version__
 from wattgate.enums import to_camel_case
 from wattgate.graphql.core.operation import JSON, Operation, OperationKind, RestRoute
+from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
 from wattgate.graphql.execution.schema import Schema
 from wattgate.principal import AuthScheme, Permission
@@ -16,7 +17,6 @@ from wattgate.rest_compat.openapi.components import Components, Json
 from wattgate.rest_compat.openapi.errors import error_kinds, error_responses, error_schemas
 from wattgate.rest_compat.openapi.graphql_twins import graphql_twin
 from wattgate.rest_compat.openapi.parameters import parameters
-from wattgate.rest_compat.openapi.tags import tag_members, tag_of
 
 SECURITY_SCHEMES: Json = {
     "basic": {
@@ -67,7 +67,7 @@ def build_openapi_document(operations: Iterable[Operation], schema: Schema, base
             "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": base_path, "description": "The gateway that serves this document."}],
-        **tag_members(),
+        **_tag_members(),
         "security": [{"token": []}, {"basic": []}],
         "paths": dict(sorted(paths.items())),
         "components": {
@@ -89,6 +89,17 @@ def operation_id(operation: Operation, rest: RestRoute) -> str:
     return name + "".join(word.title() for part in own for word in _WORD.findall(part))
 
 
+def _tag_members() -> Json:
+    """Return the members `tags` and `x-tagGroups` of the document."""
+    groups: dict[str, list[str]] = {}
+    for tag in Tag:
+        groups.setdefault(tag.group, []).append(tag.title)
+    return {
+        "tags": [{"name": tag.title, "description": tag.description} for tag in Tag],
+        "x-tagGroups": [{"name": group, "tags": titles} for group, titles in groups.items()],
+    }
+
+
 def _by_endpoint(operations: Iterable[Operation]) -> Iterable[list[tuple[Operation, RestRoute]]]:
     """Return the routes of each method and path, the one with JSON first."""
     endpoints: dict[tuple[str, str], list[tuple[Operation, RestRoute]]] = {}
@@ -108,7 +119,7 @@ def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, compo
         "operationId": operation_id(operation, rest),
         "summary": summary.rstrip("."),
         "description": f"{summary}\n{notes}".rstrip(),
-        "tags": [tag_of(rest.path)],
+        "tags": [rest.tag.title],
         "x-effect": _effect(operation, rest),
         "x-graphql": graphql_twin(operation, rest.edges, schema),
         "parameters": parameters(operation, rest, legacy_format, arguments, components),
