@@ -19,7 +19,7 @@ from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
 from wattgate.db.encryption.key_ring import new_key
 from wattgate.db.migrate import upgrade
-from wattgate.graphql.resolvers import provisioning, resources, tokens
+from wattgate.graphql.resolvers import provisioning, resource_types, resources, tokens
 from wattgate.graphql.types import resources as types
 from wattgate.graphql.types import virtual_entities as home_types
 from wattgate.principal import Principal, Role
@@ -132,7 +132,7 @@ async def seed(
     user_id, token = await add_user(gateway, application.application_id, username)
     owner = Principal(Role.SYSTEM, application_id=application.application_id, user_id=user_id)
     resource_type = types.NewResourceType(name="energy", classifier="electricity.consumption", storage=_storage())
-    type_id = (await run(resources.add_resource_type, owner, {"input": resource_type})).resource_type_id
+    type_id = (await run(resource_types.add_resource_type, owner, {"input": resource_type})).resource_type_id
     added = []
     for number in range(count):
         resource = types.NewResource(resource_type_id=ID(type_id), name=f"home {number}")

@@ -42,7 +42,15 @@ from wattgate.app.server.factory import create_app
 from wattgate.clock import to_ms
 from wattgate.energy.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import consent, home_resources, provisioning, recording, resources, tariffs
+from wattgate.graphql.resolvers import (
+    consent,
+    home_resources,
+    provisioning,
+    recording,
+    resource_types,
+    resources,
+    tariffs,
+)
 from wattgate.graphql.resolvers.alerts import send_alert
 from wattgate.graphql.types import readings as types
 from wattgate.graphql.types.alert_types import NewAlertType
@@ -291,7 +299,7 @@ class StatefulHomes:
     async def _add_carbon(self, owner: Principal, ve_id: str, intensity: int, start: datetime) -> None:
         """Add a series of the carbon intensity to a home, with the value of a half hour."""
         new_type = NewResourceType(name=ve_id, classifier=CARBON, storage=CARBON_STORAGE, base_unit="gCO2/kWh")
-        resource_type = await self.runner.run(resources.add_resource_type, self.system, {"input": new_type})
+        resource_type = await self.runner.run(resource_types.add_resource_type, self.system, {"input": new_type})
         new_resource = NewResource(resource_type_id=ID(resource_type.resource_type_id), name="carbon intensity")
         resource = await self.runner.run(resources.add_resource, owner, {"input": new_resource})
         added = {"ve_id": ID(ve_id), "resource_id": ID(resource.resource_id)}

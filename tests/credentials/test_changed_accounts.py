@@ -15,7 +15,7 @@ from tests.support.servers import Databases
 from tests.support.socket import Socket, socket
 from wattgate.db.models import User
 from wattgate.errors import BadInput, Conflict, Forbidden
-from wattgate.graphql.resolvers import paired_displays, tokens, users
+from wattgate.graphql.resolvers import paired_displays, tokens, user_changes
 from wattgate.principal import Role
 
 pytestmark = pytest.mark.both_databases("first log-ins at once, and locks, differ between databases")
@@ -119,7 +119,7 @@ async def test_closed_account_has_no_new_username(served: House) -> None:
     with pytest.raises(Conflict):
         await caller.run(
             await caller.by_application(),
-            users.rename_user,
+            user_changes.rename_user,
             user_id=ID(caller.user_id),
             username=f"other-{caller.username}",
         )

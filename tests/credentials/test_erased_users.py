@@ -13,7 +13,15 @@ from tests.credentials.test_held_operations import held, until_waiting
 from tests.support.endings import Caller, erase_user
 from tests.support.house import PASSWORD, Tenant, tenant_on
 from wattgate.errors import BadInput, Conflict, NotFound
-from wattgate.graphql.resolvers import accounts, alerts, resource_changes, users, virtual_entities
+from wattgate.graphql.resolvers import (
+    accounts,
+    alerts,
+    home_attributes,
+    resource_changes,
+    user_changes,
+    users,
+    virtual_entities,
+)
 from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types.alerts import Channel, NewAlert
 from wattgate.graphql.types.users import UserChange
@@ -37,11 +45,11 @@ def changes(caller: Caller, home: str) -> dict[str, tuple[Any, dict[str, Any]]]:
     return {
         "add account": (accounts.add_account, {"input": account}),
         "update account": (accounts.update_account, {"account_id": ID(caller.account_id), "input": named}),
-        "rename": (users.rename_user, {"user_id": user_id, "username": f"new-{caller.username}"}),
-        "update user": (users.update_user, {"user_id": user_id, "input": UserChange(culture_code="fr-CA")}),
+        "rename": (user_changes.rename_user, {"user_id": user_id, "username": f"new-{caller.username}"}),
+        "update user": (user_changes.update_user, {"user_id": user_id, "input": UserChange(culture_code="fr-CA")}),
         "home": (virtual_entities.update_virtual_entity, {"ve_id": ID(home), "input": VirtualEntityChange(name="New")}),
         "attributes": (
-            virtual_entities.set_virtual_entity_attributes,
+            home_attributes.set_virtual_entity_attributes,
             {"ve_id": ID(home), "attributes": {"rooms": 4}},
         ),
         "alert": (alerts.send_alert, {"input": alert}),

@@ -19,7 +19,7 @@ from wattgate.db.models import Account, AccountMail, Delivery
 from wattgate.delivery.account_mails import CONFIRM_EMAIL
 from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.errors import BadInput, RateLimited
-from wattgate.graphql.resolvers import accounts, users
+from wattgate.graphql.resolvers import accounts, user_changes
 from wattgate.graphql.services.email_changes import MAX_EMAIL_CHANGES
 from wattgate.graphql.services.mail_bounds import MAIL_BOUNDS
 from wattgate.graphql.types.alerts import Channel, NewAlert
@@ -180,13 +180,15 @@ async def test_own_rename_sends_no_mail_to_the_new_name(served: House) -> None:
     created = await served.one.run("add_user", input=NewUser(username=name, password=PASSWORD))
     who = {"userId": created.user_id, "accountId": created.applications[0].account_id, "username": name}
     person = Person(served.one, who)
-    await person.run(users.rename_user, user_id=created.user_id, username=f"{uuid4().hex}@elsewhere.example")
+    await person.run(user_changes.rename_user, user_id=created.user_id, username=f"{uuid4().hex}@elsewhere.example")
     await person.alert()
     assert await person.mails(DeliveryKind.EMAIL) == []
 
 
 async def test_own_rename_keeps_the_address_in_use(person: Person) -> None:
-    await person.run(users.rename_user, user_id=person.who["userId"], username=f"{uuid4().hex}@elsewhere.example")
+    await person.run(
+        user_changes.rename_user, user_id=person.who["userId"], username=f"{uuid4().hex}@elsewhere.example"
+    )
     await person.alert()
     assert await person.mails(DeliveryKind.EMAIL) == [(person.who["username"], DeliveryState.WAITING)]
 

@@ -9,7 +9,7 @@ from wattgate.app.demo.logins import NEIGHBOUR_USERNAME, USERNAME
 from wattgate.app.demo.records import ensure_record
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.resolvers.content import DFS_REFERENCE
+from wattgate.graphql.resolvers.flexibility import DFS_REFERENCE
 from wattgate.graphql.types import content as types
 from wattgate.graphql.types import prompts
 from wattgate.principal import Principal

@@ -27,7 +27,7 @@ from wattgate.db.models import Resource
 from wattgate.enums import TariffKind
 from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import provisioning, recording, resources, tariffs, virtual_entities
+from wattgate.graphql.resolvers import home_attributes, provisioning, recording, resources, tariffs, virtual_entities
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resources as types
 from wattgate.graphql.types import tariffs as tariff_types
@@ -333,7 +333,7 @@ async def _add_home(
     entity = await runner.run(virtual_entities.add_virtual_entity, owner, {"input": new_home})
     address = {"address": home.address, "city": home.city, "postcode": home.postal_code, "country": "GB"}
     attributes = {"ve_id": entity.ve_id, "attributes": {"address": address}}
-    await runner.run(virtual_entities.set_virtual_entity_attributes, owner, attributes)
+    await runner.run(home_attributes.set_virtual_entity_attributes, owner, attributes)
 
 
 async def _ensure_resource(

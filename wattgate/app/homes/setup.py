@@ -26,7 +26,14 @@ from wattgate.app.homes.state import HomeState, find_conflicts, find_tariff, loa
 from wattgate.db.applications import ApplicationSummary
 from wattgate.errors import Conflict
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import home_resources, provisioning, resources, tariffs, virtual_entities
+from wattgate.graphql.resolvers import (
+    home_resources,
+    provisioning,
+    resource_types,
+    resources,
+    tariffs,
+    virtual_entities,
+)
 from wattgate.graphql.types import virtual_entities as home_types
 from wattgate.principal import Permission, Principal, Role
 
@@ -167,7 +174,7 @@ class _Builder:
         if stored is not None:
             return self.setup.note("resource type", series.classifier, stored.resource_type_id, created=False)
         new_type = build_resource_type(series, live=self.request.live, source=DATA_SOURCE)
-        added = await self.runner.run(resources.add_resource_type, self.system, {"input": new_type})
+        added = await self.runner.run(resource_types.add_resource_type, self.system, {"input": new_type})
         return self.setup.note("resource type", series.classifier, added.resource_type_id, created=True)
 
     async def _ensure_tariffs(self, classifier: str, resource_id: str) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from types import MappingProxyType
-from typing import Any, NotRequired, get_args, get_origin, get_type_hints
+from types import MappingProxyType, ModuleType
+from typing import Any, NotRequired, TypedDict, Unpack, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -173,10 +173,11 @@ class Operation:
     cost of a result. Each call is charged to the client's address if `address_policy` is set. `system_access` is the
     reason for which the operation may touch the rows of all applications. The system cannot run it without an
     application unless it declares one. `prepare` runs before the session opens. The resolver of an operation that
-    `delegates` gets a `RunOperation` instead of a `Call`:
-    it only runs other operations, with their permissions. `deprecation` says which field replaces it in GraphQL.
-    An operation that `renews_token` also accepts a token that has expired within TOKEN_GRACE, on an open connection.
-    `rest_names` has the names of arguments in REST where they are not those of GraphQL.
+    `delegates` gets a `RunOperation` instead of a `Call`: it only runs other operations, with their permissions.
+    `deprecation` says which field replaces it in GraphQL. An operation that `renews_token` also accepts a token that
+    has expired within TOKEN_GRACE, on an open connection. `rest_names` has the names of arguments in REST where they
+    are not those of GraphQL. An `internal` operation has no field and no route: the command line, the workers, the
+    intake and the demo run it. One that needs Permission.SYSTEM always is internal.
     """
 
     name: str
@@ -199,6 +200,7 @@ class Operation:
     deprecation: str | None = None
     renews_token: bool = False
     rest_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    internal: bool = False
 
     @property
     def base_cost(self) -> Amount:
@@ -218,6 +220,22 @@ class Operation:
         return get_args(self.returns)[0] if self.returns_list else self.returns
 
 
+class OperationFacts(TypedDict, total=False):
+    """The facts that a declaration states only if they are not those of most operations: fields of `Operation`."""
+
+    resumes: bool
+    weight: Amount | None
+    result_units: ResultUnits | None
+    address_policy: AddressPolicy | None
+    system_access: SystemAccess | None
+    prepare: Prepare | None
+    delegates: bool
+    deprecation: str | None
+    renews_token: bool
+    rest_names: Mapping[str, str]
+    internal: bool
+
+
 def operation(
     kind: OperationKind,
     *,
@@ -225,23 +243,16 @@ def operation(
     needs: Permission,
     audit: Audit | Unaudited | None = None,
     rest: RestRoute | tuple[RestRoute, ...] = (),
-    resumes: bool = False,
-    weight: Amount | None = None,
     sizes: Sequence[ListSize] = (),
-    result_units: ResultUnits | None = None,
-    address_policy: AddressPolicy | None = None,
-    system_access: SystemAccess | None = None,
-    prepare: Prepare | None = None,
-    delegates: bool = False,
-    deprecation: str | None = None,
-    renews_token: bool = False,
-    rest_names: Mapping[str, str] = MappingProxyType({}),
+    **facts: Unpack[OperationFacts],
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Turn a resolver into an Operation with the resolver's name, docstring and keyword arguments.
 
-    It registers nothing; `catalogue.OPERATIONS` lists all operations. A mutation declares `audit`, unless it is for the
-    system alone: then its default is WORK_OF_A_WORKER. Raise TypeError otherwise.
+    It registers nothing: the catalogue reads the operations of each module. A mutation declares `audit`, unless it is
+    for the system alone: then its default is WORK_OF_A_WORKER. Raise TypeError otherwise.
     """
+    if needs is Permission.SYSTEM:
+        facts["internal"] = True
 
     def declare(resolver: Callable[..., Any]) -> Operation:
         return Operation(
@@ -254,20 +265,17 @@ def operation(
             audit=_audit_of(resolver.__name__, kind, needs, audit),
             arguments=_arguments_of(resolver),
             rest=rest if isinstance(rest, tuple) else (rest,),
-            resumes=resumes,
-            weight=weight,
             sizes=tuple(sizes),
-            result_units=result_units,
-            address_policy=address_policy,
-            system_access=system_access,
-            prepare=prepare,
-            delegates=delegates,
-            deprecation=deprecation,
-            renews_token=renews_token,
-            rest_names=rest_names,
+            **facts,
         )
 
     return declare
+
+
+def declared_operations(module: ModuleType) -> tuple[Operation, ...]:
+    """Return the operations that a module declares, in the order of its text."""
+    declared = (value for value in vars(module).values() if isinstance(value, Operation))
+    return tuple(operation for operation in declared if operation.resolver.__module__ == module.__name__)
 
 
 def _audit_of(

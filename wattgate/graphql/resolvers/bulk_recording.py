@@ -70,6 +70,7 @@ def _batch_cost(now: datetime, batch: Any) -> int:
     needs=Permission.READINGS_WRITE,
     audit=MEASURED_DATA,
     weight=ArgumentMeasure(("batch",), _batch_cost),
+    internal=True,
 )
 async def record_reading_arrays(call: Call, *, batch: BulkReadingBatch) -> RecordedArrays:
     """Store readings as `record_reading_columns` does. The caller limits their number."""

@@ -1,4 +1,4 @@
-"""Consents to read a meter point's data: verify, renew, revoke and list them, with their history."""
+"""Consents to read a meter point's data, with their history, and the tenancies for which they are."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,6 +23,7 @@ from wattgate.graphql.services.changes import emit_consent_revoked
 from wattgate.graphql.services.consent_results import build_consent, build_receipt, mpxn_key_for
 from wattgate.graphql.services.tenancies import begin_tenancy
 from wattgate.graphql.types import consent as types
+from wattgate.graphql.types import tenancies as tenancy_types
 from wattgate.principal import Permission
 
 
@@ -186,6 +187,31 @@ async def consent_receipts(
     `after` is the ID of the last receipt that you have. `first` is the maximum number of receipts, up to 100.
     """
     return [build_receipt(row) for row in await list_after(call, models.ConsentChange, first, after)]
+
+
+@operation(
+    OperationKind.QUERY,
+    returns=list[tenancy_types.MeterPointTenancy],
+    needs=Permission.CONSENT_READ,
+    rest=RestRoute("GET", "/user/tenancy", Tag.CONSENTS),
+    sizes=[ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE))],
+    deprecation="Use `viewer { tenancies }` or `application { tenancies }`.",
+)
+async def tenancies(
+    call: Call,
+    *,
+    first: terms.FirstTenancies = DEFAULT_PAGE_SIZE,
+    after: Annotated[
+        strawberry.ID, Described("ID of the last tenancy that you have. Default: the list starts at the beginning.")
+    ]
+    | None = None,
+) -> list[models.MeterPointTenancy]:
+    """List the times in which the user lives or has lived at meter points, oldest record first.
+
+    A user sees the own ones. `after` is the ID of the last tenancy that you have. `first` is the maximum number of
+    tenancies, up to 100.
+    """
+    return await list_after(call, models.MeterPointTenancy, first, after)
 
 
 @operation(

@@ -14,9 +14,6 @@ from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.types import content as types
 from wattgate.principal import AuthScheme, Permission
 
-DFS_REFERENCE = "dfs"
-"""Reference of the terms and conditions of the demand flexibility service."""
-
 
 @operation(
     OperationKind.QUERY,
@@ -113,18 +110,7 @@ async def current_terms_conditions(
     call: Call, *, reference: terms.Reference | None = None
 ) -> list[models.TermsConditions]:
     """List the terms and conditions in force: the newest effective version of each reference."""
-    return await _terms_in_force(call, reference)
-
-
-@operation(
-    OperationKind.QUERY,
-    returns=list[types.TermsConditions],
-    needs=Permission.CONTENT_READ,
-    rest=RestRoute("GET", "/dfs/termsconditions", Tag.DEMAND_FLEXIBILITY),
-)
-async def dfs_terms_conditions(call: Call) -> list[models.TermsConditions]:
-    """List the terms and conditions of the demand flexibility service that are in force."""
-    return await _terms_in_force(call, DFS_REFERENCE)
+    return await terms_in_force(call, reference)
 
 
 @operation(
@@ -145,7 +131,8 @@ async def add_terms_conditions_user(call: Call, *, input: types.NewTermsConditio
     )
 
 
-async def _terms_in_force(call: Call, reference: str | None) -> list[models.TermsConditions]:
+async def terms_in_force(call: Call, reference: str | None) -> list[models.TermsConditions]:
+    """Return the newest effective version of each reference, or of one."""
     terms = await call.rows.all(
         models.TermsConditions,
         col(models.TermsConditions.active).is_(True),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
+import strawberry
 from sqlmodel import col
 
 from wattgate import terms
@@ -15,6 +16,7 @@ from wattgate.db.rows import Rows
 from wattgate.energy import meter_points
 from wattgate.errors import NotFound
 from wattgate.graphql.core import ids
+from wattgate.graphql.core.cost_weights import FRESHNESS_WEIGHT, STATEMENT_WEIGHT, ListSize, list_length, per_item
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.resolvers.meter_points import (
@@ -26,9 +28,12 @@ from wattgate.graphql.resolvers.meter_points import (
 from wattgate.graphql.services.devices import find_by_any_id, has_any_id
 from wattgate.graphql.types import devices as types
 from wattgate.graphql.types import discovery as discovery_types
+from wattgate.graphql.types import freshness as freshness_types
 from wattgate.graphql.types import meter_points as meter_point_types
 from wattgate.graphql.types import resources as resource_types
 from wattgate.principal import Permission
+from wattgate.realtime.subscriptions.freshness_reducers import DeviceStatesReducer, topics_of_devices
+from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +193,25 @@ async def meter_point_resources(call: Call, *, mpxn: ids.Mpxn) -> MeterPointReso
     if not resources:
         raise NotFound(f"No resources at meter point {mpxn}.")
     return MeterPointResourcesResult(True, str(mpxn), resources)
+
+
+@operation(
+    OperationKind.SUBSCRIPTION,
+    returns=list[freshness_types.DeviceState],
+    needs=Permission.DEVICE_READ,
+    weight=per_item("deviceIds", weight=STATEMENT_WEIGHT, item_weight=FRESHNESS_WEIGHT, max_items=10_000),
+    sizes=[ListSize(list_length("deviceIds"))],
+)
+async def device_states(
+    call: Call, *, device_ids: Annotated[list[strawberry.ID], Described("IDs of the devices to follow.")]
+) -> SubscriptionSource:
+    """Publish the state of these devices: immediately, and after each change.
+
+    A state changes when a device sends a report about itself or becomes silent. Its freshness is null, with the error
+    CONSENT_REVOKED, while the data of all its resources is withheld.
+    """
+    devices = await call.rows.require_many(models.Device, device_ids)
+    return SubscriptionSource(await topics_of_devices(call.rows, devices), reducer=DeviceStatesReducer(device_ids))
 
 
 async def load_device(rows: Rows, device_id: str) -> models.Device:

@@ -1,4 +1,4 @@
-"""The demand flexibility service (DFS): opting in and out, events, participation."""
+"""The demand flexibility service (DFS): its terms, opting in and out, events, participation."""
 
 from typing import Annotated
 
@@ -16,8 +16,10 @@ from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, ListSize
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.tags import Tag
+from wattgate.graphql.resolvers.content import terms_in_force
 from wattgate.graphql.services.devices import load_owned_resources
 from wattgate.graphql.services.webhook_events import enqueue_event
+from wattgate.graphql.types import content as content_types
 from wattgate.graphql.types import flexibility as types
 from wattgate.graphql.types.flexibility import DfsEventState
 from wattgate.principal import Permission
@@ -25,6 +27,9 @@ from wattgate.realtime import topics
 from wattgate.realtime.events import DfsEventStateChanged, Event
 from wattgate.realtime.subscriptions import backfill
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
+
+DFS_REFERENCE = "dfs"
+"""Reference of the terms and conditions of the demand flexibility service."""
 
 ALLOWED_TRANSITIONS: dict[DfsEventState, frozenset[DfsEventState]] = {
     DfsEventState.ANNOUNCED: frozenset({DfsEventState.OPEN, DfsEventState.CANCELLED}),
@@ -35,6 +40,17 @@ ALLOWED_TRANSITIONS: dict[DfsEventState, frozenset[DfsEventState]] = {
     DfsEventState.CANCELLED: frozenset(),
 }
 """The states that may follow each state of an event. Users join while it is OPEN."""
+
+
+@operation(
+    OperationKind.QUERY,
+    returns=list[content_types.TermsConditions],
+    needs=Permission.CONTENT_READ,
+    rest=RestRoute("GET", "/dfs/termsconditions", Tag.DEMAND_FLEXIBILITY),
+)
+async def dfs_terms_conditions(call: Call) -> list[models.TermsConditions]:
+    """List the terms and conditions of the demand flexibility service that are in force."""
+    return await terms_in_force(call, DFS_REFERENCE)
 
 
 @operation(

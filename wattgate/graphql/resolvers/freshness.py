@@ -1,11 +1,5 @@
-"""Subscriptions to the freshness of resources and the states of devices. Every payload is the complete state."""
+"""Subscription to the freshness of resources. Every payload is the complete state."""
 
-from typing import Annotated
-
-import strawberry
-
-from wattgate.annotations import Described
-from wattgate.db import models
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import FRESHNESS_WEIGHT, STATEMENT_WEIGHT, ListSize, list_length, per_item
 from wattgate.graphql.core.operation import Call, OperationKind, operation
@@ -13,9 +7,7 @@ from wattgate.graphql.services.consent import require_readable_resources
 from wattgate.graphql.types import freshness as types
 from wattgate.principal import Permission
 from wattgate.realtime.subscriptions.freshness_reducers import (
-    DeviceStatesReducer,
     ResourceFreshnessReducer,
-    topics_of_devices,
     topics_of_resources,
 )
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
@@ -37,22 +29,3 @@ async def freshness(call: Call, *, resource_ids: ids.ResourceIds) -> Subscriptio
     return SubscriptionSource(
         await topics_of_resources(call.rows, resources), reducer=ResourceFreshnessReducer(resource_ids)
     )
-
-
-@operation(
-    OperationKind.SUBSCRIPTION,
-    returns=list[types.DeviceState],
-    needs=Permission.DEVICE_READ,
-    weight=per_item("deviceIds", weight=STATEMENT_WEIGHT, item_weight=FRESHNESS_WEIGHT, max_items=10_000),
-    sizes=[ListSize(list_length("deviceIds"))],
-)
-async def device_states(
-    call: Call, *, device_ids: Annotated[list[strawberry.ID], Described("IDs of the devices to follow.")]
-) -> SubscriptionSource:
-    """Publish the state of these devices: immediately, and after each change.
-
-    A state changes when a device sends a report about itself or becomes silent. Its freshness is null, with the error
-    CONSENT_REVOKED, while the data of all its resources is withheld.
-    """
-    devices = await call.rows.require_many(models.Device, device_ids)
-    return SubscriptionSource(await topics_of_devices(call.rows, devices), reducer=DeviceStatesReducer(device_ids))

@@ -1,60 +1,23 @@
-"""Resources (metered data series) and their types: list and add them."""
-
-from collections import defaultdict
+"""Resources (metered data series): read and add them."""
 
 import strawberry
-from sqlalchemy import ColumnElement
 from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.queries.tariffs import COST_SUFFIX
 from wattgate.energy import meter_points
-from wattgate.energy.storage_fields import StorageError, parse_fields
 from wattgate.errors import BadInput, Forbidden, Problem
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
-from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, ListSize
+from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.resolvers.meter_points import is_own_meter_point, resources_at
-from wattgate.graphql.resolvers.retention import check_retention_days
 from wattgate.graphql.services.consent_records import lock_consent_gaps, record_provisioned_consent
 from wattgate.graphql.services.tenancies import begin_tenancy
-from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import resources as types
-from wattgate.principal import AuthScheme, Permission
-
-COUNTED_RESOURCES_PER_UNIT = 2
-"""Number of resources for one unit that `resource_counts` reads."""
-
-
-@operation(
-    OperationKind.MUTATION,
-    returns=types.ResourceType,
-    needs=Permission.RESOURCE_TYPE_WRITE,
-    audit=Audit.EVERY_CALL,
-    rest=RestRoute(
-        "POST",
-        "/resourcetype",
-        Tag.RESOURCE_TYPES,
-        scheme=AuthScheme.TOKEN,
-        accepts_any_scheme=True,
-        acknowledged_fields=("resourceTypeId",),
-    ),
-)
-async def add_resource_type(call: Call, *, input: types.NewResourceType) -> models.ResourceType:
-    """Add a resource type to the application."""
-    values = to_column_values(input, models.ResourceType)
-    if input.retention_days is not None:
-        check_retention_days(input.retention_days, "input", "retentionDays")
-    try:
-        fields = parse_fields(values["storage"])
-    except StorageError as refused:
-        raise BadInput(
-            "Invalid storage definition. See `problems`.", problems=[Problem(("storage",), str(refused))]
-        ) from None
-    return await call.rows.add(models.ResourceType(**{"base_unit": fields[0].unit, **values}))
+from wattgate.principal import Permission
 
 
 @operation(
@@ -67,7 +30,7 @@ async def add_resource_type(call: Call, *, input: types.NewResourceType) -> mode
 )
 async def resources(call: Call) -> list[models.Resource]:
     """List the active resources that the caller may see."""
-    return await _list_active_resources(call)
+    return await list_active_resources(call)
 
 
 @operation(
@@ -119,51 +82,6 @@ async def resource(call: Call, *, resource_id: ids.ResourceId) -> models.Resourc
 
 
 @operation(
-    OperationKind.QUERY,
-    returns=list[device_types.ResourceCount],
-    needs=Permission.RESOURCE_READ,
-    rest=RestRoute("GET", "/resource/count", Tag.RESOURCES_AND_READINGS),
-    result_units=lambda counts: sum(each.count for each in counts) // COUNTED_RESOURCES_PER_UNIT,
-)
-async def resource_counts(call: Call) -> list[device_types.ResourceCount]:
-    """Return the number and IDs of the active resources that the caller may see, by resource type."""
-    ids_by_type = defaultdict[str, list[strawberry.ID]](list)
-    for resource in await _list_active_resources(call):
-        ids_by_type[resource.resource_type_id].append(strawberry.ID(resource.resource_id))
-    return [
-        device_types.ResourceCount(resource_type_id=strawberry.ID(type_id), count=len(ids), resource_id_list=ids)
-        for type_id, ids in ids_by_type.items()
-    ]
-
-
-@operation(
-    OperationKind.QUERY,
-    returns=list[types.Resource],
-    needs=Permission.RESOURCE_READ,
-    rest=RestRoute("GET", "/resourcetype/{resourceTypeId}/resource", Tag.RESOURCE_TYPES),
-    sizes=[ListSize(5)],
-)
-async def resource_type_resources(call: Call, *, resource_type_id: ids.ResourceTypeId) -> list[models.Resource]:
-    """List the acting user's active resources of a resource type."""
-    return await _resources_of_type(call, resource_type_id, col(models.Resource.owner_id) == require_user_id(call))
-
-
-@operation(
-    OperationKind.QUERY,
-    returns=list[types.Resource],
-    needs=Permission.RESOURCE_READ,
-    rest=RestRoute("GET", "/resourcetype/{resourceTypeId}/appresource", Tag.RESOURCE_TYPES, scheme=AuthScheme.BASIC),
-    sizes=[ListSize(GROWING_LIST_SIZE)],
-    deprecation="Use `resourceType { resources }`.",
-)
-async def resource_type_application_resources(
-    call: Call, *, resource_type_id: ids.ResourceTypeId
-) -> list[models.Resource]:
-    """List the active resources of a resource type that the caller may see, of all owners."""
-    return await _resources_of_type(call, resource_type_id)
-
-
-@operation(
     OperationKind.MUTATION,
     returns=types.Resource,
     needs=Permission.RESOURCE_WRITE,
@@ -210,7 +128,8 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
     )
 
 
-async def _list_active_resources(call: Call) -> list[models.Resource]:
+async def list_active_resources(call: Call) -> list[models.Resource]:
+    """Return the active resources that the caller may see."""
     return await call.rows.all(
         models.Resource, col(models.Resource.active).is_(True), order_by=[models.Resource.number]
     )
@@ -239,20 +158,6 @@ async def _find_cost_source(call: Call, input: types.NewResource, classifier: st
         if resource.owner_id == owner_id and resource.classifier == classifier.removesuffix(COST_SUFFIX)
     ]
     return sources[0].resource_id if len(sources) == 1 else None
-
-
-async def _resources_of_type(
-    call: Call, resource_type_id: str, *where: ColumnElement[bool] | bool
-) -> list[models.Resource]:
-    """Return the active resources of a type that meet the conditions, oldest first. Raise NotFound without it."""
-    resource_type = await call.rows.get(models.ResourceType, resource_type_id)
-    return await call.rows.all(
-        models.Resource,
-        col(models.Resource.resource_type_id) == resource_type.resource_type_id,
-        col(models.Resource.active).is_(True),
-        *where,
-        order_by=[models.Resource.number],
-    )
 
 
 async def _has_resource_at(call: Call, mpxn: str) -> bool:

@@ -37,6 +37,21 @@ CONTENT_PARTS = {
 
 
 @operation(
+    OperationKind.QUERY,
+    returns=list[types.Template],
+    needs=Permission.TEMPLATE_READ,
+    rest=RestRoute("GET", "/template", Tag.TEMPLATES),
+    sizes=(ListSize(DEFAULT_LIST_SIZE),),
+)
+async def templates(
+    call: Call, *, include_archived: Annotated[bool, Described("Whether the list contains archived templates.")] = False
+) -> list[models.Template]:
+    """List the templates that the caller may see. Archived ones are left out unless `includeArchived` is true."""
+    where = [] if include_archived else [col(models.Template.archived_at).is_(None)]
+    return await call.rows.all(models.Template, *where, order_by=[models.Template.created_at])
+
+
+@operation(
     OperationKind.MUTATION,
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
@@ -56,21 +71,6 @@ async def add_template(call: Call, *, input: types.NewTemplate) -> models.Templa
     template = _build_template(alert_type, input.channel_type, input.culture_code, input)
     template.system_alert_type_id = input.system_alert_type_id or template.system_alert_type_id
     return await _store_template(call, template, input)
-
-
-@operation(
-    OperationKind.QUERY,
-    returns=list[types.Template],
-    needs=Permission.TEMPLATE_READ,
-    rest=RestRoute("GET", "/template", Tag.TEMPLATES),
-    sizes=(ListSize(DEFAULT_LIST_SIZE),),
-)
-async def templates(
-    call: Call, *, include_archived: Annotated[bool, Described("Whether the list contains archived templates.")] = False
-) -> list[models.Template]:
-    """List the templates that the caller may see. Archived ones are left out unless `includeArchived` is true."""
-    where = [] if include_archived else [col(models.Template.archived_at).is_(None)]
-    return await call.rows.all(models.Template, *where, order_by=[models.Template.created_at])
 
 
 @operation(

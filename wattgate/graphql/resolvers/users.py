@@ -1,18 +1,14 @@
 """Users: the people who own accounts, homes and meters."""
 
-from typing import Annotated
-
 import msgspec
-import strawberry
 from sqlmodel import col
 
 from wattgate import terms
-from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.queries.users import add_accounts
 from wattgate.db.rows import Rows
-from wattgate.errors import BadInput, Conflict, NotFound, Problem
+from wattgate.errors import NotFound
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -20,16 +16,11 @@ from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.cultures import parse_optional_culture
 from wattgate.graphql.services.erasure import begin_erasure
 from wattgate.graphql.services.login import (
-    application_directory,
     create_account,
     find_account,
     normalize_username,
     parse_optional_email,
 )
-from wattgate.graphql.services.message_variables import mail_address
-from wattgate.graphql.services.recent_login import require_recent_login
-from wattgate.graphql.services.renames import choose_new_username
-from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
 
@@ -83,21 +74,6 @@ async def add_user(call: Call, *, input: types.NewUser) -> types.User:
 @operation(
     OperationKind.MUTATION,
     returns=types.User,
-    needs=Permission.ACCOUNT_WRITE,
-    audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("PUT", "/user/{userId}", Tag.USERS),
-)
-async def update_user(call: Call, *, user_id: ids.UserId, input: types.UserChange) -> types.User:
-    """Change a user. Omitted fields keep their values."""
-    user = await call.rows.edit(models.User, user_id)
-    if input.culture_code is not strawberry.UNSET:
-        user.culture_code = parse_optional_culture(input.culture_code, ("input", "cultureCode"))
-    return await build_user(call.rows, user)
-
-
-@operation(
-    OperationKind.MUTATION,
-    returns=types.User,
     needs=Permission.USER_DELETE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("DELETE", "/user/{userId}", Tag.USERS),
@@ -112,60 +88,6 @@ async def delete_user(call: Call, *, user_id: ids.UserId) -> types.User:
     await call.rows.lock(models.User, col(models.User.user_id) == user_id)
     await begin_erasure(call, await call.rows.get(models.User, user_id))
     return await build_user(call.rows, await call.rows.get(models.User, user_id))
-
-
-@operation(
-    OperationKind.MUTATION,
-    returns=account_types.Done,
-    needs=Permission.CREDENTIAL_WRITE,
-    audit=Audit.CALLS_FOR_OTHERS,
-    rest=RestRoute("PUT", "/user/{userId}/username", Tag.USERS),
-    weight=PASSWORD_HASH_WEIGHT,
-)
-async def rename_user(
-    call: Call,
-    *,
-    user_id: ids.UserId,
-    username: Annotated[terms.Address, Described("New username; compared trimmed and in lower case.")],
-    status: Annotated[
-        terms.Text100, Described("Current status of the user, which legacy clients send. Other values are rejected.")
-    ]
-    | None = None,
-    password: terms.CallerPassword | None = None,
-    code: terms.CallerCode | None = None,
-) -> account_types.Done:
-    """Change the username of a user in the application's own directory.
-
-    A token whose log-in is some minutes old needs `password`; without it, the error is `REAUTHENTICATION_REQUIRED`.
-    """
-    await require_recent_login(call, password, code)
-    await call.rows.require_present(user_id)
-    user = await call.rows.get(models.User, user_id)
-    if status not in (None, user.status):
-        problem = Problem(("status",), f"is {user.status} and changes only by verification or deletion")
-        raise BadInput("Renaming a user does not change the status.", problems=[problem])
-    directory_id = await application_directory(call.rows)
-    account = await call.rows.first(
-        models.Account,
-        col(models.Account.user_id) == user_id,
-        col(models.Account.directory_id) == directory_id,
-        order_by=[  # rename always the oldest of several that are not closed
-            col(models.Account.status) == "inactive",
-            models.Account.created_at,
-            models.Account.account_id,
-        ],
-    )
-    if account is not None and account.status == "inactive":
-        raise Conflict(f"The accounts of user {user_id} are closed. A closed account keeps its username.")
-    if account is None:
-        raise NotFound(f"User {user_id} has no account in the application's own directory.")
-    if normalize_username(username) != account.username:
-        name = await choose_new_username(call.rows, account, username)
-        record = await call.rows.edit(models.Account, account.account_id)
-        if call.rows.user_id is not None:  # mails go on to the address that was in use, not to an unconfirmed one
-            record.email, record.mails_username = mail_address(record) or record.email, False
-        record.username = name
-    return account_types.Done(valid=True)
 
 
 async def load_user(rows: Rows, user_id: str) -> types.User:
