@@ -9,7 +9,7 @@ from wattgate.client import CURRENT_CLIENT, Client
 from wattgate.db.models import AccountMail, Delivery
 from wattgate.db.rows import Rows
 from wattgate.delivery.account_mails import CONFIRM_EMAIL, RESET, VERIFY
-from wattgate.graphql.resolvers import accounts, mail, oauth, paired_displays, registration, users
+from wattgate.graphql.resolvers import accounts, mail, oauth, oauth_clients, paired_displays, registration, users
 from wattgate.graphql.types.users import NewUser
 from wattgate.principal import Permission, Principal, Role
 
@@ -110,7 +110,7 @@ async def read(tenant: Any, query: Any) -> Any:
 async def oauth_client(tenant: Any, **more: Any) -> dict[str, str]:
     """Create an OAuth client with the scopes `read` and `write`. Return its ID and secret."""
     created = await tenant.gateway.runner.run(
-        oauth.create_oauth_client,
+        oauth_clients.create_oauth_client,
         tenant.system,
         {"name": "Client", "redirect_uris": [REDIRECT], "scope": "read write", **more},
     )

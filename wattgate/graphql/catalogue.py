@@ -43,6 +43,7 @@ from wattgate.graphql.resolvers import (
     meter_point_moves,
     network_registry,
     oauth,
+    oauth_clients,
     paired_displays,
     profiles,
     provisioning,
@@ -141,6 +142,7 @@ _MODULES: tuple[ModuleType, ...] = (
     eligibility,
     # The command line, the workers and the intake
     provisioning,
+    oauth_clients,
     trusted_documents,
     network_registry,
     listed_tenancies,

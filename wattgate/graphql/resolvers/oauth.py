@@ -4,10 +4,8 @@ import base64
 import hashlib
 import hmac
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, TypeVar
-from urllib.parse import urlsplit
 
 import strawberry
 from sqlmodel import col
@@ -26,7 +24,7 @@ from wattgate.enums import PairingState
 from wattgate.errors import BadInput, NotFound, Problem, Unauthenticated
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
-from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Audit, Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.resolvers.users import build_user
 from wattgate.graphql.services.credential_endings import end_grant
@@ -42,19 +40,10 @@ OAUTH_FRAMEWORK = "oauth"
 _S256_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 """A SHA-256 digest in base64url without padding (RFC 7636, section 4.2)."""
 
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 GrantSource = models.AuthorizationCode | models.RefreshToken
 Source = TypeVar("Source", models.AuthorizationCode, models.RefreshToken)
 """The credentials that a client exchanges for tokens."""
-
-
-@dataclass(frozen=True, slots=True)
-class OAuthClientRegistration:
-    """A new OAuth client and its secret, which is stored as a hash and cannot be shown again; None if it is public."""
-
-    client_id: str
-    secret: str | None
 
 
 @operation(
@@ -93,8 +82,8 @@ async def authorise(
     rows = rows_for_login(call, application_id)
     client = await _find_client(rows, client_id, redirect_uri)
     if code_challenge_method != "S256" or not _S256_CHALLENGE.fullmatch(code_challenge):
-        raise _bad_input("codeChallenge", "is not an S256 challenge of 43 base64url characters", "invalid_request")
-    granted = _parse_scope(scope, within=client.scope)
+        raise oauth_error("codeChallenge", "is not an S256 challenge of 43 base64url characters", "invalid_request")
+    granted = parse_scope(scope, within=client.scope)
     account = await log_in(call, rows, username, password, directory_id, code)
     issued_code, expires_at = await _issue_code(rows, account, client, granted, redirect_uri, code_challenge)
     return types.Authorisation(
@@ -171,41 +160,10 @@ async def grant_oauth_tokens(
     elif grant_type == "refresh_token":
         source = await _redeem_refresh_token(call, rows, client, *_require_arguments(refreshToken=refresh_token))
     else:
-        raise _bad_input(
+        raise oauth_error(
             "grantType", f"is not authorization_code, refresh_token or {DEVICE_GRANT}", "unsupported_grant_type"
         )
     return await _issue_tokens(call, rows, source, grant_type)
-
-
-@operation(OperationKind.MUTATION, returns=OAuthClientRegistration, needs=Permission.SYSTEM, audit=Audit.EVERY_CALL)
-async def create_oauth_client(
-    call: Call, *, name: terms.Text200, redirect_uris: list[str], scope: terms.Text200 = "read", public: bool = False
-) -> OAuthClientRegistration:
-    """Register an OAuth client that may ask users of the application for access."""
-    for uri in redirect_uris:
-        parts = urlsplit(uri)
-        own_scheme = "." in parts.scheme  # of a phone app: a reversed domain name (RFC 8252, section 7.1)
-        local = parts.scheme == "http" and parts.hostname in _LOOPBACK
-        if parts.fragment or not (own_scheme or local or (parts.scheme == "https" and parts.hostname)):
-            raise _bad_input(
-                "redirectUris",
-                f"{uri} is neither an https address, nor local http, nor an app's scheme such as com.example",
-                "invalid_request",
-            )
-    if not redirect_uris:
-        raise _bad_input("redirectUris", "is empty", "invalid_request")
-    if await call.rows.application() is None:
-        raise NotFound(f"No application with ID {call.rows.application_id}.")
-    secret = None if public else new_secret()
-    client = await call.rows.add(
-        models.OAuthClient(
-            name=name,
-            redirect_uris=redirect_uris,
-            scope=_parse_scope(scope, within=" ".join(OAUTH_SCOPES)),
-            secret_digest=hash_secret(secret) if secret else None,
-        )
-    )
-    return OAuthClientRegistration(client.client_id, secret)
 
 
 async def _find_client(rows: Rows, client_id: str, redirect_uri: str) -> models.OAuthClient:
@@ -213,17 +171,17 @@ async def _find_client(rows: Rows, client_id: str, redirect_uri: str) -> models.
         models.OAuthClient, col(models.OAuthClient.client_id) == client_id, col(models.OAuthClient.active).is_(True)
     )
     if client is None:
-        raise _bad_input("clientId", "is not a client of the application", "invalid_client")
+        raise oauth_error("clientId", "is not a client of the application", "invalid_client")
     if redirect_uri not in client.redirect_uris:
-        raise _bad_input("redirectUri", "is not one of the client's redirect URIs", "invalid_request")
+        raise oauth_error("redirectUri", "is not one of the client's redirect URIs", "invalid_request")
     return client
 
 
-def _parse_scope(requested: str, *, within: str) -> str:
+def parse_scope(requested: str, *, within: str) -> str:
     """Return the requested scopes, sorted, each once. Raise BadInput if one is unknown or not the client's."""
     names = sorted(set(requested.split()))
     if not names or not set(names) <= OAUTH_SCOPES.keys() & set(within.split()):
-        raise _bad_input("scope", f"is not among {within}", "invalid_scope")
+        raise oauth_error("scope", f"is not among {within}", "invalid_scope")
     return " ".join(names)
 
 
@@ -396,5 +354,6 @@ def _invalid_grant() -> BadInput:
     )
 
 
-def _bad_input(name: str, message: str, reason: str) -> BadInput:
+def oauth_error(name: str, message: str, reason: str) -> BadInput:
+    """Return the error for an argument. `reason` is the code of RFC 6749, section 5.2."""
     return BadInput(f"{name} {message}.", problems=[Problem((name,), message)], reason=reason)

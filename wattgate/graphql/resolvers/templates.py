@@ -11,9 +11,7 @@ from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.queries import templates as queries
 from wattgate.delivery.templates.cultures import is_culture
-from wattgate.delivery.templates.diagnostics import Severity, TemplateLimitExceeded, TemplatePart
-from wattgate.delivery.templates.rendering import TemplateSource
-from wattgate.enums import to_camel_case
+from wattgate.delivery.templates.diagnostics import Severity, TemplateLimitExceeded
 from wattgate.errors import BadInput, Conflict, NotFound, Problem, ProblemPath
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
@@ -22,18 +20,17 @@ from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRout
 from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.services.alert_types import find_alert_type, require_alert_type
 from wattgate.graphql.services.message_context import sample_context
+from wattgate.graphql.services.template_content import (
+    CONTENT_PARTS,
+    changed_content,
+    check_content,
+    content_of,
+    member_of,
+)
 from wattgate.graphql.services.template_names import check_names
 from wattgate.graphql.services.template_sources import template_source, too_expensive
 from wattgate.graphql.types import alerts as types
 from wattgate.principal import AuthScheme, Permission
-
-CONTENT_PARTS = {
-    "subject": TemplatePart.SUBJECT,
-    "preheader": TemplatePart.PREHEADER,
-    "html_template": TemplatePart.HTML,
-    "text": TemplatePart.TEXT,
-}
-"""The template part in each content column of a version."""
 
 
 @operation(
@@ -138,10 +135,10 @@ async def update_template(call: Call, *, template_id: ids.TemplateId, input: typ
         setattr(template, name, value)
     _check_culture(template.culture_code)
     is_active = template.active if input.active in (strawberry.UNSET, None) else bool(input.active)
-    changed, publishes = _changed_content(input), is_active and not template.active
+    changed, publishes = changed_content(input), is_active and not template.active
     (current,) = await queries.current_versions(call.rows, [template])
     if changed:
-        current = await _add_version(call, template, {**_content_of(current), **changed})
+        current = await _add_version(call, template, {**content_of(current), **changed})
         template.version, template.html_template = current.version, current.html_template
         publishes = is_active
     if publishes:
@@ -164,7 +161,7 @@ async def add_template_version(
     """Add a version of a template. Alerts do not use it until it is published."""
     template = await _edit_template(call, template_id)
     ((newest, *others),) = await queries.versions(call.rows, [template])
-    added = await _add_version(call, template, {**_content_of(newest), **_changed_content(input)})
+    added = await _add_version(call, template, {**content_of(newest), **changed_content(input)})
     if all(version.published_at is None for version in (newest, *others)):
         template.version, template.html_template = added.version, added.html_template
     return added
@@ -284,7 +281,7 @@ async def _store_template(
 ) -> models.Template:
     _check_culture(template.culture_code)
     content = {name: getattr(input, name) for name in CONTENT_PARTS}
-    await _check_content(call, content)
+    await check_content(call, content)
     await call.rows.add(template)
     version = await _add_version(call, template, content)
     if input.active:
@@ -303,7 +300,7 @@ async def _edit_template(call: Call, template_id: str) -> models.Template:
 
 async def _add_version(call: Call, template: models.Template, content: Mapping[str, Any]) -> models.TemplateVersion:
     """Add a version with the next number. The caller has locked the template."""
-    await _check_content(call, content)
+    await check_content(call, content)
     count = await call.rows.count(
         models.TemplateVersion, col(models.TemplateVersion.template_id) == template.template_id
     )
@@ -345,7 +342,7 @@ async def _require_no_errors(
     except TemplateLimitExceeded as error:
         raise too_expensive(error) from None
     errors = [
-        Problem(path or ("input", _member_of(finding.part)), str(finding))
+        Problem(path or ("input", member_of(finding.part)), str(finding))
         for finding in report.findings
         if finding.severity is Severity.ERROR
     ]
@@ -359,37 +356,6 @@ async def _publish(call: Call, template: models.Template, version: models.Templa
     template.version, template.html_template = version.version, version.html_template
     version.published_at, version.published_by = call.rows.now, call.principal.account_id
     await call.rows.flush()
-
-
-def _changed_content(input: types.TemplateChange | types.NewTemplateVersion) -> dict[str, Any]:
-    """Return the content that an input sets. Raise BadInput if a part other than the text is null."""
-    changed = {name: getattr(input, name) for name in CONTENT_PARTS if getattr(input, name) is not strawberry.UNSET}
-    nulls = [name for name, value in changed.items() if value is None and name != "text"]
-    if nulls:
-        problems = [Problem(("input", to_camel_case(name)), "must not be null") for name in nulls]
-        raise BadInput("A required value is null. See `problems`.", problems=problems)
-    return changed
-
-
-def _content_of(version: models.TemplateVersion) -> dict[str, Any]:
-    return {name: getattr(version, name) for name in CONTENT_PARTS}
-
-
-async def _check_content(call: Call, content: Mapping[str, Any]) -> None:
-    """Raise BadInput, with line and column, if a part is not a valid template."""
-    sources = {part.value: content[name] or "" for name, part in CONTENT_PARTS.items()}
-    try:
-        findings = await call.templates.check(TemplateSource(**sources))
-    except TemplateLimitExceeded as error:
-        raise too_expensive(error) from None
-    problems = [Problem(("input", _member_of(finding.part)), str(finding)) for finding in findings]
-    if problems:
-        raise BadInput(f"Invalid template: {problems[0].message}", problems=problems)
-
-
-def _member_of(part: TemplatePart) -> str:
-    """Return the member of the input that has a part of the template."""
-    return to_camel_case(next(name for name, known in CONTENT_PARTS.items() if known is part))
 
 
 def _check_culture(code: str) -> None:

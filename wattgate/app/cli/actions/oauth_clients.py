@@ -4,7 +4,7 @@ from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.settings import Settings
-from wattgate.graphql.resolvers import oauth
+from wattgate.graphql.resolvers import oauth_clients
 from wattgate.principal import Principal, Role
 
 
@@ -15,7 +15,7 @@ def oauth_client_create(*, application_id: str, name: str, redirect_uri: list[st
         with_current_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(
-                oauth.create_oauth_client, Principal(Role.SYSTEM, application_id=application_id), arguments
+                oauth_clients.create_oauth_client, Principal(Role.SYSTEM, application_id=application_id), arguments
             ),
         )
     )
