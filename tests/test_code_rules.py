@@ -13,6 +13,7 @@ import graphql
 
 from tests.support.gateway_schema import SCHEMA
 from wattgate import terms
+from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS, SYSTEM_OPERATIONS
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Operation
@@ -31,6 +32,15 @@ SESSIONS = {
 
 TABLES_BY_NAME = {
     "rest_compat/openapi/graphql_twins.py",  # example values of arguments in code samples
+}
+WIRE_FORMATS = PACKAGE / "rest_compat" / "formats"
+"""The declarations of the legacy formats, by route. A route is below them, and does not know its legacy format."""
+
+OPERATION_NAMES = {
+    *(operation.name for operation in OPERATIONS),
+    *(to_camel_case(operation.name) for operation in OPERATIONS),
+    *(rest.route_key for operation in OPERATIONS for rest in operation.rest),
+    *(rest.path for operation in OPERATIONS for rest in operation.rest),
 }
 DECLARED_NAMES = {
     key
@@ -129,7 +139,26 @@ def test_facts_of_declarations_are_in_no_table_by_name() -> None:
                 assert not is_table, f"{path}:{node.lineno}: declare these facts at {named}"
 
 
+def test_facts_of_operations_are_in_no_table_by_name() -> None:
+    for path in MODULES:
+        if path.is_relative_to(WIRE_FORMATS):
+            continue
+        for node in nodes(path):
+            if isinstance(node, ast.Dict | ast.Set | ast.Tuple | ast.List):
+                members = node.keys if isinstance(node, ast.Dict) else node.elts
+                named = [
+                    member.value
+                    for member in members
+                    if isinstance(member, ast.Constant) and member.value in OPERATION_NAMES
+                ]
+                is_table = len(named) > 3 and 2 * len(named) > len(members)
+                assert not is_table, f"{path}:{node.lineno}: declare these facts at {named}"
+
+
 def test_catalogue_lists_every_declared_operation() -> None:
+    names = {operation.name for operation in (*OPERATIONS, *SYSTEM_OPERATIONS)}
+    for node in nodes(PACKAGE / "graphql" / "catalogue.py"):
+        assert not isinstance(node, ast.Attribute) or node.attr not in names, "The modules list their operations."
     listed = {*OPERATIONS, *SYSTEM_OPERATIONS}
     for path in (PACKAGE / "graphql" / "resolvers").glob("*.py"):
         module = importlib.import_module(f"wattgate.graphql.resolvers.{path.stem}")

@@ -12,7 +12,7 @@ from wattgate.annotations import Described
 from wattgate.db.lookups import model_columns
 from wattgate.db.models import Tenanted
 from wattgate.enums import to_camel_case
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, Conflict, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.graphql.core.definitions import declared_description
@@ -119,6 +119,7 @@ def _build_writes(entity: Entity) -> Iterator[Operation]:
                 f"Change {entity.noun}. Omitted fields keep their values.", entity.write_permission
             ),
             audit=audit,
+            raises=(Conflict,),
             arguments={entity.model.key: _key_argument(entity), "input": Argument(entity.update_input)},
             rest=(_write_route("PUT", _record_path(entity), entity),),
         )

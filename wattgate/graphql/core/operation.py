@@ -17,6 +17,7 @@ from wattgate.db.row_scope import SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
+from wattgate.errors import GatewayError
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize, ResultUnits
 from wattgate.graphql.core.outside_work import OutsideTemplates, OutsideWork
 from wattgate.graphql.core.tags import Tag
@@ -177,7 +178,8 @@ class Operation:
     `deprecation` says which field replaces it in GraphQL. An operation that `renews_token` also accepts a token that
     has expired within TOKEN_GRACE, on an open connection. `rest_names` has the names of arguments in REST where they
     are not those of GraphQL. An `internal` operation has no field and no route: the command line, the workers, the
-    intake and the demo run it. One that needs Permission.SYSTEM always is internal.
+    intake and the demo run it. One that needs Permission.SYSTEM always is internal. `raises`
+    has the errors that its permission, its routes and its arguments do not imply: the OpenAPI document lists them.
     """
 
     name: str
@@ -201,6 +203,7 @@ class Operation:
     renews_token: bool = False
     rest_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     internal: bool = False
+    raises: tuple[type[GatewayError], ...] = ()
 
     @property
     def base_cost(self) -> Amount:
@@ -234,6 +237,7 @@ class OperationFacts(TypedDict, total=False):
     renews_token: bool
     rest_names: Mapping[str, str]
     internal: bool
+    raises: tuple[type[GatewayError], ...]
 
 
 def operation(

@@ -14,6 +14,7 @@ from wattgate.annotations import Described
 from wattgate.clock import format_iso
 from wattgate.db import models
 from wattgate.db.row_scope import SystemAccess
+from wattgate.errors import NotFound
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
@@ -29,6 +30,7 @@ StoredRead = tuple[Reader, ReadData, ReadCounter]
     returns=list[types.AccessRecord],
     needs=Permission.CONSENT_READ,
     rest=RestRoute("GET", "/user/accesslog", Tag.CONSENTS),
+    raises=(NotFound,),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE))],
     deprecation="Use `viewer { accessLog }` or `application { accessLog }`.",
 )

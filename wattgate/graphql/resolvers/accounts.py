@@ -14,7 +14,7 @@ from wattgate.db.identity.login_backoff import remember_client
 from wattgate.delivery.account_mails import PASSWORD_CHANGED
 from wattgate.delivery.channels.push import token_digest
 from wattgate.delivery.channels.web_push import token_problem
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, Conflict, NotFound, Problem, ReauthenticationRequired
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, PASSWORD_HASH_WEIGHT, ListSize
@@ -107,6 +107,7 @@ async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
     needs=Permission.ACCOUNT_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/account/{accountId}", Tag.ACCOUNTS, scheme=AuthScheme.BASIC),
+    raises=(Conflict,),
 )
 async def update_account(call: Call, *, account_id: ids.AccountId, input: types.AccountChange) -> models.Account:
     """Change an account. Omitted fields keep their values.
@@ -175,6 +176,7 @@ async def _ask_about_caller(preparation: Preparation) -> DirectoryAnswer | None:
     returns=types.AccountStatus,
     needs=Permission.OWN_STATUS,
     rest=RestRoute("GET", "/account/status", Tag.ACCOUNTS),
+    raises=(BadInput, NotFound),
     prepare=_ask_about_caller,
 )
 async def own_account_status(call: Call) -> types.AccountStatus:
@@ -211,6 +213,7 @@ async def _load_status(call: Call, account: models.Account, token_id: str | None
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/account/email", Tag.ACCOUNTS),
+    raises=(ReauthenticationRequired, NotFound, Conflict),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def change_email(
@@ -239,6 +242,7 @@ async def change_email(
     needs=Permission.ANYONE,
     audit=Unaudited("The holder of an account proves an address that was requested before."),
     rest=RestRoute("PUT", "/account/email", Tag.ACCOUNTS),
+    raises=(NotFound, Conflict),
     address_policy=AddressPolicy.CODE,
 )
 async def confirm_email_change(
@@ -259,6 +263,7 @@ async def confirm_email_change(
     needs=Permission.ACCOUNT_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/account/name", Tag.ACCOUNTS),
+    raises=(NotFound,),
 )
 async def change_name(
     call: Call, *, name: Annotated[terms.Text200, Described("New name of the person.")]
@@ -275,6 +280,7 @@ async def change_name(
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/account/changepassword", Tag.ACCOUNTS),
+    raises=(NotFound,),
     weight=2 * PASSWORD_HASH_WEIGHT,
 )
 async def change_password(

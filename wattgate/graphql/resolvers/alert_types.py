@@ -49,6 +49,7 @@ async def add_alert_type(call: Call, *, input: types.NewAlertType) -> models.Ale
     needs=Permission.ALERT_WRITE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", PATH + "/{alertTypeId}", Tag.ALERT_TYPES, scheme=AuthScheme.BASIC),
+    raises=(Conflict,),
 )
 async def update_alert_type(
     call: Call, *, alert_type_id: ids.AlertTypeId, input: types.AlertTypeChange

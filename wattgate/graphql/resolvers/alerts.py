@@ -11,7 +11,7 @@ from wattgate.db import models
 from wattgate.db.column_types import new_id
 from wattgate.db.queries import alerts as queries
 from wattgate.delivery.templates.cultures import is_culture
-from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
@@ -35,6 +35,7 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
     needs=Permission.NOTIFICATION_SEND,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/alert", Tag.ALERTS),
+    raises=(Conflict,),
     weight=300,
 )
 async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
@@ -61,6 +62,7 @@ async def alert(call: Call, *, alert_id: ids.AlertId) -> models.Alert:
     returns=list[types.Alert],
     needs=Permission.NOTIFICATION_READ,
     rest=RestRoute("GET", "/alert/user", Tag.ALERTS),
+    raises=(BadInput,),
     sizes=[ListSize(50)],
     deprecation="Use `alerts`.",
 )

@@ -18,7 +18,7 @@ from wattgate.energy import meter_points
 from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.consent_gaps import StorageBounds, find_gap
 from wattgate.enums import CatchUpState
-from wattgate.errors import BadInput, GatewayError
+from wattgate.errors import BadInput, Conflict, ConsentRevoked, GatewayError, QuotaExceeded
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import MEASURED_DATA, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.tags import Tag
@@ -56,6 +56,7 @@ class StartedCatchUpResult:
     needs=Permission.CATCH_UP,
     audit=MEASURED_DATA,
     rest=RestRoute("GET", "/resource/{resourceId}/catchup", Tag.RESOURCES_AND_READINGS),
+    raises=(ConsentRevoked, Conflict, QuotaExceeded),
 )
 async def catch_up(call: Call, *, resource_id: ids.ResourceId) -> StartedCatchUpResult:
     """Start a catch-up: retrieve a resource's latest readings from the meter network. The call returns immediately.

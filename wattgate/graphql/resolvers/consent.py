@@ -12,7 +12,7 @@ from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.models.consent import DEFAULT_PURPOSE
 from wattgate.energy.meter_points import canonical_meter_point
-from wattgate.errors import BadInput, Conflict, NotFound, Problem
+from wattgate.errors import BadInput, Conflict, NotFound, Problem, QuotaExceeded
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument, list_length
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -89,6 +89,7 @@ async def verify_meter_point(
         RestRoute("POST", "/user/verification/status/mpxns/renewal", Tag.CONSENTS),
         RestRoute("POST", "/user/verification/status/mpxn/{mpxn}/renewal", Tag.CONSENTS),
     ),
+    raises=(NotFound, Conflict, QuotaExceeded),
     sizes=[ListSize(list_length("mpxns"))],
 )
 async def renew_consents(
@@ -121,6 +122,7 @@ async def renew_consents(
         RestRoute("POST", "/user/verification/status/mpxns/revocation", Tag.CONSENTS),
         RestRoute("POST", "/user/verification/status/mpxn/{mpxn}/revocation", Tag.CONSENTS),
     ),
+    raises=(NotFound, Conflict),
     sizes=[ListSize(list_length("mpxns"))],
 )
 async def revoke_consents(call: Call, *, mpxns: terms.Mpxns) -> list[types.ConsentChange]:
@@ -170,6 +172,7 @@ async def consent_changes(
     returns=list[types.ConsentReceipt],
     needs=Permission.CONSENT_READ,
     rest=RestRoute("GET", "/user/consentreceipt", Tag.CONSENTS),
+    raises=(NotFound,),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE))],
     deprecation="Use `viewer { consentReceipts }` or `application { consentReceipts }`.",
 )
@@ -194,6 +197,7 @@ async def consent_receipts(
     returns=list[tenancy_types.MeterPointTenancy],
     needs=Permission.CONSENT_READ,
     rest=RestRoute("GET", "/user/tenancy", Tag.CONSENTS),
+    raises=(NotFound,),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE))],
     deprecation="Use `viewer { tenancies }` or `application { tenancies }`.",
 )

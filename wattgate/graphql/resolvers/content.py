@@ -5,7 +5,7 @@ from sqlmodel import col
 from wattgate import terms
 from wattgate.db import models
 from wattgate.db.queries.content import in_language, parse_version
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import check_references
@@ -81,6 +81,7 @@ async def add_faq(call: Call, *, input: types.NewFaq) -> models.Faq:
     returns=list[types.LanguageContent],
     needs=Permission.CONTENT_READ,
     rest=RestRoute("GET", "/languagecontent", Tag.CONTENT),
+    raises=(NotFound,),
 )
 async def language_contents(
     call: Call, *, content_id: ids.ContentId | None = None, culture_code: terms.CultureCode | None = None
@@ -105,6 +106,7 @@ async def language_contents(
     returns=list[types.TermsConditions],
     needs=Permission.CONTENT_READ,
     rest=RestRoute("GET", "/termsconditions/current", Tag.TERMS_AND_CONDITIONS),
+    raises=(NotFound,),
 )
 async def current_terms_conditions(
     call: Call, *, reference: terms.Reference | None = None

@@ -15,7 +15,7 @@ from wattgate.db.queries.consent import peek_consent
 from wattgate.db.row_scope import SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.enums import JobState
-from wattgate.errors import Conflict, NotFound
+from wattgate.errors import Conflict, ConsentRevoked, NotFound
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -64,6 +64,7 @@ class ExportPartResult:
     needs=Permission.DATA_EXPORT,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/user/{userId}/export", Tag.USERS, status=201),
+    raises=(Conflict,),
     weight=EXPORT_WEIGHT,
 )
 async def export_my_data(call: Call, *, user_id: ids.UserId | None = None) -> types.DataExport:
@@ -101,6 +102,7 @@ async def data_export(call: Call, *, user_id: ids.UserId | None = None) -> types
     returns=types.DataExportPart,
     needs=Permission.DATA_EXPORT,
     rest=RestRoute("GET", "/user/{userId}/export.zip", Tag.USERS, media_type=ZIP),
+    raises=(ConsentRevoked, Conflict),
     weight=PART_WEIGHT,
 )
 async def data_export_part(

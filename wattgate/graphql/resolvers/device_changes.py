@@ -8,7 +8,7 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import hardware_id_spellings, normalize_hardware_id
-from wattgate.errors import BadInput, Conflict, Problem
+from wattgate.errors import BadInput, Conflict, Problem, QuotaExceeded
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import to_column_values
@@ -73,6 +73,7 @@ async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
     needs=Permission.DEVICE_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/device/{deviceId}", Tag.DEVICES, edges=("protocol",)),
+    raises=(Conflict, QuotaExceeded),
 )
 async def update_device(call: Call, *, device_id: ids.DeviceId, input: types.DeviceChange) -> models.Device:
     """Change an active device. Omitted fields keep their values. Its hardware ID, type and owner do not change."""
@@ -118,6 +119,7 @@ async def deactivate_device(call: Call, *, device_id: ids.DeviceId) -> models.De
     needs=Permission.DEVICE_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", "/device/{deviceId}/owner", Tag.DEVICES, edges=("protocol",)),
+    raises=(Conflict, QuotaExceeded),
 )
 async def move_device(call: Call, *, device_id: ids.DeviceId, user_id: ids.NewOwnerId) -> models.Device:
     """Move a device to another user of the application.

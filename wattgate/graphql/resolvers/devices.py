@@ -14,7 +14,7 @@ from wattgate.db.meter_network import MeterNetworkDevice
 from wattgate.db.queries import devices as queries
 from wattgate.db.rows import Rows
 from wattgate.energy import meter_points
-from wattgate.errors import NotFound
+from wattgate.errors import ConsentRevoked, NotFound
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import FRESHNESS_WEIGHT, STATEMENT_WEIGHT, ListSize, list_length, per_item
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
@@ -87,6 +87,7 @@ async def devices(
         RestRoute("GET", "/device/{deviceId}", Tag.DEVICES, edges=("protocol",)),
         RestRoute("GET", "/device/{deviceId}/status", Tag.DEVICES, edges=("status",)),
     ),
+    raises=(ConsentRevoked,),
 )
 async def device(call: Call, *, device_id: ids.DeviceId) -> models.Device:
     """Return the device with this ID."""
@@ -98,6 +99,7 @@ async def device(call: Call, *, device_id: ids.DeviceId) -> models.Device:
     returns=resource_types.Device,
     needs=Permission.DEVICE_READ,
     rest=RestRoute("GET", "/device/status", Tag.DEVICES, edges=("status",)),
+    raises=(ConsentRevoked, NotFound),
 )
 async def discover(call: Call, *, hardware_id: terms.AnyHardwareId) -> models.Device:
     """Return the active device with this hardware ID, MAC address, EUI or serial number, in any spelling."""
@@ -139,6 +141,7 @@ async def resource_device(call: Call, *, resource_id: ids.ResourceId) -> models.
     returns=types.Inventory,
     needs=Permission.INVENTORY_READ,
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/inventory", Tag.DEVICES),
+    raises=(ConsentRevoked,),
     rest_names={"mpxn": "meterPointNumber"},
 )
 async def meter_point_inventory(call: Call, *, mpxn: ids.Mpxn) -> types.Inventory:
@@ -163,6 +166,7 @@ async def meter_point_inventory(call: Call, *, mpxn: ids.Mpxn) -> types.Inventor
     returns=types.Inventory,
     needs=Permission.INVENTORY_READ,
     rest=RestRoute("GET", "/device/smart-meter/{eui}/inventory", Tag.DEVICES),
+    raises=(ConsentRevoked,),
 )
 async def smart_meter_inventory(call: Call, *, eui: ids.Eui) -> types.Inventory:
     """Return the device that the meter network has with this EUI.

@@ -9,7 +9,7 @@ from wattgate.db.column_types import new_id
 from wattgate.delivery.http import egress
 from wattgate.delivery.openid.keys import ALGORITHMS
 from wattgate.enums import TokenCheck
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, Conflict, Problem
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, Preparation, RestRoute, operation
@@ -71,6 +71,7 @@ async def add_directory(call: Call, *, input: types.NewDirectory) -> models.Dire
     needs=Permission.DIRECTORY_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", DIRECTORY_PATH, Tag.DIRECTORIES),
+    raises=(Conflict,),
 )
 async def update_directory(
     call: Call, *, directory_id: ids.DirectoryId, input: types.DirectoryChange

@@ -31,6 +31,7 @@ COMMISSIONED = "commissioned"
     returns=types.Eligibility,
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/smets-ihd-cad", Tag.ELIGIBILITY),
+    raises=(NotFound,),
 )
 async def has_consumer_device(call: Call, *, mpxn: ids.Mpxn) -> types.Eligibility:
     """Check whether a meter point has a consumer access device or a prepayment interface device (PPMID) in use."""
@@ -45,6 +46,7 @@ async def has_consumer_device(call: Call, *, mpxn: ids.Mpxn) -> types.Eligibilit
     returns=types.Eligibility,
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/checksmetsihd/postcode", Tag.ELIGIBILITY),
+    raises=(NotFound,),
 )
 async def display_at_postcode(
     call: Call, *, postcode: Annotated[terms.Text100, Described("Postcode, in any case and spacing.")], eui: terms.Eui
@@ -64,6 +66,7 @@ async def display_at_postcode(
     returns=types.Eligibility,
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/checksmetsihd", Tag.ELIGIBILITY),
+    raises=(NotFound,),
 )
 async def display_at_meter_point(call: Call, *, mpxn: ids.Mpxn, eui: terms.Eui) -> types.Eligibility:
     """Check whether the in-home display with this EUI belongs to a meter point."""
@@ -77,6 +80,7 @@ async def display_at_meter_point(call: Call, *, mpxn: ids.Mpxn, eui: terms.Eui) 
     returns=types.Eligibility,
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/checksmetsmpxn", Tag.ELIGIBILITY),
+    raises=(NotFound,),
 )
 async def meter_point_eligible(call: Call, *, mpxn: ids.Mpxn) -> types.Eligibility:
     """Check whether the data communications company's (DCC) network serves a meter point."""

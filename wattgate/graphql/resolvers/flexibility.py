@@ -47,6 +47,7 @@ ALLOWED_TRANSITIONS: dict[DfsEventState, frozenset[DfsEventState]] = {
     returns=list[content_types.TermsConditions],
     needs=Permission.CONTENT_READ,
     rest=RestRoute("GET", "/dfs/termsconditions", Tag.DEMAND_FLEXIBILITY),
+    raises=(NotFound,),
 )
 async def dfs_terms_conditions(call: Call) -> list[models.TermsConditions]:
     """List the terms and conditions of the demand flexibility service that are in force."""
@@ -73,6 +74,7 @@ async def dfs_users(call: Call) -> list[models.DfsUser]:
     needs=Permission.FLEXIBILITY_JOIN,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/dfs/user", Tag.DEMAND_FLEXIBILITY),
+    raises=(NotFound,),
 )
 async def opt_in_to_dfs(
     call: Call,
@@ -98,6 +100,7 @@ async def opt_in_to_dfs(
     needs=Permission.FLEXIBILITY_JOIN,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/dfs/user", Tag.DEMAND_FLEXIBILITY),
+    raises=(NotFound,),
 )
 async def opt_out_of_dfs(
     call: Call,
@@ -133,6 +136,7 @@ async def dfs_events(call: Call) -> list[models.DfsEvent]:
     returns=list[types.DfsEvent],
     needs=Permission.FLEXIBILITY_READ,
     rest=RestRoute("GET", "/dfs/event/user", Tag.DEMAND_FLEXIBILITY),
+    raises=(BadInput,),
     deprecation="Use `viewer { dfsParticipations { edges { node { event } } } }`.",
 )
 async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
@@ -168,6 +172,7 @@ async def dfs_event_users(call: Call, *, dfs_event_id: ids.DfsEventId) -> list[m
     needs=Permission.FLEXIBILITY_JOIN,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/dfs/event/user/participation", Tag.DEMAND_FLEXIBILITY),
+    raises=(NotFound,),
 )
 async def participate_in_dfs_event(call: Call, *, dfs_event_id: ids.DfsEventId) -> list[models.DfsParticipation]:
     """Join an open demand flexibility event with every enrolled meter point of the acting user."""

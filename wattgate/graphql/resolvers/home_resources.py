@@ -38,6 +38,7 @@ async def add_virtual_entity_resource(
     needs=Permission.VIRTUAL_ENTITY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/virtualentity/{veId}/resources/{resourceId}", Tag.HOMES, edges=("resources",)),
+    raises=(Conflict,),
 )
 async def remove_virtual_entity_resource(
     call: Call, *, ve_id: ids.VeId, resource_id: ids.ResourceId

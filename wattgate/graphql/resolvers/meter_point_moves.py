@@ -8,6 +8,7 @@ import strawberry
 from wattgate import terms
 from wattgate.annotations import Described
 from wattgate.db.column_types import new_id
+from wattgate.errors import Conflict, QuotaExceeded
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.tags import Tag
@@ -67,6 +68,7 @@ def _request_of(move: MoveArguments) -> MoveRequest:
     returns=types.MeterPointMove,
     needs=Permission.RESOURCE_MANAGE,
     rest=RestRoute("GET", "/resource/meter-point/{mpxn}/move", Tag.RESOURCES_AND_READINGS),
+    raises=(Conflict,),
 )
 async def meter_point_move(call: Call, **move: Unpack[MoveArguments]) -> types.MeterPointMove:
     """Return what `moveMeterPoint` would change with the same arguments. Change nothing."""
@@ -79,6 +81,7 @@ async def meter_point_move(call: Call, **move: Unpack[MoveArguments]) -> types.M
     needs=Permission.RESOURCE_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/resource/meter-point/{mpxn}/move", Tag.RESOURCES_AND_READINGS),
+    raises=(Conflict, QuotaExceeded),
 )
 async def move_meter_point(call: Call, **move: Unpack[MoveArguments]) -> types.MeterPointMove:
     """Move everything at a meter point from the user who lives there to another user of the application.

@@ -21,7 +21,7 @@ from wattgate.db.identity.display_uses import DISPLAY_LIFETIME
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.rows import Rows
 from wattgate.enums import PairingState
-from wattgate.errors import BadInput, NotFound, Problem, Unauthenticated
+from wattgate.errors import BadInput, NotFound, Problem, QuotaExceeded, SecondFactorRequired, Unauthenticated
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, RestRoute, operation
@@ -52,6 +52,7 @@ Source = TypeVar("Source", models.AuthorizationCode, models.RefreshToken)
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("POST", "/auth/oauth", Tag.LOGIN),
+    raises=(SecondFactorRequired, NotFound),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def authorise(
@@ -101,6 +102,7 @@ async def authorise(
     returns=types.OAuthUser,
     needs=Permission.USER_READ,
     rest=RestRoute("GET", "/auth/oauth", Tag.LOGIN),
+    raises=(NotFound,),
 )
 async def oauth_user(call: Call) -> types.OAuthUser:
     """Return the user for whom the OAuth access token of this request was issued.
@@ -119,6 +121,7 @@ async def oauth_user(call: Call) -> types.OAuthUser:
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("POST", "/auth/oauth/access", Tag.LOGIN),
+    raises=(NotFound, QuotaExceeded),
     address_policy=AddressPolicy.CODE,
 )
 async def grant_oauth_tokens(

@@ -12,7 +12,7 @@ from wattgate.db import models
 from wattgate.db.queries.users import displays_of_users
 from wattgate.db.row_scope import SystemAccess
 from wattgate.enums import PairingState
-from wattgate.errors import BadInput, Conflict, NotFound, Problem
+from wattgate.errors import BadInput, Conflict, NotFound, NotSupported, Problem, QuotaExceeded
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
@@ -50,6 +50,7 @@ from wattgate.principal import Permission
             summary="Start a pairing as an OAuth 2.0 device authorization (RFC 8628).",
         ),
     ),
+    raises=(NotSupported,),
     address_policy=AddressPolicy.PAIRING,
 )
 async def start_display_pairing(
@@ -85,6 +86,7 @@ async def start_display_pairing(
     needs=Permission.ANYONE,
     audit=Unaudited("A display acts on its own pairing only."),
     rest=RestRoute("POST", "/displaypairing/claim", Tag.PAIRED_DISPLAYS),
+    raises=(QuotaExceeded,),
     address_policy=AddressPolicy.CODE,
 )
 async def claim_display_pairing(
@@ -115,6 +117,7 @@ def _build_claim(claimed: ClaimedPairing) -> types.DisplayPairingClaim:
     needs=Permission.PAIRED_DISPLAY_WRITE,
     audit=Unaudited("It changes only the count of wrong codes."),
     rest=RestRoute("POST", "/displaypairing/check", Tag.PAIRED_DISPLAYS),
+    raises=(NotFound,),
 )
 async def check_display_pairing(call: Call, *, user_code: terms.UserCode) -> models.DisplayPairing:
     """Return the pairing with a code that waits for an answer. Wrong codes are counted, as wrong passwords are."""
@@ -128,6 +131,7 @@ async def check_display_pairing(call: Call, *, user_code: terms.UserCode) -> mod
     needs=Permission.PAIRED_DISPLAY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/displaypairing/approve", Tag.PAIRED_DISPLAYS),
+    raises=(NotFound, Conflict, QuotaExceeded),
 )
 async def approve_display_pairing(
     call: Call,
@@ -162,6 +166,7 @@ async def approve_display_pairing(
     needs=Permission.PAIRED_DISPLAY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/displaypairing/deny", Tag.PAIRED_DISPLAYS),
+    raises=(NotFound,),
 )
 async def deny_display_pairing(call: Call, *, user_code: terms.UserCode) -> account_types.Done:
     """Refuse the display with this code. Its codes become invalid."""

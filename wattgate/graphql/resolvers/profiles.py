@@ -10,7 +10,7 @@ from wattgate.annotations import Described
 from wattgate.db import models
 from wattgate.db.pages import Condition
 from wattgate.db.quotas import MAX_PROFILES
-from wattgate.errors import BadInput, NotFound, Problem, TooLarge
+from wattgate.errors import BadInput, Conflict, NotFound, Problem, QuotaExceeded, TooLarge
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.core.tags import Tag
@@ -28,6 +28,7 @@ MAX_OBJECT_BYTES = 64 * 1024
     returns=types.AccountProfiles,
     needs=Permission.ACCOUNT_READ,
     rest=RestRoute("GET", "/accountprofile", Tag.ACCOUNT_PROFILES),
+    raises=(NotFound,),
 )
 async def account_profiles(call: Call) -> types.AccountProfiles:
     """List the names of the calling account's profiles in alphabetical order."""
@@ -58,6 +59,7 @@ async def account_profile(call: Call, *, profile_name: terms.ProfileName) -> mod
     needs=Permission.ACCOUNT_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/accountprofile", Tag.ACCOUNT_PROFILES),
+    raises=(NotFound, Conflict, QuotaExceeded),
 )
 async def set_account_profile(
     call: Call, *, profile_name: terms.ProfileName, data: Annotated[Json, Described("JSON object to store.")]
@@ -84,6 +86,7 @@ async def set_account_profile(
     returns=types.AccountSession,
     needs=Permission.ACCOUNT_READ,
     rest=RestRoute("GET", "/accountsession", Tag.ACCOUNT_PROFILES),
+    raises=(NotFound,),
 )
 async def account_session(call: Call) -> types.AccountSession:
     """Return the calling account's session. It is an empty object until an app stores something."""
@@ -98,6 +101,7 @@ async def account_session(call: Call) -> types.AccountSession:
     needs=Permission.ACCOUNT_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/accountsession", Tag.ACCOUNT_PROFILES),
+    raises=(NotFound, Conflict),
 )
 async def update_account_session(
     call: Call, *, values: Annotated[Json, Described("JSON object with the members to set.")]

@@ -15,7 +15,7 @@ from wattgate.db.readings.series_keys import require_field, series_key
 from wattgate.db.serialized_column import SerializedColumn
 from wattgate.energy import meter_points
 from wattgate.energy.storage_fields import QUALITIES, ReadingField
-from wattgate.errors import NotSupported
+from wattgate.errors import Conflict, ConsentRevoked, NotSupported
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, ListSize, stored_reading_count
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
@@ -80,6 +80,7 @@ class MeterReadResult:
         RestRoute("GET", "/resource/{resourceId}/glowbinary", Tag.RESOURCES_AND_READINGS, media_type=ARROW),
         RestRoute("GET", "/resource/{resourceId}/readings", Tag.RESOURCES_AND_READINGS, media_type=ARROW),
     ),
+    raises=(ConsentRevoked, NotSupported),
     weight=stored_reading_count(PAGE_SIZE, weight=STATEMENT_WEIGHT, rows_per_unit=20),
     sizes=[ListSize(stored_reading_count(PAGE_SIZE), ("RawReadings",))],
 )
@@ -115,6 +116,7 @@ async def raw_readings(
     returns=types.MeterRead,
     needs=Permission.READINGS_READ,
     rest=RestRoute("GET", "/resource/{resourceId}/meterread", Tag.RESOURCES_AND_READINGS),
+    raises=(ConsentRevoked, NotSupported, Conflict),
 )
 async def meter_read(call: Call, *, resource_id: ids.ResourceId) -> MeterReadResult:
     """Return the newest value of the cumulative register of a resource's meter.

@@ -8,7 +8,7 @@ from wattgate.db.queries import readings as queries
 from wattgate.db.queries.time_ranges import MAX_BUCKETS
 from wattgate.db.readings.reading_series import ReadingSeries
 from wattgate.enums import Function, Weekday
-from wattgate.errors import GatewayError
+from wattgate.errors import ConsentRevoked, GatewayError
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, per_bucket
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
@@ -26,6 +26,7 @@ VALUE_FIELDS = frozenset({"__typename", "buckets", "columns", "count", "end", "m
     returns=types.ReadingSeries,
     needs=Permission.READINGS_READ,
     rest=RestRoute("GET", "/resource/{resourceId}/readings", Tag.RESOURCES_AND_READINGS),
+    raises=(ConsentRevoked,),
     weight=per_bucket(STATEMENT_WEIGHT, max_buckets=MAX_BUCKETS),
     sizes=SERIES_SIZES,
     result_units=units_of_pricing,

@@ -15,7 +15,7 @@ from wattgate.energy.consent_gaps import find_without_consent
 from wattgate.energy.storage_fields import QUALITY_CODES, StorageError
 from wattgate.energy.storage_limits import StorageLimits
 from wattgate.enums import ReadingQuality
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core.cost_weights import per_reading
 from wattgate.graphql.core.decoded_readings import DecodedReadings
 from wattgate.graphql.core.operation import MEASURED_DATA, Call, OperationKind, RestRoute, operation
@@ -45,6 +45,7 @@ CONFLICTING_DUPLICATE = "the same instant is given twice with different values"
     needs=Permission.READINGS_WRITE,
     audit=MEASURED_DATA,
     rest=RestRoute("POST", "/resource/{resourceId}/readings", Tag.RESOURCES_AND_READINGS),
+    raises=(Conflict,),
     weight=per_reading(max_items=MAX_READINGS),
 )
 async def record_readings(
@@ -66,6 +67,7 @@ async def record_readings(
     needs=Permission.READINGS_WRITE,
     audit=MEASURED_DATA,
     rest=RestRoute("POST", "/readings", Tag.RESOURCES_AND_READINGS),
+    raises=(NotFound, Conflict),
     weight=per_reading(max_items=MAX_READINGS, readings_per_unit=4),
 )
 async def record_reading_columns(

@@ -15,7 +15,7 @@ from wattgate.db.identity.login_backoff import NO_ACCOUNT, backoff_id, count_fai
 from wattgate.db.queries.templates import application_culture
 from wattgate.db.rows import Rows
 from wattgate.delivery.account_mails import PASSWORD_CHANGED
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, RestRoute, operation
@@ -65,6 +65,7 @@ NOBODY = strawberry.ID("00000000-0000-0000-0000-000000000000")
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("POST", "/register", Tag.REGISTRATION),
+    raises=(NotFound,),
     weight=PASSWORD_HASH_WEIGHT,
     address_policy=AddressPolicy.REGISTRATION,
 )
@@ -109,6 +110,7 @@ async def register(
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("POST", "/user/verify", Tag.REGISTRATION),
+    raises=(NotFound,),
     weight=PASSWORD_HASH_WEIGHT,
     address_policy=AddressPolicy.CODE,
 )
@@ -142,6 +144,7 @@ async def request_verification(
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("PUT", "/user/verify", Tag.REGISTRATION),
+    raises=(NotFound, Conflict),
     weight=PASSWORD_HASH_WEIGHT,
     address_policy=AddressPolicy.CODE,
 )
@@ -181,6 +184,7 @@ async def verify_user(
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("POST", "/user/resetpassword", Tag.USERS),
+    raises=(NotFound,),
     address_policy=AddressPolicy.CODE,
 )
 async def request_password_reset(
@@ -208,6 +212,7 @@ async def request_password_reset(
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("PUT", "/user/resetpassword", Tag.USERS),
+    raises=(NotFound, Conflict),
     weight=PASSWORD_HASH_WEIGHT,
     address_policy=AddressPolicy.CODE,
 )

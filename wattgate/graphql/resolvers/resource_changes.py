@@ -7,7 +7,7 @@ from wattgate import terms
 from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.rows import Rows
-from wattgate.errors import Conflict
+from wattgate.errors import Conflict, QuotaExceeded
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -28,6 +28,7 @@ from wattgate.principal import Permission
     needs=Permission.RESOURCE_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/resource/{resourceId}", Tag.RESOURCES_AND_READINGS),
+    raises=(Conflict,),
 )
 async def update_resource(call: Call, *, resource_id: ids.ResourceId, input: inputs.ResourceChange) -> models.Resource:
     """Change a resource. Omitted fields keep their values. Its type, meter point and owner do not change.
@@ -59,6 +60,7 @@ async def update_resource(call: Call, *, resource_id: ids.ResourceId, input: inp
     needs=Permission.RESOURCE_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", "/resource/{resourceId}/owner", Tag.RESOURCES_AND_READINGS),
+    raises=(Conflict, QuotaExceeded),
 )
 async def move_resource(
     call: Call, *, resource_id: ids.ResourceId, user_id: ids.NewOwnerId, moved_in_at: terms.MovedInAt | None = None

@@ -6,7 +6,7 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.queries.tariffs import COST_SUFFIX
 from wattgate.energy import meter_points
-from wattgate.errors import BadInput, Forbidden, Problem
+from wattgate.errors import BadInput, ConsentRevoked, Forbidden, Problem
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
@@ -75,6 +75,7 @@ async def resources(call: Call) -> list[models.Resource]:
             summary="List the tariffs of a resource that came into force until now, newest first.",
         ),
     ),
+    raises=(ConsentRevoked,),
 )
 async def resource(call: Call, *, resource_id: ids.ResourceId) -> models.Resource:
     """Return the resource with this ID."""

@@ -7,7 +7,7 @@ from sqlmodel import col
 from wattgate import terms
 from wattgate.annotations import Described
 from wattgate.db import models
-from wattgate.errors import BadInput, Conflict, Forbidden, Problem
+from wattgate.errors import BadInput, Conflict, Forbidden, NotFound, Problem
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -33,6 +33,7 @@ SECOND_FACTOR_PATH = "/account/secondfactor"
     returns=types.SecondFactor,
     needs=Permission.SECOND_FACTOR,
     rest=RestRoute("GET", SECOND_FACTOR_PATH, Tag.ACCOUNTS),
+    raises=(NotFound,),
 )
 async def second_factor(call: Call) -> types.SecondFactor:
     """Return the state of the calling account's second factor."""
@@ -53,6 +54,7 @@ async def second_factor(call: Call) -> types.SecondFactor:
     needs=Permission.SECOND_FACTOR,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", SECOND_FACTOR_PATH, Tag.ACCOUNTS),
+    raises=(NotFound, Conflict),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def enrol_second_factor(call: Call, *, password: terms.Password) -> types.SecondFactorEnrolment:
@@ -85,6 +87,7 @@ async def enrol_second_factor(call: Call, *, password: terms.Password) -> types.
     needs=Permission.SECOND_FACTOR,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", SECOND_FACTOR_PATH, Tag.ACCOUNTS),
+    raises=(NotFound, Conflict),
 )
 async def confirm_second_factor(
     call: Call, *, code: Annotated[terms.Secret, Described("Code that the app shows.")]
@@ -109,6 +112,7 @@ async def confirm_second_factor(
     needs=Permission.SECOND_FACTOR,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", SECOND_FACTOR_PATH + "/removal", Tag.ACCOUNTS),
+    raises=(NotFound, Conflict),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def remove_second_factor(

@@ -48,6 +48,7 @@ class SharedPreviewResult:
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{templateId}/share", Tag.TEMPLATES),
+    raises=(NotSupported, Conflict),
 )
 async def share_template_preview(
     call: Call,

@@ -12,7 +12,7 @@ from wattgate.db import models
 from wattgate.db.queries import templates as queries
 from wattgate.delivery.templates.cultures import is_culture
 from wattgate.delivery.templates.diagnostics import Severity, TemplateLimitExceeded
-from wattgate.errors import BadInput, Conflict, NotFound, Problem, ProblemPath
+from wattgate.errors import BadInput, Conflict, NotFound, Problem, ProblemPath, QuotaExceeded
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import to_column_values
@@ -124,6 +124,7 @@ async def add_template_for(
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", "/template/{templateId}", Tag.TEMPLATES),
+    raises=(Conflict, QuotaExceeded),
 )
 async def update_template(call: Call, *, template_id: ids.TemplateId, input: types.TemplateChange) -> models.Template:
     """Change a template. Omitted fields keep their values.
@@ -173,6 +174,7 @@ async def add_template_version(
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{templateId}/publish", Tag.TEMPLATES),
+    raises=(Conflict,),
 )
 async def publish_template(
     call: Call, *, template_id: ids.TemplateId, version: Annotated[int, Described("Number of the version to publish.")]
@@ -194,6 +196,7 @@ async def publish_template(
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{templateId}/rollback", Tag.TEMPLATES),
+    raises=(Conflict,),
 )
 async def roll_back_template(
     call: Call,
@@ -250,6 +253,7 @@ async def archive_template(call: Call, *, template_id: ids.TemplateId) -> models
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{templateId}/restore", Tag.TEMPLATES),
+    raises=(Conflict,),
 )
 async def restore_template(call: Call, *, template_id: ids.TemplateId) -> models.Template:
     """Restore an archived template. Alerts do not use it until a version is published again."""

@@ -14,7 +14,7 @@ from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.rows import Rows
 from wattgate.delivery.openid.client import ProviderClient
 from wattgate.delivery.openid.tokens import MAX_TOKEN_CHARACTERS
-from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.errors import BadInput, NotFound, Problem, ReauthenticationRequired, SecondFactorRequired
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import (
@@ -109,6 +109,7 @@ def _require_password(username: str | None, password: str | None) -> tuple[str, 
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("POST", "/auth", Tag.LOGIN),
+    raises=(SecondFactorRequired, NotFound),
     weight=PASSWORD_HASH_WEIGHT,
     prepare=_verify_token,
 )
@@ -153,7 +154,11 @@ async def authenticate(
 
 
 @operation(
-    OperationKind.QUERY, returns=types.TokenStatus, needs=Permission.TOKEN, rest=RestRoute("GET", "/auth", Tag.LOGIN)
+    OperationKind.QUERY,
+    returns=types.TokenStatus,
+    needs=Permission.TOKEN,
+    rest=RestRoute("GET", "/auth", Tag.LOGIN),
+    raises=(NotFound,),
 )
 async def token_status(call: Call) -> types.TokenStatus:
     """Return the account and the expiry time of the credentials of this request.
@@ -177,6 +182,7 @@ async def token_status(call: Call) -> types.TokenStatus:
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("GET", "/auth/newToken", Tag.LOGIN),
+    raises=(ReauthenticationRequired, NotFound),
     renews_token=True,
 )
 async def new_token(call: Call) -> types.NewToken:
@@ -210,6 +216,7 @@ async def _login_of_caller(call: Call) -> datetime | None:
     needs=Permission.TOKEN,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/auth/deleteToken", Tag.LOGIN),
+    raises=(BadInput, NotFound),
 )
 async def delete_token(call: Call) -> types.Done:
     """Log out: revoke the token of this request."""

@@ -8,7 +8,7 @@ from sqlmodel import col
 from wattgate import terms
 from wattgate.annotations import Described
 from wattgate.db import models
-from wattgate.errors import BadInput, Conflict, NotFound, Problem
+from wattgate.errors import BadInput, Conflict, NotFound, Problem, ReauthenticationRequired
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -33,6 +33,7 @@ from wattgate.principal import Permission
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/user/{userId}/username", Tag.USERS),
+    raises=(ReauthenticationRequired, Conflict),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def rename_user(
@@ -87,6 +88,7 @@ async def rename_user(
     needs=Permission.ACCOUNT_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/user/{userId}", Tag.USERS),
+    raises=(Conflict,),
 )
 async def update_user(call: Call, *, user_id: ids.UserId, input: types.UserChange) -> types.User:
     """Change a user. Omitted fields keep their values."""

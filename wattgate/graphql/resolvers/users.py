@@ -26,7 +26,11 @@ from wattgate.principal import Permission
 
 
 @operation(
-    OperationKind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=RestRoute("GET", "/user", Tag.USERS)
+    OperationKind.QUERY,
+    returns=types.User,
+    needs=Permission.USER_READ,
+    rest=RestRoute("GET", "/user", Tag.USERS),
+    raises=(NotFound,),
 )
 async def user_by_username(
     call: Call, *, username: terms.Username, directory_id: ids.LoginDirectoryId | None = None

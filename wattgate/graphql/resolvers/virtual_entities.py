@@ -8,7 +8,7 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, Conflict, Problem, QuotaExceeded
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
@@ -109,6 +109,7 @@ async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> mo
     needs=Permission.VIRTUAL_ENTITY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/virtualentity/{veId}", Tag.HOMES, status=201, acknowledged_fields=("veId",)),
+    raises=(Conflict, QuotaExceeded),
 )
 async def update_virtual_entity(
     call: Call, *, ve_id: ids.VeId, input: types.VirtualEntityChange

@@ -13,7 +13,7 @@ from wattgate.db.quotas import MAX_ENDPOINTS
 from wattgate.delivery.channels.webhook import EVENT_PATTERN, matches_any
 from wattgate.delivery.http import egress, signature
 from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS, PING_EVENT
-from wattgate.errors import BadInput, Problem, ProblemPath
+from wattgate.errors import BadInput, Conflict, Problem, ProblemPath
 from wattgate.graphql.core import ids
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -123,6 +123,7 @@ async def delete_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) ->
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINT_PATH + "/secret", Tag.WEBHOOKS),
+    raises=(Conflict,),
 )
 async def rotate_webhook_secret(
     call: Call,
@@ -155,6 +156,7 @@ async def rotate_webhook_secret(
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINT_PATH + "/ping", Tag.WEBHOOKS),
+    raises=(Conflict,),
 )
 async def ping_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) -> models.Webhook:
     """Send a test event to a webhook endpoint immediately, even if it is disabled.
@@ -172,6 +174,7 @@ async def ping_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) -> m
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINT_PATH + "/replay", Tag.WEBHOOKS),
+    raises=(Conflict,),
 )
 async def replay_webhooks(
     call: Call, *, endpoint_id: ids.EndpointId, since: Since, until: Until = None
@@ -212,6 +215,7 @@ async def replay_webhooks(
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINT_PATH + "/redrive", Tag.WEBHOOKS),
+    raises=(Conflict,),
 )
 async def redrive_webhooks(call: Call, *, endpoint_id: ids.EndpointId, since: OptionalSince = None) -> types.Resent:
     """Send failed events to a webhook endpoint again, in their order and with the same IDs.

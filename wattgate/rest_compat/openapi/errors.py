@@ -1,28 +1,23 @@
 """Error responses: one schema for all errors, and the codes that each operation can have.
 
-The permission, the method and the arguments of an operation imply most codes. `DECLARED_CODES` lists those that its
+The permission, the method and the arguments of an operation imply most codes. `Operation.raises` has those that its
 resolver adds. The tests check every error response of every test against the result.
 """
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 
-from wattgate.enums import to_camel_case
 from wattgate.errors import (
     METHOD_NOT_ALLOWED,
     BadInput,
     Conflict,
-    ConsentRevoked,
     CostTooHigh,
     Forbidden,
     GatewayError,
     Internal,
     NotFound,
-    NotSupported,
     PersistedQueryNotFound,
     QuotaExceeded,
     RateLimited,
-    ReauthenticationRequired,
     SecondFactorRequired,
     TooLarge,
     Unauthenticated,
@@ -39,88 +34,12 @@ ErrorKind = type[GatewayError]
 GRAPHQL_ONLY: frozenset[ErrorKind] = frozenset({PersistedQueryNotFound})
 """Errors that no REST response has."""
 
-DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
-    {
-        BadInput: frozenset({"deleteToken", "ownAccountStatus", "userAlerts", "userDfsEvents"}),
-        ConsentRevoked: frozenset(
-            {
-                *(
-                    "catchUp",
-                    "dataExportPart",
-                    "device",
-                    "discover",
-                    "meterPointInventory",
-                    "meterRead",
-                    "rawReadings",
-                    "readings",
-                ),
-                "resource",
-                "smartMeterInventory",
-            }
-        ),
-        NotSupported: frozenset({"meterRead", "rawReadings", "shareTemplatePreview", "startDisplayPairing"}),
-        ReauthenticationRequired: frozenset({"changeEmail", "newToken", "renameUser"}),
-        SecondFactorRequired: frozenset({"authenticate", "authorise"}),
-        NotFound: frozenset(
-            {
-                *("approveDisplayPairing", "checkDisplayPairing", "denyDisplayPairing"),
-                *("accessLog", "accountProfiles", "accountSession", "authenticate", "authorise", "changeEmail"),
-                *("changeName", "changePassword", "confirmEmailChange", "confirmSecondFactor", "consentReceipts"),
-                *("currentTermsConditions", "deleteToken", "dfsTermsConditions", "discover", "displayAtMeterPoint"),
-                *("displayAtPostcode", "enrolSecondFactor", "grantOauthTokens", "hasConsumerDevice"),
-                *("languageContents", "meterPointEligible", "newToken", "oauthUser", "optInToDfs", "optOutOfDfs"),
-                *("ownAccountStatus", "participateInDfsEvent", "recordReadingColumns", "register"),
-                *("removeSecondFactor", "renewConsents", "requestPasswordReset"),
-                *("requestVerification", "resetPassword", "revokeConsents", "secondFactor"),
-                *(
-                    "setAccountProfile",
-                    "tenancies",
-                    "tokenStatus",
-                    "updateAccountSession",
-                    "userByUsername",
-                    "verifyUser",
-                ),
-            }
-        ),
-        Conflict: frozenset(
-            {
-                *("approveDisplayPairing", "catchUp", "changeEmail", "confirmEmailChange", "confirmSecondFactor"),
-                *("dataExportPart", "enrolSecondFactor", "exportMyData", "meterRead", "moveDevice", "moveResource"),
-                *("meterPointMove", "moveMeterPoint"),
-                *("pingWebhookEndpoint", "publishTemplate", "recordReadingColumns", "recordReadings"),
-                *("redriveWebhooks", "resetPassword", "removeSecondFactor"),
-                *("removeVirtualEntityResource", "renameUser", "renewConsents", "replayWebhooks", "restoreTemplate"),
-                *("revokeConsents", "rollBackTemplate", "rotateWebhookSecret", "sendAlert", "setAccountProfile"),
-                *("shareTemplatePreview", "updateAccount", "updateAccountSession", "updateAlertType"),
-                *("updateContent", "updateDevice", "updateDirectory", "updateLanguageContent", "updateResource"),
-                *("updateTemplate", "updateUser", "updateVirtualEntity", "updateVirtualEntityType", "verifyUser"),
-            }
-        ),
-        QuotaExceeded: frozenset(
-            {
-                *("approveDisplayPairing", "catchUp", "claimDisplayPairing", "grantOauthTokens", "moveDevice"),
-                *(
-                    "moveMeterPoint",
-                    "moveResource",
-                    "renewConsents",
-                    "setAccountProfile",
-                    "updateDevice",
-                    "updateTemplate",
-                ),
-                *("updateVirtualEntity",),
-            }
-        ),
-    }
-)
-"""The GraphQL fields whose resolvers raise an error that their permission and arguments do not imply."""
-
 _ADDS = ("add", "opt", "register", "participate")
 
 
 def error_kinds(operation: Operation, rest: RestRoute) -> set[ErrorKind]:
     """Return the errors that a route can have."""
-    field = to_camel_case(operation.name)
-    return implied_kinds(operation, rest) | {kind for kind, fields in DECLARED_CODES.items() if field in fields}
+    return implied_kinds(operation, rest).union(operation.raises)
 
 
 def implied_kinds(operation: Operation, rest: RestRoute) -> set[ErrorKind]:
