@@ -76,6 +76,6 @@ async def test_proxies_forward_no_upgrade_but_to_websocket(proxy: Proxy) -> None
 
 
 async def test_haproxy_alone_forwards_no_upgrade_with_a_body(proxy: Proxy) -> None:
-    """So the streams above show through nginx and Caddy that the gateway reads such a body, and HAProxy needs no test."""
+    """The streams above show through nginx and Caddy that the gateway reads such a body. HAProxy sends none."""
     expected = None if proxy.example.program == "haproxy" else "websocket"
     assert await forwarded_upgrade(proxy, b"websocket", body=b"hello") == (expected, 200)
