@@ -265,10 +265,10 @@ def check_other_lists(command: Command, url: str, last: ListedTenancy) -> None:
     assert listed is not None
     whole = listed.file.read_bytes()
     lines = whole.splitlines(keepends=True)
-    cut = max(number for number, line in enumerate(lines) if b'"tenancy"' in line)  # erasures are after it
+    cut = max(number for number, line in enumerate(lines) if b"erasedAt" not in line)  # erasures are after it
     for content, text in (
-        (b"".join(lines[:cut]), "lacks changes of 1 tenancy that the database knows to be in it"),
-        (b"".join([*lines[:cut], lines[cut][:-2]]), "lacks changes of 1 tenancy that the database knows to be in it"),
+        (b"".join(lines[:cut]), "changes of 1 tenancy that the database knows to be in it"),
+        (b"".join([*lines[:cut], lines[cut][:-2]]), "changes of 1 tenancy that the database knows to be in it"),
         (whole.replace(last.mpxn.encode(), b"1234567890123"), "has a wrong signature"),
         (None, "does not exist, although"),
     ):

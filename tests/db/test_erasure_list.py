@@ -1,5 +1,6 @@
 """The list of erasures outside the database: what it accepts, and what it finds to be changed, lost or not writable."""
 
+import json
 import os
 import re
 import subprocess
@@ -158,6 +159,8 @@ def test_the_last_state_of_a_tenancy_counts_in_any_order(file: Path) -> None:
     ErasureList(file, KEYS).append([first, last, tenancy(2), erasure(7)])
     assert ErasureList(file, KEYS).read() == content
     assert b"".join(encode_list([*ERASURES, first], KEYS)).splitlines()[-1] in file.read_bytes()
+    known_to_the_first_release = {"signature", "application", "user", "erasedAt"}
+    assert set().union(*map(json.loads, file.read_bytes().splitlines())) == known_to_the_first_release
 
 
 def test_a_changed_tenancy_is_found_also_by_the_process_that_wrote_it(file: Path) -> None:

@@ -172,11 +172,7 @@ def db_apply_erasures(
 
 @db_app.command("export-erasures")
 @dispatched
-def db_export_erasures(
-    erasures_only: Annotated[
-        bool, typer.Option("--erasures-only", help="Leave out the tenancies, which version 0.1 cannot read.")
-    ] = False,
-) -> None:
+def db_export_erasures() -> None:
     """Print a signed list of all erasures and tenancies of the database, in the form of WATTGATE_ERASURE_LIST.
 
     Use it for a copy if gateways share no folder, or to write a list again that was lost.

@@ -8,7 +8,7 @@ from sqlmodel import col
 
 from wattgate.db.engine import Database
 from wattgate.db.models import Erasure, User
-from wattgate.db.personal_data.erasure_list import RESTORE_COPY, ErasureList, ListedErasure, ListedTenancy
+from wattgate.db.personal_data.erasure_list import RESTORE_COPY, ErasureList, ListContent, ListedErasure
 from wattgate.db.personal_data.tenancy_check import KnownChange, find_lost, find_unapplied, read_changes
 from wattgate.db.row_scope import SystemAccess
 from wattgate.db.tenancy_guard import SCOPED_OPTION
@@ -26,8 +26,8 @@ async def verify_erasures(database: Database, erasure_list: ErasureList | None) 
     recorded, known = await _find_recorded(database), await read_changes(database)
     if erasure_list is not None and erasure_list.exists():
         content = await asyncio.to_thread(erasure_list.read)
-        await _compare_tenancies(database, erasure_list, content.tenancies, known)
-        await _compare(database, erasure_list, content.erasures, recorded)
+        await _check_database(database, erasure_list, content)
+        _check_list(erasure_list, content, recorded, known)
         return
     number = sum(change.listed_change is not None for change in known.values())
     if not recorded and not number:
@@ -43,37 +43,35 @@ async def verify_erasures(database: Database, erasure_list: ErasureList | None) 
     )
 
 
-async def _compare(
-    database: Database, erasure_list: ErasureList, listed: Mapping[str, ListedErasure], recorded: set[str]
-) -> None:
-    if unerased := await find_unerased(database, list(listed.values())):
-        raise Conflict(
+async def _check_database(database: Database, erasure_list: ErasureList, content: ListContent) -> None:
+    """Raise Conflict if the database is a backup from before some entries of the list."""
+    problems = []
+    if unerased := await find_unerased(database, list(content.erasures.values())):
+        problems.append(
             f"The database still has {_users(len(unerased))} of the erasure list {erasure_list.file}, such as "
-            f"{unerased[0].user_id}: it is a backup from before their erasure. Run `wattgate db apply-erasures`."
+            f"{unerased[0].user_id}: it is a backup from before their erasure."
         )
-    if missing := recorded - listed.keys():
-        raise Conflict(
-            f"The erasure list {erasure_list.file} lacks {_users(len(missing))} that the database knows to be in it, "
-            f"such as {min(missing)}: it is an older copy, or lines were removed at its end. {RESTORE_COPY}."
-        )
-
-
-async def _compare_tenancies(
-    database: Database,
-    erasure_list: ErasureList,
-    listed: Mapping[str, ListedTenancy],
-    known: Mapping[str, KnownChange],
-) -> None:
-    if unapplied := await find_unapplied(database, listed, known):
-        raise Conflict(
+    if unapplied := await find_unapplied(database, content.tenancies):
+        problems.append(
             f"The database lacks changes of {_tenancies(len(unapplied))} of the erasure list {erasure_list.file}, such "
-            f"as at meter point {unapplied[0].mpxn}: it is a backup from before these moves. Run `wattgate db "
-            "apply-erasures`."
+            f"as at meter point {unapplied[0].mpxn}: it is a backup from before these moves."
         )
-    if lost := find_lost(listed, known):
+    if problems:
+        raise Conflict(" ".join([*problems, "Run `wattgate db apply-erasures`."]))
+
+
+def _check_list(
+    erasure_list: ErasureList, content: ListContent, recorded: set[str], known: Mapping[str, KnownChange]
+) -> None:
+    """Raise Conflict if the list lacks entries that the database knows to be in it."""
+    missing, lost = recorded - content.erasures.keys(), find_lost(content.tenancies, known)
+    counts = [_users(len(missing))] if missing else []
+    if lost:
+        counts.append(f"changes of {_tenancies(len(lost))}")
+    if counts:
         raise Conflict(
-            f"The erasure list {erasure_list.file} lacks changes of {_tenancies(len(lost))} that the database knows to "
-            f"be in it, such as {min(lost)}: it is an older copy, or lines were removed at its end. {RESTORE_COPY}."
+            f"The erasure list {erasure_list.file} lacks {' and '.join(counts)} that the database knows to be in it, "
+            f"such as {min(missing or lost)}: it is an older copy, or lines were removed at its end. {RESTORE_COPY}."
         )
 
 

@@ -32,7 +32,7 @@ FIRST_DIGEST = hashlib.sha256(b"wattgate erasure list 1").digest()
 """The digest before the first line: the name and version of the form."""
 
 MAX_LINE_BYTES = 4_096
-"""Maximum size of a line. The gateway writes about 250 bytes for an erasure, and 350 for a tenancy."""
+"""Maximum size of a line. The gateway writes about 250 bytes for an erasure, and 400 for a tenancy."""
 
 LOCK_SECONDS = 10.0
 """Maximum seconds to wait for another process that adds lines."""
@@ -81,29 +81,34 @@ class ListContent:
 
 
 class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A line of the list. One without an erasure or a tenancy only signs the lines before it with another key."""
+    """A line of the list. One without an erasure or a tenancy only signs the lines before it with another key.
+
+    A line with a tenancy has its application, the text of it in place of the user, and no time of an erasure. So
+    version 0.1.0 verifies such a line and finds no erasure in it: it can run beside this version, and after it.
+    """
 
     signature: str
     application: str | None = None
     user: str | None = None
     erased_at: datetime | None = msgspec.field(default=None, name="erasedAt")
-    tenancy: ListedTenancy | None = None
 
     @classmethod
     def of(cls, entry: ListedEntry | None, signature: str = "") -> "_Line":
         if isinstance(entry, ListedTenancy):
-            return cls(signature, tenancy=entry)
+            return cls(signature, entry.application_id, msgspec.json.encode(entry).decode())
         return cls(signature) if entry is None else cls(signature, entry.application_id, entry.user_id, entry.erased_at)
 
     @property
     def signed_content(self) -> bytes:
-        values = [self.application, self.user, self.erased_at]
-        return msgspec.json.encode(values if self.tenancy is None else [*values, self.tenancy])
+        return msgspec.json.encode([self.application, self.user, self.erased_at])
 
     @property
-    def erasure(self) -> ListedErasure | None:
-        if self.application is None or self.user is None or self.erased_at is None:
+    def entry(self) -> ListedEntry | None:
+        """The entry of the line. Raise msgspec.ValidationError if it is neither an erasure nor a tenancy."""
+        if self.application is None or self.user is None:
             return None
+        if self.erased_at is None:
+            return _TENANCY_DECODER.decode(self.user)
         return ListedErasure(self.application, self.user, self.erased_at)
 
 
@@ -134,7 +139,7 @@ class _Chain:
             self.unverified = None
         except SecretKeyError as error:
             self.unverified = error
-        self._note(line.tenancy or line.erasure)
+        self._note(line.entry)
         self.digest, self.lines, self.last = digest, self.lines + 1, raw
         self.size, self.is_open = self.size + len(raw), not raw.endswith(b"\n")
 
@@ -166,6 +171,7 @@ class _Chain:
 
 
 _DECODER = msgspec.json.Decoder(_Line)
+_TENANCY_DECODER = msgspec.json.Decoder(ListedTenancy)
 
 
 class ErasureList:

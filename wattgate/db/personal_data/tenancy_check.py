@@ -43,30 +43,24 @@ async def read_changes(database: Database) -> dict[str, KnownChange]:
         return {tenancy_id: KnownChange(*changes) for tenancy_id, *changes in rows}
 
 
-async def find_unapplied(
-    database: Database, listed: Mapping[str, ListedTenancy], known: Mapping[str, KnownChange]
-) -> list[ListedTenancy]:
+async def find_unapplied(database: Database, listed: Mapping[str, ListedTenancy]) -> list[ListedTenancy]:
     """Return the listed tenancies that the database lacks, or of which it has an earlier state.
 
-    Applications that the database does not have are left out: nobody has rights in these. `known` may be older than
-    the list, to which a gateway adds the changes that it has committed. So the database is read again if `known` lacks
-    some.
+    The list was read before, because gateways add the changes that they have committed. Applications that the database
+    does not have are left out: nobody has rights in these.
     """
-    if not _newer_than(known, listed):
-        return []
-    found = _newer_than(await read_changes(database), listed)
-    async with database.reader(SystemAccess.COMPARE_ERASURES) as session:
-        result = await session.execute(select(col(Application.application_id)), execution_options=SCOPED_OPTION)
-        applications = set(result.scalars())
-    return [tenancy for tenancy in found if tenancy.application_id in applications]
-
-
-def _newer_than(known: Mapping[str, KnownChange], listed: Mapping[str, ListedTenancy]) -> list[ListedTenancy]:
-    return [
+    known = await read_changes(database)
+    found = [
         tenancy
         for tenancy in listed.values()
         if (change := known.get(tenancy.tenancy_id)) is None or change.changed_at < tenancy.changed_at
     ]
+    if not found:
+        return []
+    async with database.reader(SystemAccess.COMPARE_ERASURES) as session:
+        result = await session.execute(select(col(Application.application_id)), execution_options=SCOPED_OPTION)
+        applications = set(result.scalars())
+    return [tenancy for tenancy in found if tenancy.application_id in applications]
 
 
 def find_lost(listed: Mapping[str, ListedTenancy], known: Mapping[str, KnownChange]) -> list[str]:

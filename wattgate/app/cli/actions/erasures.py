@@ -27,7 +27,7 @@ from wattgate.db.personal_data.erasure_list import (
     ListedTenancy,
     encode_list,
 )
-from wattgate.db.personal_data.tenancy_check import find_unapplied, read_changes, read_tenancies
+from wattgate.db.personal_data.tenancy_check import find_unapplied, read_tenancies
 from wattgate.enums import JobState
 from wattgate.errors import BadInput
 from wattgate.graphql.core.runner import Runner
@@ -76,8 +76,7 @@ class _Applied:
 async def _repeat_tenancies(gateway: Components, content: ListContent) -> int:
     """Repeat the tenancies that the database lacks, each meter point in a transaction. Return their number."""
     by_place = defaultdict[tuple[str, str], list[ListedTenancy]](list)
-    known = await read_changes(gateway.database)
-    for tenancy in await find_unapplied(gateway.database, content.tenancies, known):
+    for tenancy in await find_unapplied(gateway.database, content.tenancies):
         by_place[tenancy.application_id, tenancy.mpxn].append(tenancy)
     repeated = 0
     for (application_id, mpxn), tenancies in by_place.items():
@@ -101,15 +100,14 @@ async def _repeat_erasures(gateway: Components, listed: list[ListedErasure], pol
     return len(unerased)
 
 
-def db_export_erasures(*, erasures_only: bool) -> None:
+def db_export_erasures() -> None:
     """Print a signed list of all erasures and tenancies of the database."""
     settings = Settings()
     require_keys(settings)
 
     async def read(database: Database) -> list[ListedEntry]:
         await require_current(database)
-        found = await read_erasures(database)
-        return [*found] if erasures_only else [*found, *await read_tenancies(database)]
+        return [*await read_erasures(database), *await read_tenancies(database)]
 
     found = run_async(with_database(settings, read))
     for line in encode_list(found, load_key_ring(settings)):
