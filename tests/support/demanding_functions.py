@@ -216,6 +216,7 @@ DEMANDS = (
             "app.server.serving:bind_sockets calls socket.getaddrinfo",
             "db.engine:_load_json calls orjson.loads",
             "db.personal_data.erasure_list:accept calls _DECODER.decode",
+            "db.personal_data.erasure_list:entry calls _TENANCY_DECODER.decode",
             "realtime.bus.codec:_decode_parts calls _ENVELOPE_DECODER.decode",
             "realtime.bus.codec:decode calls decoder.decode",
             "realtime.connections.redis_stream_reservations:get calls _DECODER.decode",
@@ -314,6 +315,7 @@ DEMANDS = (
         (
             "app.observability.logs:format calls orjson.dumps",
             "clock:format_iso calls orjson.dumps",
+            "db.personal_data.erasure_list:of calls msgspec.json.encode",
             "db.personal_data.erasure_list:sign calls msgspec.json.encode",
             "db.personal_data.erasure_list:signed_content calls msgspec.json.encode",
         ),
