@@ -51,7 +51,7 @@ SORTS = (
         (
             "db.identity.password_rules:_context_words calls sorted",
             "db.identity.username_rules:find_username_flaw calls sorted",
-            "graphql.resolvers.oauth:_parse_scope calls sorted",
+            "graphql.resolvers.oauth:parse_scope calls sorted",
         ),
     ),
     Demand(
