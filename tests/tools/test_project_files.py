@@ -96,7 +96,10 @@ def test_workflows_have_read_access_known_actions_and_existing_targets(name: str
 
 
 def test_audit_runs_for_each_change_and_requires_answers_each_day() -> None:
-    assert 'stage "packages" make audit' in (ROOT / ".ci" / "run").read_text().splitlines()
+    assert (
+        'stage "static checks, packages" make --jobs=2 --output-sync=target check audit'
+        in (ROOT / ".ci" / "run").read_text().splitlines()
+    )
     workflow = load(".github/workflows/audit.yml")
     assert "schedule" in workflow[True]  # YAML 1.1 reads the key `on` as a boolean
     (job,) = workflow["jobs"].values()

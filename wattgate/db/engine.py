@@ -25,6 +25,7 @@ from wattgate.db.reader import DatabaseReader, PostgresqlReader, SqliteReader
 from wattgate.db.reading_pool import LentConnection, ReadingPool, is_alive, record_return
 from wattgate.db.row_scope import Scope, ScopeHolder, owner_of
 from wattgate.db.scoped_connection import ROW_ROLE, PooledConnection, ScopedConnection
+from wattgate.db.sqlite_connection import connect_with_one_call
 from wattgate.db.sqlite_files import create_private_file
 from wattgate.db.tenancy_guard import check_tenant_scope
 from wattgate.db.unfinished_records import listen_to_ends
@@ -57,6 +58,9 @@ _DRIVERS = {
     "postgres": "postgresql+asyncpg",
     "postgresql": "postgresql+asyncpg",
 }
+
+
+_SQLITE_OPTIONS = {"connect_args": {"async_creator_fn": connect_with_one_call}}
 
 
 def _with_driver(url: URL) -> URL:
@@ -116,7 +120,7 @@ class Database:
         )
         self.autocommit_engine: AsyncEngine = create_async_engine(
             parsed,
-            **({} if self.is_sqlite else _postgresql_options(has_transaction_pooler)),
+            **(_SQLITE_OPTIONS if self.is_sqlite else _postgresql_options(has_transaction_pooler)),
             json_serializer=encode_stored,
             json_deserializer=_load_json,
             poolclass=ReadingPool,

@@ -105,7 +105,7 @@ class PostgresqlReader(DatabaseReader):
 class SqliteReader(DatabaseReader):
     """A reader on a connection of aiosqlite.
 
-    Each call of aiosqlite goes to a thread. SQLAlchemy makes four calls for each statement, this class makes one.
+    SQLAlchemy's own work for a statement takes longer than SQLite's.
     """
 
     def lock_first(self, locks: Locks) -> None:
