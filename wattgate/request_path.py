@@ -9,12 +9,10 @@ from urllib.parse import unquote
 
 _SLASHES = re.compile(r"/{2,}")
 
-_ENCODED_SLASH = re.compile(rb"%2f", re.IGNORECASE)
-
 
 def has_encoded_slash(raw_path: bytes) -> bool:
     """Return whether a path, as it was sent, has an encoded slash. Its normalized form then has encoded segments."""
-    return _ENCODED_SLASH.search(raw_path) is not None
+    return b"%2f" in raw_path.lower()
 
 
 def normalize_path(path: str, raw_path: bytes) -> str:
