@@ -88,9 +88,9 @@ class Post:
         await self.worker_with(dict.fromkeys(DeliveryKind, bare)).deliver_due()
 
     async def send(self, *channels: types.Channel, **more: Any) -> str:
-        """Send an alert to the tenant's user and return its ID."""
-        more = {"data": {"name": "Ada"}, **more}
-        alert = types.NewAlert(user_id=ID(self.tenant.user_id), alert_type_id="CM01", channels=list(channels), **more)
+        """Send an alert to the tenant's user, or to another one, and return its ID."""
+        more = {"user_id": ID(self.tenant.user_id), "data": {"name": "Ada"}, **more}
+        alert = types.NewAlert(alert_type_id="CM01", channels=list(channels), **more)
         sent = await self.runner.run(operation("send_alert"), self.tenant.system, {"input": alert})
         return str(sent.alert_id)
 

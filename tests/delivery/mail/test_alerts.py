@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 from tests.delivery.mail.conftest import set_accounts_active, set_address
 from tests.support.outbox import Post
 from tests.support.smtp import MailServer
+from tests.support.user_jobs import erased
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.deliveries import DeliveryWorker
@@ -217,15 +218,17 @@ async def test_mail_that_waits_is_not_sent_to_an_address_that_ended(outbox: Post
     assert (await outbox.log(alert_id))[1:] == [(2, "Given Up", "ERROR", reason)]
 
 
+@pytest.mark.parametrize("has_delivery", [True, False])
 async def test_erasure_leaves_the_suppression_of_an_address_that_another_user_has(
-    outbox: Post, smtp: MailServer
+    outbox: Post, smtp: MailServer, has_delivery: bool
 ) -> None:
-    smtp.say("RCPT", REFUSED)
-    await outbox.send(Channel.EMAIL)
-    await deliver_due(outbox, settings(smtp))
+    """The refused mail was one to the erased user, or one to the other."""
     other = {"username": "user@example.org", "password": "correct horse battery"}
-    created = await outbox.runner.run(provisioning.create_user, outbox.tenant.system, other)
-    await outbox.tenant.run("delete_user", user_id=created.user_id)
+    user_id = (await outbox.runner.run(provisioning.create_user, outbox.tenant.system, other)).user_id
+    smtp.say("RCPT", REFUSED)
+    await outbox.send(Channel.EMAIL, **({"user_id": user_id} if has_delivery else {}))
+    await deliver_due(outbox, settings(smtp))
+    await erased(outbox.tenant, user_id)
     assert [entry.address for entry in await outbox.rows(MailSuppression)] == ["user@example.org"]
 
 
