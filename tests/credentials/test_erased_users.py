@@ -12,6 +12,7 @@ from strawberry import ID
 from tests.credentials.test_held_operations import held, until_waiting
 from tests.support.endings import Caller, erase_user
 from tests.support.house import PASSWORD, Tenant, tenant_on
+from tests.support.tables import columns_of_requests
 from wattgate.errors import BadInput, Conflict, NotFound
 from wattgate.graphql.resolvers import (
     accounts,
@@ -116,7 +117,8 @@ async def test_change_of_an_application_that_begins_during_an_erasure_is_refused
 
 async def rows_of(tenant: Tenant, table: str) -> list[Any]:
     async with tenant.gateway.database.engine.connect() as connection:
-        return list(await connection.execute(select(SQLModel.metadata.tables[table])))
+        columns = columns_of_requests(SQLModel.metadata.tables[table])
+        return list(await connection.execute(select(*columns)))
 
 
 async def stored(tenant: Tenant) -> dict[str, list[str]]:

@@ -27,6 +27,7 @@ from tests.support.house import PASSWORD, House, Tenant, tenant_on
 from tests.support.interfaces import document
 from tests.support.scopes import EVERYTHING
 from tests.support.short_form import sample
+from tests.support.tables import columns_of_requests
 from wattgate.db.identity import passwords
 from wattgate.db.identity.passwords import HashPool
 from wattgate.db.models import Token
@@ -308,5 +309,6 @@ async def stored(tenant: Tenant) -> dict[str, list[str]]:
     rows = {}
     async with tenant.gateway.database.engine.connect() as connection:
         for table in SQLModel.metadata.sorted_tables:
-            rows[table.name] = sorted(repr(tuple(row)) for row in await connection.execute(select(table)))
+            statement = select(*columns_of_requests(table))
+            rows[table.name] = sorted(repr(tuple(row)) for row in await connection.execute(statement))
     return rows

@@ -5,7 +5,10 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, MetaData, Table, text
+from sqlalchemy import Column, Connection, MetaData, Table, text
+
+COLUMNS_OF_WORKERS = ("listed_change",)
+"""Columns that a worker of the gateway sets at any time, also during the request of a test."""
 
 
 def put(connection: Connection, name: str, /, **values: Any) -> None:
@@ -18,6 +21,11 @@ def put(connection: Connection, name: str, /, **values: Any) -> None:
         if not column.nullable and column.server_default is None
     }
     connection.execute(table.insert().values({**required, **values}))
+
+
+def columns_of_requests(table: Table) -> list[Column[Any]]:
+    """Return the columns that only requests change, so that the rows before and after one can be compared."""
+    return [column for column in table.columns if column.name not in COLUMNS_OF_WORKERS]
 
 
 HOUR, DAY = 3_600_000, 86_400_000
