@@ -10,7 +10,7 @@ from pathlib import Path
 MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (the only place of Linux for files in memory that each user may write)
 
 NEEDED_BYTES = 4 << 30
-"""Free memory that a run needs. A run of all tests uses up to 2 GiB."""
+"""Free memory that a run needs. One of all tests used up to 1.3 GiB."""
 
 
 def use_memory() -> None:

@@ -163,7 +163,7 @@ def _of_interfaces(modules: Iterable[ModuleType]) -> tuple[Operation, ...]:
 _RECORD_OPERATIONS: tuple[Operation, ...] = (
     *_of_interfaces(_MODULES),
     *CONNECTIONS,
-    *_of_interfaces([lookups]),
+    *_of_interfaces([lookups]),  # the schema has them after the pages of long lists
     *(operation for entity in ENTITIES for operation in build_operations(entity)),
 )
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from datetime import datetime
 
 from sqlalchemy import func, select
 from sqlmodel import col
@@ -9,7 +10,7 @@ from sqlmodel import col
 from wattgate.db.engine import Database
 from wattgate.db.models import Erasure, User
 from wattgate.db.personal_data.erasure_list import RESTORE_COPY, ErasureList, ListContent, ListedErasure
-from wattgate.db.personal_data.tenancy_check import KnownChange, find_lost, find_unapplied, read_changes
+from wattgate.db.personal_data.tenancy_check import find_lost, find_unapplied, read_listed
 from wattgate.db.row_scope import SystemAccess
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import Conflict
@@ -23,17 +24,16 @@ async def verify_erasures(database: Database, erasure_list: ErasureList | None) 
     These are the erasures and the tenancies. The database needs the schema of this version. Raise Conflict if it may
     have erased users or ended tenancies again, or ErasureListError if the list cannot be read.
     """
-    recorded, known = await _find_recorded(database), await read_changes(database)
+    erased, tenancies = await _find_recorded(database), await read_listed(database)
     if erasure_list is not None and erasure_list.exists():
         content = await asyncio.to_thread(erasure_list.read)
         await _check_database(database, erasure_list, content)
-        _check_list(erasure_list, content, recorded, known)
+        _check_list(erasure_list, content, erased, tenancies)
         return
-    number = sum(change.listed_change is not None for change in known.values())
-    if not recorded and not number:
+    if not erased and not tenancies:
         return
-    counts = [f"the erasures of {_users(len(recorded))}"] if recorded else []
-    text = " and ".join([*counts, _tenancies(number)] if number else counts)
+    counts = [f"the erasures of {_users(len(erased))}"] if erased else []
+    text = " and ".join([*counts, _tenancies(len(tenancies))] if tenancies else counts)
     if erasure_list is None:
         raise Conflict(f"WATTGATE_ERASURE_LIST is not set, although {text} are in a list. Set it to its path.")
     raise Conflict(
@@ -61,10 +61,10 @@ async def _check_database(database: Database, erasure_list: ErasureList, content
 
 
 def _check_list(
-    erasure_list: ErasureList, content: ListContent, recorded: set[str], known: Mapping[str, KnownChange]
+    erasure_list: ErasureList, content: ListContent, erased: set[str], tenancies: Mapping[str, datetime]
 ) -> None:
-    """Raise Conflict if the list lacks entries that the database knows to be in it."""
-    missing, lost = recorded - content.erasures.keys(), find_lost(content.tenancies, known)
+    """Raise Conflict if the list lacks entries that are in it as the database knows: its users and changes."""
+    missing, lost = erased - content.erasures.keys(), find_lost(content.tenancies, tenancies)
     counts = [_users(len(missing))] if missing else []
     if lost:
         counts.append(f"changes of {_tenancies(len(lost))}")

@@ -6,7 +6,6 @@ the half hours of the next one.
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from sqlalchemy import func, or_, select
 from sqlmodel import col
@@ -23,24 +22,19 @@ UNLISTED = or_(
 )
 """The condition of tenancies whose last change is not in the list yet."""
 
+COLUMNS = ("application_id", "tenancy_id", "user_id", "mpxn", "began_at", "ended_at", "updated_at")
+"""The columns of a tenancy in the order of the fields of `ListedTenancy`."""
+
 LISTED_WITHIN = timedelta(minutes=1)
 """Time within which a running gateway adds a change to the list."""
 
 
-class KnownChange(NamedTuple):
-    """The last change of a tenancy in the database, and the change that the list has as the database knows."""
-
-    changed_at: datetime
-    listed_change: datetime | None
-
-
-async def read_changes(database: Database) -> dict[str, KnownChange]:
-    """Return the last changes of all tenancies of the database, by their ids."""
-    model = MeterPointTenancy
-    columns = (col(model.tenancy_id), col(model.updated_at), col(model.listed_change))
+async def read_listed(database: Database) -> dict[str, datetime]:
+    """Return the change of each tenancy that is in the list as the database knows, by the id of the tenancy."""
+    listed_change = col(MeterPointTenancy.listed_change)
+    statement = select(col(MeterPointTenancy.tenancy_id), listed_change).where(listed_change.is_not(None))
     async with database.reader(SystemAccess.COMPARE_ERASURES) as session:
-        rows = await session.execute(select(*columns), execution_options=SCOPED_OPTION)
-        return {tenancy_id: KnownChange(*changes) for tenancy_id, *changes in rows}
+        return dict(row for row in await session.execute(statement, execution_options=SCOPED_OPTION))
 
 
 async def find_unapplied(database: Database, listed: Mapping[str, ListedTenancy]) -> list[ListedTenancy]:
@@ -49,27 +43,25 @@ async def find_unapplied(database: Database, listed: Mapping[str, ListedTenancy]
     The list was read before, because gateways add the changes that they have committed. Applications that the database
     does not have are left out: nobody has rights in these.
     """
-    known = await read_changes(database)
+    columns = (col(MeterPointTenancy.tenancy_id), col(MeterPointTenancy.updated_at))
+    async with database.reader(SystemAccess.COMPARE_ERASURES) as session:
+        changes = dict(row for row in await session.execute(select(*columns), execution_options=SCOPED_OPTION))
+        result = await session.execute(select(col(Application.application_id)), execution_options=SCOPED_OPTION)
+        applications = set(result.scalars())
     found = [
         tenancy
         for tenancy in listed.values()
-        if (change := known.get(tenancy.tenancy_id)) is None or change.changed_at < tenancy.changed_at
+        if (changed_at := changes.get(tenancy.tenancy_id)) is None or changed_at < tenancy.changed_at
     ]
-    if not found:
-        return []
-    async with database.reader(SystemAccess.COMPARE_ERASURES) as session:
-        result = await session.execute(select(col(Application.application_id)), execution_options=SCOPED_OPTION)
-        applications = set(result.scalars())
     return [tenancy for tenancy in found if tenancy.application_id in applications]
 
 
-def find_lost(listed: Mapping[str, ListedTenancy], known: Mapping[str, KnownChange]) -> list[str]:
-    """Return the ids of tenancies of which the list lacks a change that the database knows to be in it."""
+def find_lost(listed: Mapping[str, ListedTenancy], recorded: Mapping[str, datetime]) -> list[str]:
+    """Return the ids of tenancies of which the list lacks a change that is in it as the database knows."""
     return [
         tenancy_id
-        for tenancy_id, change in known.items()
-        if change.listed_change is not None
-        and ((entry := listed.get(tenancy_id)) is None or entry.changed_at < change.listed_change)
+        for tenancy_id, change in recorded.items()
+        if (entry := listed.get(tenancy_id)) is None or entry.changed_at < change
     ]
 
 
@@ -90,10 +82,6 @@ async def count_late(database: Database, now: datetime) -> int:
     async with database.reader(SystemAccess.COMPARE_ERASURES) as session:
         statement = select(func.count()).select_from(MeterPointTenancy).where(is_late)
         return int((await session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one())
-
-
-COLUMNS = ("application_id", "tenancy_id", "user_id", "mpxn", "began_at", "ended_at", "updated_at")
-"""The columns of a tenancy in the order of the fields of `ListedTenancy`."""
 
 
 def listed_form(tenancies: Iterable[MeterPointTenancy]) -> list[ListedTenancy]:

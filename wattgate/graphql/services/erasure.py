@@ -76,8 +76,8 @@ async def _erase_by_address(rows: Rows, erasure: models.Erasure, accounts: Seque
     """
     own = {address for account in accounts for address in _addresses_of(account)}
     shared = await _addresses_of_others(rows, erasure.user_id, own)
-    # A suppression may name a delivery to the erased user, with which it would be erased.
-    await rows.update(models.MailSuppression, col(models.MailSuppression.address).in_(shared), delivery_id=None)
+    if shared:  # a suppression may name a delivery to the erased user, with which it would be erased
+        await rows.update(models.MailSuppression, col(models.MailSuppression.address).in_(shared), delivery_id=None)
     addresses = sorted(own - shared)
     for step in ADDRESS_STEPS:
         while (await run_batch(rows, erasure, step, addresses)).has_more:

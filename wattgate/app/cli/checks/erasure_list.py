@@ -39,12 +39,14 @@ async def check_erasure_list(settings: Settings, database: Database) -> list[Che
         content = await asyncio.to_thread(erasure_list.read)
         text = f"the database has erased all users of {erasure_list.file}: {len(content.erasures):,}"
         results = [passed(SUBJECT, f"{text}. It has all of its tenancies: {len(content.tenancies):,}")]
-    if unlisted := await count_unlisted(database):
-        text = f"{unlisted:,} erasures wait for the list. A gateway adds them within seconds: check that one is running"
-        results.append(warning(SUBJECT, text))
-    if late := await count_late(database, utc_now()):
-        text = (
-            f"{late:,} changes of tenancies wait for the list. A gateway adds them within seconds: check that one is "
-        )
-        results.append(warning(SUBJECT, f"{text}running"))
+    waiting = {
+        "erasures": await count_unlisted(database),
+        "changes of tenancies": await count_late(database, utc_now()),
+    }
+    for entries, number in waiting.items():
+        if number:
+            text = (
+                f"{number:,} {entries} wait for the list. A gateway adds them within seconds: check that one is running"
+            )
+            results.append(warning(SUBJECT, text))
     return results
