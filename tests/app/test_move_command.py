@@ -11,7 +11,10 @@ import pytest
 from tests.support.cli import Command, command_in
 from tests.support.schema import bring_up_url
 from wattgate.app.homes.moves import parse_moved_in
+from wattgate.app.secret_keys import load_key_ring
+from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
+from wattgate.db.personal_data.erasure_list import ErasureList
 from wattgate.errors import BadInput
 from wattgate.graphql.services import tenancies
 
@@ -25,6 +28,7 @@ async def command(
     """Run commands on a database with a home of Ada."""
     await bring_up_url(database_url)
     monkeypatch.setenv("WATTGATE_DATABASE_URL", database_url)
+    monkeypatch.setenv("WATTGATE_ERASURE_LIST", str(tmp_path / "erasures"))
     return command_in(tmp_path, monkeypatch, capsys)
 
 
@@ -89,6 +93,13 @@ def test_a_dry_run_changes_nothing_and_the_move_does_what_it_lists(
     written = f"{MPAN[:2]}-{MPAN[2:]}"
     back = run(command, "move", written, "--user", ADA, "--yes", "--home", "Old flat")  # and back again, now
     assert back["formerUserId"] == moved["userId"]
+    # No gateway runs, which would add the moves to the list.
+    listed = ErasureList(tmp_path / "erasures", load_key_ring(Settings())).read().tenancies.values()
+    assert sorted((one.user_id == moved["userId"], one.ended_at is None) for one in listed) == [
+        (False, False),
+        (False, True),
+        (True, False),
+    ]
 
 
 def test_a_move_that_cannot_be_is_refused_with_the_option(command: Command) -> None:

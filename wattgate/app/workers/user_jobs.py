@@ -107,6 +107,12 @@ async def list_erasures(runner: Runner, erasure_list: ErasureList) -> bool:
     return processed
 
 
+async def list_all_tenancies(runner: Runner, erasure_list: ErasureList) -> None:
+    """Add all changes of tenancies that are not in the list yet, for a command that ends afterwards."""
+    while await list_tenancies(runner, erasure_list):
+        pass
+
+
 async def list_tenancies(runner: Runner, erasure_list: ErasureList) -> bool:
     """Add the changes of tenancies that are not in the list yet, in one write for many. Return whether there were any.
 

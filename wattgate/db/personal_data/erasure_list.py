@@ -305,8 +305,9 @@ class ErasureList:
 
     def _not_written(self, error: OSError) -> ErasureListError:
         return ErasureListError(
-            f"Nothing can be added to the erasure list {self.file}: {error.strerror}. Erasures wait until it can. "
-            "Check the folder, its permissions, its free space, and that it supports locks (flock)."
+            f"Nothing can be added to the erasure list {self.file}: {error.strerror}. Erasures wait until it can, and "
+            "the database keeps the changes of tenancies for it. Check the folder, its permissions, its free space, "
+            "and that it supports locks (flock)."
         )
 
 

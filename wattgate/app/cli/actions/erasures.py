@@ -16,7 +16,7 @@ from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.server.background_workers import job_policy
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
-from wattgate.app.workers.user_jobs import JobPolicy, list_tenancies, process_jobs
+from wattgate.app.workers.user_jobs import JobPolicy, list_all_tenancies, process_jobs
 from wattgate.db.engine import Database
 from wattgate.db.personal_data.erasure_check import find_unerased, read_erasures, verify_erasures
 from wattgate.db.personal_data.erasure_list import (
@@ -53,8 +53,7 @@ def db_apply_erasures(*, file: Path | None) -> None:
             await asyncio.to_thread(policy.erasure_list.append, entries)
         erased = await _repeat_erasures(gateway, list(content.erasures.values()), policy)
         if repeated and policy.erasure_list is not None:
-            while await list_tenancies(gateway.runner, policy.erasure_list):
-                pass
+            await list_all_tenancies(gateway.runner, policy.erasure_list)
         return _Applied(erased, repeated, content)
 
     applied = run_async(with_current_gateway(settings, run))

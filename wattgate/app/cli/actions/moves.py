@@ -12,11 +12,15 @@ from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.cli.passwords import PasswordChoice
 from wattgate.app.cli.record_lists import print_records
+from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.homes.applications import require_application
 from wattgate.app.homes.moves import MoveTarget, find_move_target, parse_moved_in
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
+from wattgate.app.workers.user_jobs import list_all_tenancies
 from wattgate.clock import format_iso
+from wattgate.db.personal_data.erasure_check import verify_erasures
+from wattgate.db.personal_data.erasure_list import ErasureList
 from wattgate.delivery.mail_addresses import NotMailable, check_address
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
@@ -73,7 +77,9 @@ def move(
     )
     if problems := _option_problems(options, has_device=bool(device), keep_devices=keep_devices):
         raise BadInput("The move is not possible. Nothing was changed.", problems=problems)
-    run_async(with_current_gateway(Settings(), partial(_move, options=options)))
+    settings = Settings()
+    erasure_list = open_erasure_list(settings)
+    run_async(with_current_gateway(settings, partial(_move, options=options, erasure_list=erasure_list)))
 
 
 def _option_problems(options: _Options, *, has_device: bool, keep_devices: bool) -> list[Problem]:
@@ -92,8 +98,9 @@ def _option_problems(options: _Options, *, has_device: bool, keep_devices: bool)
     return problems
 
 
-async def _move(gateway: Components, *, options: _Options) -> None:
-    """Show what the move would change, ask for confirmation, and make it."""
+async def _move(gateway: Components, *, options: _Options, erasure_list: ErasureList | None) -> None:
+    """Show what the move would change, ask for confirmation, and make it. Add it to the list of erasures."""
+    await verify_erasures(gateway.database, erasure_list)
     applications = await gateway.runner.list_applications()
     application_id = require_application(applications, options.application).application_id
     system = Principal(Role.SYSTEM, application_id=application_id)
@@ -123,6 +130,8 @@ async def _move(gateway: Components, *, options: _Options) -> None:
     moved: MeterPointMove = await gateway.runner.run(operations[1], system, arguments)
     moved.withdrawn_readings += withdrawn
     _print_move(moved, options, target, secrets)
+    if erasure_list is not None:
+        await list_all_tenancies(gateway.runner, erasure_list)
 
 
 async def _withdraw_in_pieces(gateway: Components, system: Principal, arguments: dict[str, Any]) -> int:
