@@ -63,8 +63,8 @@ class FreshMachine:
         The processes end with the command, and so do their mounts.
         """
         inside = (
-            'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount -t tmpfs tmpfs "$0/tmp" '
-            '&& exec chroot --userspec="$1:$1" "$0" "${@:2}"'
+            'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && for folder in tmp dev/shm; do '
+            'mount -t tmpfs tmpfs "$0/$folder"; done && exec chroot --userspec="$1:$1" "$0" "${@:2}"'
         )
         environment = {"HOME": HOME, "USER": USER, "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin"}
         environment |= {name: str(AUTHORITIES) for name in ("NODE_EXTRA_CA_CERTS", "npm_config_cafile")}

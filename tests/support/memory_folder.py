@@ -21,5 +21,11 @@ def use_memory() -> None:
     if "TMPDIR" in os.environ or not os.access(MEMORY_FOLDER, os.W_OK):
         return
     state = os.statvfs(MEMORY_FOLDER)
-    if state.f_bavail * state.f_frsize >= NEEDED_BYTES and not state.f_flag & os.ST_NOEXEC:
-        os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY_FOLDER)
+    if state.f_bavail * state.f_frsize < NEEDED_BYTES or state.f_flag & os.ST_NOEXEC:
+        return
+    # The PostgreSQL wheel keeps one lock file in the temporary folder, which no other user can open.
+    folder = MEMORY_FOLDER / f"wattgate-tests-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        return
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
