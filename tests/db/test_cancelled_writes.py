@@ -19,6 +19,9 @@ LOCK_TIMEOUT_SECONDS = 5.0
 ROWS = 2_000
 """Rows of the table: enough that SQLite has not returned all rows of a statement when it has returned the first one."""
 
+CALLS = 5
+"""Calls of `write` to the thread of its connection, at least: one for each statement, BEGIN and COMMIT included."""
+
 
 class CancelAtCall:
     """Cancel the current task at its n-th call to the thread of a SQLite connection, after the call is sent."""
@@ -50,16 +53,20 @@ async def write(database: Database) -> None:
         await session.commit()
 
 
-async def test_cancelled_task_holds_no_write_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_pooled", [True, False], ids=["pooled connection", "new connection"])
+async def test_cancelled_task_holds_no_write_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_pooled: bool
+) -> None:
     path = tmp_path / "numbers.sqlite3"
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE number (value INTEGER)")
         connection.executemany("INSERT INTO number VALUES (?)", [(value,) for value in range(ROWS)])
     connection.close()
-    database = Database(f"sqlite:///{path}")
-    await write(database)  # so that a pooled connection exists, which needs no further calls
     kept_errors = []  # an error keeps the frames of its task, and with them the cursor
     for number in count(1):
+        database = Database(f"sqlite:///{path}")
+        if is_pooled:
+            await write(database)
         with monkeypatch.context() as patches:
             cancel = CancelAtCall(patches, number)
             kept_errors.append(await asyncio.gather(asyncio.create_task(write(database)), return_exceptions=True))
@@ -70,7 +77,7 @@ async def test_cancelled_task_holds_no_write_lock(tmp_path: Path, monkeypatch: p
             pytest.fail(f"cancelled at call {number}: {error}")
         finally:
             other.close()
+            await database.close()
         if not cancel.reached:
             break
-    assert number > 10
-    await database.close()
+    assert number > CALLS
