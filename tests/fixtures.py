@@ -70,6 +70,12 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_sessionfinish() -> None:
+    """Collect the garbage of the last tests once. pytest collects ten times more, which then looks at few objects."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def stalls_of_session() -> Iterator[StallRecorder]:
     """The stalls of all requests to gateways of this process."""
