@@ -45,10 +45,11 @@ def set_up(command: Command, mpxn: str = MPAN, user: str = ADA) -> Any:
 
 def export(command: Command, user: str, folder: Path) -> dict[str, str]:
     """Return the files of an export of a user."""
-    outcome = command("user", "export", user, "export.zip")
+    name = f"{user.partition('@')[0]}.zip"
+    outcome = command("user", "export", user, name)
     assert outcome.status == 0, outcome
-    with zipfile.ZipFile(folder / "export.zip") as archive:
-        return {name: archive.read(name).decode() for name in archive.namelist()}
+    with zipfile.ZipFile(folder / name) as archive:
+        return {member: archive.read(member).decode() for member in archive.namelist()}
 
 
 def test_a_dry_run_changes_nothing_and_the_move_does_what_it_lists(
@@ -90,6 +91,10 @@ def test_a_dry_run_changes_nothing_and_the_move_does_what_it_lists(
     assert (period["mpxn"], period["beganAt"], period["endedAt"][:16]) == (MPAN, None, "2026-06-30T23:00")
     everything = "".join(exported.values())
     assert not [text for text in (BOB, moved["userId"], moved["veId"], *bobs) if text in everything]
+    bobs_export = "".join(export(command, BOB, tmp_path).values())
+    assert all(each in bobs_export for each in bobs)
+    left = {one["resourceId"] for one in moved["resources"]} | {ADA, preview["formerUserId"], setup["veId"], "My home"}
+    assert [text for text in left if text in bobs_export] == []
     written = f"{MPAN[:2]}-{MPAN[2:]}"
     back = run(command, "move", written, "--user", ADA, "--yes", "--home", "Old flat")  # and back again, now
     assert back["formerUserId"] == moved["userId"]

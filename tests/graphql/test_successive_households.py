@@ -1,8 +1,5 @@
 """Three households live in a home one after the other. None sees, receives or changes data of another one."""
 
-import io
-import zipfile
-from base64 import b64decode
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -38,12 +35,11 @@ from tests.support.successive_households import (
     home_of_three,
     report,
 )
-from tests.support.user_jobs import exported
+from tests.support.user_jobs import exported_files
 from wattgate.clock import from_ms, utc_now
 from wattgate.errors import Conflict, ConsentRevoked
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import OperationKind
-from wattgate.graphql.resolvers import data_exports
 from wattgate.graphql.services.notifications import CONSENT_ENDED
 from wattgate.principal import GRANTS, AuthScheme, Permission, Role
 
@@ -234,16 +230,6 @@ async def check_former(place: HomeOfThree, former: Household) -> None:
     assert (await served.call("POST", "/resource", former.who.headers["acting"], json=again)).status_code == 409
 
 
-async def archive(household: Household) -> dict[str, str]:
-    """Export the data of a household, and return the text of each file."""
-    await exported(household.who)
-    run, account = household.who.gateway.runner.run, household.who.account
-    parts = [await run(data_exports.data_export_part, account, {"number": 0})]
-    parts += [await run(data_exports.data_export_part, account, {"number": n}) for n in range(1, parts[0].parts)]
-    with zipfile.ZipFile(io.BytesIO(b"".join(b64decode(part.content) for part in parts))) as files:
-        return {name: files.read(name).decode() for name in files.namelist()}
-
-
 @pytest.mark.timeout(600)
 async def test_each_way_stores_only_readings_of_the_own_time(served: House, subtests: pytest.Subtests) -> None:
     is_sqlite = served.gateway.database.is_sqlite
@@ -277,7 +263,7 @@ async def test_each_way_stores_only_readings_of_the_own_time(served: House, subt
                 if not household.is_erased:
                     assert await stored_instants(household) == [{household.at}] * series
                     await check_figures(place, household)
-                    assert place.traces(household, await archive(household)) == []
+                    assert place.traces(household, await exported_files(household.who)) == []
                 if household is not present:
                     waiting = await prepared_messages(household)
                     is_withdrawn = alerts[household.name] >= place.households[household.number + 1].since

@@ -8,17 +8,13 @@ from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
-import httpx
 import pytest
 from sqlalchemy import text
 
-from tests.support.calls import code_of, report, send
+from tests.support.calls import add_resource, code_of, move_resource, report, send
 from tests.support.house import STORAGE, House, Tenant
-from tests.support.live import READINGS
 from tests.support.metering import HALF_HOUR, START, add_device, metered
-from tests.support.people import paired_display
 from tests.support.residents import resident
-from tests.support.socket import socket
 from tests.support.tables import check_rollups
 from wattgate.clock import format_iso, utc_now
 from wattgate.errors import BadInput, Conflict
@@ -41,21 +37,6 @@ async def ada(served: House) -> Tenant:
 @pytest.fixture
 async def bob(served: House) -> Tenant:
     return await resident(served.one)
-
-
-async def move(house: House, resource_id: str, to: Tenant, **more: Any) -> str:
-    """Move a resource to a user by REST, and return the id of the new one."""
-    path = f"/resource/{resource_id}/owner"
-    answer = await send(house, house.one, "PUT", path, "application", userId=to.user_id, **more)
-    assert answer.status_code == 200, answer.text
-    return str(answer.json()["resourceId"])
-
-
-async def add(house: House, who: Tenant, mpxn: str, caller: str = "acting", **more: Any) -> httpx.Response:
-    """Add a resource at a meter point for a user."""
-    values = {"resourceTypeId": who.ids["resource_type"], "name": "electricity", "mpxn": mpxn, **more}
-    answer: httpx.Response = await send(house, who, "POST", "/resource", caller, **values)
-    return answer
 
 
 async def from_network(house: House, who: Tenant, resource_id: str) -> list[datetime]:
@@ -99,13 +80,13 @@ async def test_the_next_household_retrieves_nothing_of_the_time_before(
 ) -> None:
     point = await metered(ada)
     if way == "move":
-        moved = await move(served, point.resource_id, bob)
+        moved = await move_resource(served, point.resource_id, bob)
     else:
         if way == "close and add":
             await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=False)
         else:
             await send(served, ada, "DELETE", f"/user/{ada.user_id}", "application")
-        moved = (await add(served, bob, point.mpxn)).json()["resourceId"]
+        moved = (await add_resource(served, bob, point.mpxn)).json()["resourceId"]
     assert await from_network(served, bob, moved) == []
     with pytest.raises(BadInput, match="readings are invalid"):
         await bob.record(moved, (START, "0.5"))
@@ -116,7 +97,7 @@ async def test_the_next_household_retrieves_nothing_of_the_time_before(
 async def test_readings_since_the_move_in_date_are_the_next_households(served: House, ada: Tenant, bob: Tenant) -> None:
     point = await metered(ada)
     moved_in = START + HALF_HOUR
-    moved = await move(served, point.resource_id, bob, movedInAt=format_iso(moved_in))
+    moved = await move_resource(served, point.resource_id, bob, movedInAt=format_iso(moved_in))
     assert await from_network(served, bob, moved) == [moved_in, moved_in + HALF_HOUR]
 
 
@@ -126,7 +107,7 @@ async def test_a_late_move_withdraws_the_readings_of_the_former_household(
     point = await metered(ada)
     instants = [START + n * HALF_HOUR for n in range(7)]
     await ada.record(point.resource_id, *((at, "0.5") for at in instants))
-    moved = await move(served, point.resource_id, bob, movedInAt=format_iso(instants[3]))
+    moved = await move_resource(served, point.resource_id, bob, movedInAt=format_iso(instants[3]))
     assert await stored(served, ada, point.resource_id) == [instants[0], instants[2]]
     async with served.gateway.database.engine.begin() as connection:
         assert await connection.run_sync(check_rollups, [point.resource_id]) > 0
@@ -139,19 +120,19 @@ async def test_moves_that_cannot_be_are_refused(served: House, ada: Tenant, bob:
     ahead = format_iso(utc_now() + timedelta(hours=1))
     answer = await send(served, ada, "PUT", path, "application", userId=bob.user_id, movedInAt=ahead)
     assert code_of(answer) == (400, "BAD_INPUT")
-    moved = await move(served, point.resource_id, bob, movedInAt=format_iso(START + HALF_HOUR))
+    moved = await move_resource(served, point.resource_id, bob, movedInAt=format_iso(START + HALF_HOUR))
     third = await resident(served.one)
     before = {"userId": third.user_id, "movedInAt": format_iso(START)}
     answer = await send(served, ada, "PUT", f"/resource/{moved}/owner", "application", **before)
     assert code_of(answer) == (409, "CONFLICT")
-    by_account = await add(served, bob, point.mpxn, "account", movedInAt=format_iso(START))
+    by_account = await add_resource(served, bob, point.mpxn, "account", movedInAt=format_iso(START))
     assert code_of(by_account) == (403, "FORBIDDEN")
 
 
 async def test_the_same_household_continues_where_it_closed(served: House, ada: Tenant) -> None:
     point = await metered(ada)
     await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=False)
-    again = (await add(served, ada, point.mpxn)).json()["resourceId"]
+    again = (await add_resource(served, ada, point.mpxn)).json()["resourceId"]
     assert await from_network(served, ada, again) == [START + n * HALF_HOUR for n in range(3)]
 
 
@@ -159,7 +140,7 @@ async def test_a_move_in_date_of_the_same_household_deletes_nothing(served: Hous
     point = await metered(ada)
     await ada.record(point.resource_id, (START, "0.5"))
     await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=False)
-    again = await add(served, ada, point.mpxn, movedInAt=format_iso(START - HALF_HOUR))
+    again = await add_resource(served, ada, point.mpxn, movedInAt=format_iso(START - HALF_HOUR))
     assert again.status_code == 200, again.text
     assert await stored(served, ada, point.resource_id) == [START, START]
 
@@ -167,11 +148,11 @@ async def test_a_move_in_date_of_the_same_household_deletes_nothing(served: Hous
 async def test_a_household_that_returns_begins_again(served: House, ada: Tenant, bob: Tenant) -> None:
     point = await metered(ada)
     await ada.record(point.resource_id, (START, "0.5"))
-    moved = await move(served, point.resource_id, bob)
+    moved = await move_resource(served, point.resource_id, bob)
     device = {"deviceTypeId": ada.ids["device_type"], "hardwareId": uuid4().hex, "hardwareIds": {"MPAN": point.mpxn}}
     assert (await served.call("POST", "/device", ada.headers["acting"], json=device)).status_code == 200
     assert await consent_state(ada, point.mpxn) == "ended"  # a device at the old meter point is no return
-    back = await move(served, moved, ada)
+    back = await move_resource(served, moved, ada)
     assert await consent_state(ada, point.mpxn) == "valid"
     assert await from_network(served, ada, back) == []
     assert await stored(served, ada, point.resource_id) == [START, START]  # its own readings stay
@@ -181,23 +162,23 @@ async def test_every_type_of_the_meter_point_moves_at_once(served: House, ada: T
     point = await metered(ada)
     live_type = NewResourceType(name="live power", classifier="electricity.power", storage=STORAGE)
     live = (await served.one.run("add_resource_type", input=live_type)).resource_type_id
-    second = (await add(served, ada, point.mpxn, resourceTypeId=live)).json()["resourceId"]
-    await move(served, point.resource_id, bob)
+    second = (await add_resource(served, ada, point.mpxn, resourceTypeId=live)).json()["resourceId"]
+    await move_resource(served, point.resource_id, bob)
     assert (await send(served, ada, "GET", f"/resource/{second}")).json()["active"] is False
     listed = (await send(served, bob, "GET", "/resource")).json()
     assert {one["resourceTypeId"] for one in listed} == {ada.ids["resource_type"], live}
-    again = await add(served, ada, point.mpxn, "account")
+    again = await add_resource(served, ada, point.mpxn, "account")
     assert code_of(again) == (403, "FORBIDDEN")
-    await move(served, second, bob)  # the guide for legacy clients moves each one
+    await move_resource(served, second, bob)  # the guide for legacy clients moves each one
 
 
 async def test_a_second_household_needs_the_end_of_the_first(served: House, ada: Tenant, bob: Tenant) -> None:
     point = await metered(ada)
-    assert code_of(await add(served, bob, point.mpxn)) == (409, "CONFLICT")
+    assert code_of(await add_resource(served, bob, point.mpxn)) == (409, "CONFLICT")
     with pytest.raises(Conflict, match="movedInAt"):
         await bob.run("verify_meter_point", mpxn=point.mpxn)
     assert (await send(served, ada, "GET", f"/resource/{point.resource_id}")).json()["active"] is True
-    added = await add(served, bob, point.mpxn, movedInAt=format_iso(START + HALF_HOUR))
+    added = await add_resource(served, bob, point.mpxn, movedInAt=format_iso(START + HALF_HOUR))
     assert added.status_code == 200, added.text
     assert (await send(served, ada, "GET", f"/resource/{point.resource_id}")).json()["active"] is False
     assert await event_codes(served, ada) == ["tenancy.ended"]
@@ -209,7 +190,7 @@ async def test_an_account_does_not_return_where_another_user_has_lived(served: H
     point = await metered(ada)
     path = f"/resource/{point.resource_id}"
     await send(served, ada, "PUT", path, active=False)
-    bobs = (await add(served, bob, point.mpxn)).json()["resourceId"]
+    bobs = (await add_resource(served, bob, point.mpxn)).json()["resourceId"]
     await send(served, bob, "PUT", f"/resource/{bobs}", active=False)
     assert code_of(await send(served, ada, "PUT", path, active=True)) == (409, "CONFLICT")
     assert await consent_state(bob, point.mpxn) == "valid"
@@ -232,7 +213,7 @@ async def test_two_households_at_once_leave_one(served: House, ada: Tenant, bob:
     point = await metered(ada)
     await send(served, ada, "DELETE", f"/user/{ada.user_id}", "application")
     cy = await resident(served.one)
-    answers = await asyncio.gather(*(add(served, who, point.mpxn) for who in (bob, cy)))
+    answers = await asyncio.gather(*(add_resource(served, who, point.mpxn) for who in (bob, cy)))
     assert sorted(answer.status_code for answer in answers) == [200, 409]
 
 
@@ -240,7 +221,7 @@ async def test_messages_from_before_the_move_are_not_the_next_owners(served: Hou
     point = await metered(ada)
     device_id = await add_device(ada, point.resource_id)
     hardware_id = await hardware_of(served, ada, device_id)
-    moved = await move(served, point.resource_id, bob)
+    moved = await move_resource(served, point.resource_id, bob)
     answer = await send(served, ada, "PUT", f"/device/{device_id}/owner", "application", userId=bob.user_id)
     assert answer.status_code == 200, answer.text
     assert await report(served, bob, hardware_id, utc_now() - OLD_DAYS) == 0
@@ -271,7 +252,7 @@ async def test_a_display_in_the_home_of_another_cannot_feed_the_own_new_one(
     point = await metered(ada)
     device_id = await add_device(ada, point.resource_id)
     flat = await metered(ada)
-    await move(served, point.resource_id, bob)
+    await move_resource(served, point.resource_id, bob)
     change: dict[str, Any] = {"protocol": {"sensors": [{"protocolId": "S0", "resourceId": flat.resource_id}]}}
     refused = await send(served, ada, "PUT", f"/device/{device_id}", **change)
     assert code_of(refused) == (409, "CONFLICT")
@@ -280,23 +261,11 @@ async def test_a_display_in_the_home_of_another_cannot_feed_the_own_new_one(
     assert allowed.status_code == 200, allowed.text
 
 
-async def test_a_former_household_neither_claims_nor_lists_devices(served: House, ada: Tenant, bob: Tenant) -> None:
-    point = await metered(ada)
-    await ada.run("verify_meter_point", mpxn=point.mpxn)
-    await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=False)
-    await add(served, bob, point.mpxn)
-    device: dict[str, Any] = {"deviceTypeId": ada.ids["device_type"], "hardwareId": point.eui, "hardwareIds": {}}
-    assert code_of(await send(served, ada, "POST", "/device", **device)) == (403, "FORBIDDEN")
-    for path in (f"/device/meter-point/{point.mpxn}/inventory", f"/device/smart-meter/{point.eui}/inventory"):
-        assert (await send(served, ada, "GET", path)).status_code in (403, 404), path
-        assert (await send(served, bob, "GET", path)).status_code == 200, path
-
-
 async def test_the_consent_of_a_former_household_ends(served: House, ada: Tenant, bob: Tenant) -> None:
     point = await metered(ada)
     await ada.record(point.resource_id, (START, "0.5"))
     await ada.run("verify_meter_point", mpxn=point.mpxn)
-    await move(served, point.resource_id, bob)
+    await move_resource(served, point.resource_id, bob)
     assert await consent_state(ada, point.mpxn) == "ended"
     renewal = await send(
         served, ada, "POST", f"/user/verification/status/mpxn/{point.mpxn}/renewal", isValidUntil="now"
@@ -304,39 +273,6 @@ async def test_the_consent_of_a_former_household_ends(served: House, ada: Tenant
     assert code_of(renewal) == (409, "CONFLICT")
     current = await send(served, ada, "GET", f"/resource/{point.resource_id}/current")
     assert [value for _, value in current.json()["data"]] == [0.5]
-
-
-async def test_texts_of_the_former_household_are_not_copied(served: House, ada: Tenant, bob: Tenant) -> None:
-    point = await metered(ada)
-    change: dict[str, Any] = {"name": "Ada's flat", "dataSourceResourceTypeInfo": {"note": "Ada's note"}}
-    assert (await send(served, ada, "PUT", f"/resource/{point.resource_id}", **change)).status_code == 200
-    moved = await move(served, point.resource_id, bob)
-    assert "Ada" not in (await send(served, bob, "GET", f"/resource/{moved}")).text
-
-
-async def test_a_display_loses_the_live_readings_of_a_resource_that_left_its_home(served: House, ada: Tenant) -> None:
-    kept, left = await ada.add_resource(), await ada.add_resource()
-    home_id = await ada.add_home(kept, left)
-    display, _ = await paired_display(ada, home_id)
-
-    async def power(resource_id: str, watts: int) -> None:
-        body: dict[str, Any] = {"field": "POWER", "readings": [{"at": format_iso(utc_now()), "value": watts}]}
-        assert (await send(served, ada, "POST", f"/resource/{resource_id}/readings", **body)).status_code == 200
-
-    async with socket(served.url) as client:
-        await client.init(**display)
-        await client.subscribe(READINGS, ids=[left, kept])
-        await power(left, 100)
-        assert (await client.payload())["data"]["readings"]["resourceId"] == left
-        remove = (
-            "mutation ($home: ID!, $id: ID!) { removeVirtualEntityResource(veId: $home, resourceId: $id) { veId } }"
-        )
-        removed = await served.graphql(remove, ada.headers["account"], home=home_id, id=left)
-        assert "errors" not in removed, removed
-        assert (await client.payload())["errors"][0]["extensions"]["code"] == "NOT_FOUND"
-        await power(left, 200)
-        await power(kept, 300)
-        assert (await client.payload())["data"]["readings"]["value"] == 300
 
 
 async def test_flexibility_events_that_are_ahead_change_hands(served: House, ada: Tenant, bob: Tenant) -> None:
@@ -358,7 +294,7 @@ async def test_flexibility_events_that_are_ahead_change_hands(served: House, ada
         assert joined.status_code == 200, joined.text
         assert await households() == [who.user_id] * 2
         if who is ada:
-            await move(served, point.resource_id, bob)
+            await move_resource(served, point.resource_id, bob)
             assert await households() == []
 
 
@@ -366,7 +302,7 @@ async def test_the_export_of_a_former_household_names_nothing_of_the_next(
     served: House, ada: Tenant, bob: Tenant
 ) -> None:
     point = await metered(ada)
-    moved = await move(served, point.resource_id, bob)
+    moved = await move_resource(served, point.resource_id, bob)
 
     async def read(query: Any) -> Any:
         return await served.gateway.runner.read(ada.system, Permission.SYSTEM, query)

@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import text
 
 from tests.graphql.test_pairing_races import at_once
-from tests.graphql.test_tenancies import add, consent_state, hardware_of, move, stored
-from tests.support.calls import code_of, report, send
+from tests.graphql.test_tenancies import consent_state, hardware_of, stored
+from tests.support.calls import add_resource, code_of, move_resource, report, send
 from tests.support.house import House, Tenant, operation
 from tests.support.metering import HALF_HOUR, START, add_device, metered
 from tests.support.residents import resident
@@ -44,16 +44,16 @@ async def test_each_spelling_of_a_number_is_the_same_meter_point(
     point = await metered(ada)
     number = f"1{point.mpxn[1:]}" if "{rest}" in spelling else point.mpxn
     if number != point.mpxn:
-        point = replace(point, resource_id=(await add(served, ada, number)).json()["resourceId"], mpxn=number)
+        point = replace(point, resource_id=(await add_resource(served, ada, number)).json()["resourceId"], mpxn=number)
     written = spelling.format(a=number[:4], b=number[4:], rest=number[1:])
-    again = (await add(served, ada, written)).json()["resourceId"]
+    again = (await add_resource(served, ada, written)).json()["resourceId"]
     assert (await send(served, ada, "GET", f"/resource/{again}")).json()["mpxn"] == number
     await ada.run("revoke_consents", mpxns=[number])
     reading = {"readings": [{"at": format_iso(utc_now()), "value": 777}], "field": "POWER"}
     refused = await send(served, ada, "POST", f"/resource/{again}/readings", "application", **reading)
     assert (refused.json()["recorded"], refused.json()["withoutConsent"]) == (0, 1)
     await ada.run("renew_consents", mpxns=[number])
-    await move(served, point.resource_id, bob)
+    await move_resource(served, point.resource_id, bob)
     assert (await send(served, ada, "GET", f"/resource/{again}")).json()["active"] is False
 
 
@@ -63,11 +63,11 @@ async def test_each_interface_knows_a_meter_point_that_is_no_number(
 ) -> None:
     """The first user may add resources there and renews the consent. The application moves and verifies it."""
     written = form.format(n=uuid4().int % 1_000)
-    resource_id = (await add(served, ada, written)).json()["resourceId"]
+    resource_id = (await add_resource(served, ada, written)).json()["resourceId"]
     number = (await send(served, ada, "GET", f"/resource/{resource_id}")).json()["mpxn"]
     assert number == written.replace("-", "").upper()
-    assert (await add(served, ada, written.lower(), "account")).status_code == 200
-    assert code_of(await add(served, bob, written, "account")) == (403, "FORBIDDEN")
+    assert (await add_resource(served, ada, written.lower(), "account")).status_code == 200
+    assert code_of(await add_resource(served, bob, written, "account")) == (403, "FORBIDDEN")
     listed = await send(served, ada, "GET", f"/device/meter-point/{written}/resources")
     assert len(listed.json()["resources"]) == 2
     renewal = f"/user/verification/status/mpxn/{written}/renewal"
@@ -98,7 +98,7 @@ async def test_a_display_that_was_pointed_elsewhere_before_the_move_feeds_nothin
     assert await report(served, ada, hardware_id, utc_now()) == 1
     preview = await served.one.run("meter_point_move", mpxn=point.mpxn, user_id=bob.user_id)
     assert [device.device_id for device in preview.devices] == [device_id]
-    await move(served, point.resource_id, bob)
+    await move_resource(served, point.resource_id, bob)
     assert await report(served, ada, hardware_id, utc_now()) == 0
     assert code_of(await send(served, ada, "PUT", f"/device/{device_id}", **change)) == (409, "CONFLICT")
 
@@ -119,7 +119,7 @@ async def test_a_late_move_ends_the_export_with_the_withdrawn_readings(served: H
     await exported(ada)
     archive = f"/user/{ada.user_id}/export.zip"
     assert (await send(served, ada, "GET", archive)).status_code == 200
-    await move(served, point.resource_id, bob, movedInAt=format_iso(START + HALF_HOUR))
+    await move_resource(served, point.resource_id, bob, movedInAt=format_iso(START + HALF_HOUR))
     assert (await send(served, ada, "GET", archive)).status_code == 404
 
 
@@ -130,7 +130,7 @@ async def test_readings_that_are_dated_ahead_of_an_end_are_withdrawn(
     point = await metered(ada)
     await ada.record(point.resource_id, (utc_now() + timedelta(minutes=4), "999"), field="POWER")
     if way == "move":
-        await move(served, point.resource_id, bob)
+        await move_resource(served, point.resource_id, bob)
     else:
         await ada.run("revoke_consents", mpxns=[point.mpxn])
         await ada.run("renew_consents", mpxns=[point.mpxn])
@@ -161,7 +161,7 @@ async def test_a_move_at_a_clock_that_was_ahead_is_corrected(timed: Timed, way: 
     point, at = await metered(ada), right.replace(minute=0) - 4 * HALF_HOUR
     await ada.record(point.resource_id, (at - HALF_HOUR, "0.5"), (at + HALF_HOUR, "0.5"))
     wrong = timed.clock.now = right + timedelta(days=2)
-    resource_id = await move(house, point.resource_id, bob)
+    resource_id = await move_resource(house, point.resource_id, bob)
     timed.clock.now = right
     assert [await times(who, point.mpxn) for who in (ada, bob)] == [[(None, wrong)], [(wrong, None)]]
     if way == "correct":
@@ -169,11 +169,11 @@ async def test_a_move_at_a_clock_that_was_ahead_is_corrected(timed: Timed, way: 
         await bob.record(resource_id, (at + HALF_HOUR, "0.5"))
         assert await stored(house, ada, point.resource_id) == [at - HALF_HOUR] * 2
     elif way == "move on":
-        await move(house, resource_id, ada, movedInAt=format_iso(at))
+        await move_resource(house, resource_id, ada, movedInAt=format_iso(at))
         assert await stored(house, ada, point.resource_id) == [at - HALF_HOUR, at + HALF_HOUR]
     else:
         closed = await send(house, bob, "PUT", f"/resource/{resource_id}", "acting", active=False)
-        assert (closed.status_code, (await add(house, cat, point.mpxn)).status_code) == (200, 200)
+        assert (closed.status_code, (await add_resource(house, cat, point.mpxn)).status_code) == (200, 200)
         assert await consent_state(bob, point.mpxn) == "ended"
     found = tuple([await times(who, point.mpxn) for who in (ada, bob, cat)])
     assert found == WRONG_CLOCK[way](right, at)
@@ -183,7 +183,7 @@ async def test_a_correction_during_a_move_sees_the_move(served: House, ada: Tena
     """The second call waits for the first one, and then decides by its result: Ada has moved out and comes back."""
     point = await metered(ada)
     moved_in, came_back = (utc_now().replace(microsecond=0) - count * HALF_HOUR for count in (4, 2))
-    moves = add(served, bob, point.mpxn, movedInAt=format_iso(moved_in))
+    moves = add_resource(served, bob, point.mpxn, movedInAt=format_iso(moved_in))
     corrects = ada.run("verify_meter_point", mpxn=point.mpxn, moved_in_at=came_back)
     moved, _ = await at_once(served, "meter_point_tenancy WHERE mpxn = :key", point.mpxn, [moves], [corrects])
     assert moved.status_code == 200, moved.text
@@ -195,7 +195,7 @@ async def test_a_resource_that_closes_during_a_move_ends_with_the_move(served: H
     """Both lock the tenancies before the resources, so that none waits for the other for ever."""
     point = await metered(ada)
     moved_in = utc_now().replace(microsecond=0) - HALF_HOUR
-    moves = add(served, bob, point.mpxn, movedInAt=format_iso(moved_in))
+    moves = add_resource(served, bob, point.mpxn, movedInAt=format_iso(moved_in))
     closes = send(served, ada, "PUT", f"/resource/{point.resource_id}", "acting", active=False)
     answers = await at_once(served, "meter_point_tenancy WHERE mpxn = :key", point.mpxn, [moves], [closes])
     assert [answer.status_code for answer in answers] == [200, 200], answers
@@ -215,5 +215,5 @@ async def test_a_meter_point_has_a_bounded_number_of_tenancies(served: House, ad
     async with served.gateway.database.engine.begin() as connection:
         await connection.execute(statement, [{"id": str(uuid4()), "mpxn": point.mpxn} for _ in range(limit[1] - 1)])
     bob = await resident(served.one)
-    refused = await add(served, bob, point.mpxn, movedInAt=format_iso(utc_now()))
+    refused = await add_resource(served, bob, point.mpxn, movedInAt=format_iso(utc_now()))
     assert code_of(refused) == (409, "QUOTA_EXCEEDED"), refused.text

@@ -28,3 +28,28 @@ async def report(house: House, who: Tenant, hardware_id: str, at: datetime, watt
     system = Principal(Role.SYSTEM, application_id=who.application_id)
     result = await house.gateway.runner.run(meter_messages.record_meter_messages, system, {"messages": [message]})
     return int(result.recorded)
+
+
+async def move_resource(house: House, resource_id: str, to: Tenant, **more: Any) -> str:
+    """Move a resource to a user by REST, and return the id of the new one."""
+    path = f"/resource/{resource_id}/owner"
+    answer = await send(house, house.one, "PUT", path, "application", userId=to.user_id, **more)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["resourceId"])
+
+
+async def move_meter_point(house: House, mpxn: str, to: Tenant) -> dict[str, str]:
+    """Move a meter point to a user by GraphQL, and return the id of the new resource by that of the old one."""
+    document = """mutation ($mpxn: ID!, $userId: ID!) {
+      moveMeterPoint(mpxn: $mpxn, userId: $userId) { resources { resourceId successorId } } }"""
+    answer = await house.graphql(document, house.one.headers["application"], mpxn=mpxn, userId=to.user_id)
+    assert "errors" not in answer, answer
+    moved = answer["data"]["moveMeterPoint"]["resources"]
+    return {one["resourceId"]: one["successorId"] for one in moved}
+
+
+async def add_resource(house: House, who: Tenant, mpxn: str, caller: str = "acting", **more: Any) -> httpx.Response:
+    """Add a resource at a meter point for a user."""
+    values = {"resourceTypeId": who.ids["resource_type"], "name": "electricity", "mpxn": mpxn, **more}
+    answer: httpx.Response = await send(house, who, "POST", "/resource", caller, **values)
+    return answer

@@ -1,6 +1,9 @@
 """Erasures and exports of tests: request one through the runner, and wait until a worker has finished it."""
 
 import asyncio
+import io
+import zipfile
+from base64 import b64decode
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +30,17 @@ async def exported(tenant: Tenant) -> str:
     """Export the data of the tenant's user and return the ID of the export."""
     await tenant.gateway.runner.run(data_exports.export_my_data, tenant.account, {})
     return str((await _finish(tenant, DataExport, tenant.user_id)).export_id)
+
+
+async def exported_files(tenant: Tenant) -> dict[str, str]:
+    """Export the data of the tenant's user, and return the text of each file."""
+    await exported(tenant)
+    run = tenant.gateway.runner.run
+    parts = [await run(data_exports.data_export_part, tenant.account, {"number": 0})]
+    further = range(1, parts[0].parts)
+    parts += [await run(data_exports.data_export_part, tenant.account, {"number": number}) for number in further]
+    with zipfile.ZipFile(io.BytesIO(b"".join(b64decode(part.content) for part in parts))) as files:
+        return {name: files.read(name).decode() for name in files.namelist()}
 
 
 async def _finish(tenant: Tenant, model: Any, user_id: str) -> Any:

@@ -1,0 +1,185 @@
+"""A household that has left a meter point reads nothing of the next one, and leaves it no texts."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, stream
+from tests.support.calls import add_resource, code_of, move_meter_point, move_resource, send
+from tests.support.house import House, Tenant
+from tests.support.live import RESUMING
+from tests.support.metering import add_device, metered
+from tests.support.neighbour import all_rows, rows_with
+from tests.support.people import paired_display
+from tests.support.residents import resident
+from tests.support.socket import Socket, socket
+from tests.support.user_jobs import erased, exported_files
+from wattgate.app.workers.access_log import flush_access_log
+from wattgate.clock import format_iso, utc_now
+
+pytestmark = pytest.mark.both_databases("separation of households")
+
+MOVE, MOVE_ALL, CLOSE_AND_ADD, REMOVE = "moveResource", "moveMeterPoint", "close and add", "remove from the home"
+
+REMOVAL = "mutation ($home: ID!, $id: ID!) { removeVirtualEntityResource(veId: $home, resourceId: $id) { veId } }"
+FRESHNESS = "subscription ($ids: [ID!]!) { freshness(resourceIds: $ids) { resourceId freshness { state asOf } } }"
+
+
+@pytest.fixture
+async def ada(served: House) -> Tenant:
+    return await resident(served.one)
+
+
+@pytest.fixture
+async def bob(served: House) -> Tenant:
+    return await resident(served.one)
+
+
+async def hand_over(house: House, way: str, resource_id: str, mpxn: str, former: Tenant, following: Tenant) -> str:
+    """Let the next household take over a meter point, and return the ID of its resource."""
+    if way == MOVE:
+        return await move_resource(house, resource_id, following)
+    if way == MOVE_ALL:
+        return (await move_meter_point(house, mpxn, following))[resource_id]
+    await send(house, former, "PUT", f"/resource/{resource_id}", active=False)
+    return str((await add_resource(house, following, mpxn)).json()["resourceId"])
+
+
+async def network_reads(house: House, who: Tenant) -> set[tuple[str, str, str, int]]:
+    """Return the entries in the access log of a user: resource, operation, role and count."""
+    assert house.served_gateway is not None
+    await flush_access_log(house.served_gateway.runner, house.served_gateway.access_log)
+    listed = await house.call("GET", "/user/accesslog", who.headers["account"], params={"first": 100})
+    return {(one["resourceId"], one["operation"], one["role"], one["count"]) for one in listed.json()}
+
+
+@pytest.mark.parametrize("way", [MOVE, MOVE_ALL, CLOSE_AND_ADD])
+async def test_a_former_household_neither_claims_nor_lists_devices(
+    served: House, ada: Tenant, bob: Tenant, way: str
+) -> None:
+    """The log of the household that lives there has each read of the network's records, and that of the other none."""
+    point = await metered(ada)
+    await ada.run("verify_meter_point", mpxn=point.mpxn)
+    reads = {
+        "meterPointInventory": f"/device/meter-point/{point.mpxn}/inventory",
+        "smartMeterInventory": f"/device/smart-meter/{point.eui}/inventory",
+        "discoverHardware": f"/discover/{point.eui}",
+    }
+
+    async def read(who: Tenant, caller: str) -> set[int]:
+        return {(await send(served, who, "GET", path, caller)).status_code for path in reads.values()}
+
+    assert await read(ada, "application") == {200}
+    before = {(point.resource_id, operation, "application", 1) for operation in reads}
+    assert await network_reads(served, ada) == before
+    present = await hand_over(served, way, point.resource_id, point.mpxn, ada, bob)
+    device: dict[str, Any] = {"deviceTypeId": ada.ids["device_type"], "hardwareId": point.eui, "hardwareIds": {}}
+    assert code_of(await send(served, ada, "POST", "/device", **device)) == (403, "FORBIDDEN")
+    assert await read(ada, "account") == {404}
+    assert (await read(bob, "account"), await read(bob, "application")) == ({200}, {200})
+    assert await network_reads(served, ada) == before
+    assert await network_reads(served, bob) == {
+        (present, operation, role, 1) for operation in reads for role in ("account", "application")
+    }
+
+
+@pytest.mark.parametrize("way", [MOVE, MOVE_ALL, CLOSE_AND_ADD])
+async def test_texts_of_the_former_household_are_not_copied(served: House, ada: Tenant, bob: Tenant, way: str) -> None:
+    """They are neither in what the next household reads and exports, nor anywhere after the erasure of their owner."""
+    point, mark = await metered(ada), f"quuxotic {uuid4().hex}"
+    change: dict[str, Any] = {"name": f"flat {mark}", "dataSourceResourceTypeInfo": {"note": f"note {mark}"}}
+    changed = await send(served, ada, "PUT", f"/resource/{point.resource_id}", **change)
+    assert changed.text.count(mark) == 2
+    bob.ids["resource"] = present = await hand_over(served, way, point.resource_id, point.mpxn, ada, bob)
+    answer = await send(served, bob, "GET", f"/resource/{present}")
+    assert (answer.status_code, mark in answer.text) == (200, False)
+    exported = await exported_files(bob)
+    assert [name for name, text in exported.items() if present in text] != []
+    assert [name for name, text in exported.items() if mark in text] == []
+    (stored,) = [row for table, row in await all_rows(bob) if table == "resource" and point.resource_id in row]
+    assert stored.count(mark) == 2
+    await erased(ada, ada.user_id)
+    rows = await all_rows(bob)
+    assert any(present in row for _, row in rows)
+    assert [row for row in rows_with({mark}, rows) if mark in row[1]] == []
+    assert (await send(served, bob, "GET", f"/resource/{present}")).status_code == 200
+
+
+async def power(house: House, who: Tenant, resource_id: str, watts: int) -> tuple[int, str]:
+    """Record a power of now. Return the HTTP status and the instant."""
+    at = format_iso(utc_now())
+    body: dict[str, Any] = {"field": "POWER", "readings": [{"at": at, "value": watts}]}
+    return (await send(house, who, "POST", f"/resource/{resource_id}/readings", **body)).status_code, at
+
+
+async def heard_until(hear: Callable[[], Awaitable[Any]], is_last: Callable[[Any], bool]) -> list[Any]:
+    """Return the payloads of a stream up to one."""
+    heard = [await hear()]
+    while not is_last(heard[-1]):
+        heard.append(await hear())
+    return heard
+
+
+def is_of(watts: int) -> Callable[[Any], bool]:
+    return lambda payload: ((payload["data"] or {}).get("readings") or {}).get("value") == watts
+
+
+def states_of(payload: Any) -> dict[str, tuple[str, str | None]]:
+    """Return the state and the instant of each resource in a payload of `freshness`."""
+    items = (payload["data"] or {})["freshness"]
+    return {one["resourceId"]: (one["freshness"]["state"], one["freshness"]["asOf"]) for one in items}
+
+
+@pytest.mark.parametrize("way", [REMOVE, MOVE, MOVE_ALL, CLOSE_AND_ADD])
+async def test_a_display_loses_the_live_readings_of_a_resource_that_left_its_home(
+    served: House, ada: Tenant, bob: Tenant, way: str
+) -> None:
+    point, kept = await metered(ada), await ada.add_resource()
+    left, ids = point.resource_id, [point.resource_id, kept]
+    await add_device(ada, left)
+    home_id = await ada.add_home(*ids)
+    display, _ = await paired_display(ada, home_id)
+    body = {"query": RESUMING, "variables": {"ids": ids, "since": None}}
+
+    async def subscribed(client: Socket, document: str) -> Callable[[], Awaitable[Any]]:
+        await client.init(**display)
+        await client.subscribe(document, ids=ids)
+        return client.payload
+
+    async with (
+        socket(served.url) as one,
+        socket(served.url) as other,
+        stream(served, headers={**display, **EVENT_STREAM_HEADERS}, json=body) as events,
+    ):
+        states = await subscribed(other, FRESHNESS)
+        live = {"socket": await subscribed(one, RESUMING), "event stream": events.next_data}
+        assert {state for state, _ in states_of(await states()).values()} == {"OFFLINE"}
+        for hear in live.values():
+            await heard_until(hear, lambda payload: payload["extensions"]["position"] != "")
+        status, last = await power(served, ada, left, 100)
+        assert status == 200
+        for hear in live.values():
+            await heard_until(hear, is_of(100))
+        await heard_until(states, lambda payload: states_of(payload)[left] == ("LIVE", last))
+        if way == REMOVE:
+            removed = await served.graphql(REMOVAL, ada.headers["account"], home=home_id, id=left)
+            assert "errors" not in removed, removed
+        else:
+            present = await hand_over(served, way, left, point.mpxn, ada, bob)
+            assert (await power(served, bob, present, 200))[0] == 200
+        assert (await power(served, ada, left, 200))[0] == (200 if way == REMOVE else 400)
+        assert (await power(served, ada, kept, 300))[0] == 200
+        for name, hear in live.items():
+            *before, _ = await heard_until(hear, is_of(300))
+            codes = [error["extensions"]["code"] for payload in before for error in payload.get("errors", ())]
+            assert codes == (["NOT_FOUND"] if way == REMOVE else []), name
+            assert [payload for payload in before if "errors" not in payload] == [], name
+
+        def is_last(payload: Any) -> bool:
+            states = states_of(payload)
+            return states[kept][0] == "LIVE" and (way != REMOVE or left not in states)
+
+        of_left = {states_of(payload).get(left) for payload in await heard_until(states, is_last)}
+        assert of_left <= {("LIVE", last), ("DELAYED", last), None}
