@@ -8,6 +8,7 @@ import pytest
 
 from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, stream
 from tests.support.calls import add_resource, code_of, move_meter_point, move_resource, send
+from tests.support.costs import cost_resource
 from tests.support.house import House, Tenant
 from tests.support.live import RESUMING
 from tests.support.metering import add_device, metered
@@ -105,6 +106,33 @@ async def test_texts_of_the_former_household_are_not_copied(served: House, ada: 
     assert any(present in row for _, row in rows)
     assert [row for row in rows_with({mark}, rows) if mark in row[1]] == []
     assert (await send(served, bob, "GET", f"/resource/{present}")).status_code == 200
+
+
+async def test_a_cost_resource_at_the_meter_point_keeps_no_right(served: House, ada: Tenant, bob: Tenant) -> None:
+    """It has the number of the meter point itself, so it moves with the consumption. Costs are of an open resource."""
+    point = await metered(ada)
+    await ada.run("verify_meter_point", mpxn=point.mpxn)
+    cost = await cost_resource(ada, mpxn=point.mpxn)
+
+    async def shown(who: Tenant, resource_id: str) -> dict[str, Any]:
+        return dict((await send(served, who, "GET", f"/resource/{resource_id}")).json())
+
+    before = await shown(ada, cost)
+    assert (before["mpxn"], before["costOf"], before["active"]) == (point.mpxn, point.resource_id, True)
+    moved = await move_resource(served, point.resource_id, bob)
+    assert (await shown(ada, cost))["active"] is False
+    for caller, status in (("account", 403), ("acting", 409)):
+        assert (await add_resource(served, ada, point.mpxn, caller)).status_code == status
+    for resource_id in (point.resource_id, cost):
+        assert (await send(served, ada, "PUT", f"/resource/{resource_id}", active=True)).status_code == 409
+        for read in ("catchup", "meterread"):
+            assert (await send(served, ada, "GET", f"/resource/{resource_id}/{read}")).status_code == 409, read
+    assert (await send(served, ada, "POST", "/dfs/user", mpxn=point.mpxn)).status_code == 400
+    claimed: dict[str, Any] = {"deviceTypeId": ada.ids["device_type"], "hardwareId": point.eui, "hardwareIds": {}}
+    assert code_of(await send(served, ada, "POST", "/device", **claimed)) == (403, "FORBIDDEN")
+    back = await move_resource(served, moved, ada)
+    again = await cost_resource(ada, mpxn=point.mpxn)
+    assert (await shown(ada, again))["costOf"] == back
 
 
 async def power(house: House, who: Tenant, resource_id: str, watts: int) -> tuple[int, str]:

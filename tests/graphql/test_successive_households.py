@@ -5,9 +5,14 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from tests.graphql import test_costs_of_moves as costs_of_moves
+from tests.graphql import test_former_households as former_households
+from tests.support.asking_functions import ANSWERS, AskingFunction, find_asking_functions, switched_off
+from tests.support.calls import code_of
 from tests.support.house import House, house
 from tests.support.household_figures import check_figures, check_recording
 from tests.support.household_jobs import (
@@ -21,7 +26,8 @@ from tests.support.household_jobs import (
 from tests.support.interface_cases import InterfaceCase
 from tests.support.interfaces import InterfaceResult, document, field_of, rest_endpoints
 from tests.support.neighbour import all_rows, private_values, rows_with
-from tests.support.servers import Databases
+from tests.support.residents import resident
+from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.short_form import sample
 from tests.support.socket import Socket, socket
 from tests.support.successive_households import (
@@ -35,9 +41,10 @@ from tests.support.successive_households import (
     home_of_three,
     report,
 )
+from tests.support.timed import Timed
 from tests.support.user_jobs import exported_files
 from wattgate.clock import from_ms, utc_now
-from wattgate.errors import Conflict, ConsentRevoked
+from wattgate.errors import BadInput, Conflict, ConsentRevoked
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import OperationKind
 from wattgate.graphql.services.notifications import CONSENT_ENDED
@@ -197,7 +204,8 @@ ELIGIBILITY_CHECKS = {
 async def network_statuses(place: HomeOfThree, household: Household) -> set[int]:
     """Return the HTTP statuses with which a household reads what the meter network knows about the home."""
     call, account = place.served.call, household.who.headers["account"]
-    statuses = {(await call("GET", f"/discover/{place.eui}", account)).status_code}
+    paths = (f"/discover/{place.eui}", f"/device/meter-point/{place.mpxn}/resources")
+    statuses = {(await call("GET", path, account)).status_code for path in paths}
     for path, names in ELIGIBILITY_CHECKS.items():
         body = {name: place.numbers[name] for name in names}
         statuses.add((await call("POST", f"/eligibility/{path}", account, json=body)).status_code)
@@ -210,6 +218,12 @@ async def check_former(place: HomeOfThree, former: Household) -> None:
     assert [await report(place, left, utc_now(), 77) for left in former.left_hardware_ids] == [0, 0]
     if former.is_erased:
         return
+    named = {
+        "deviceTypeId": former.who.ids["device_type"],
+        "hardwareId": uuid4().hex,
+        "hardwareIds": {"MPAN": place.mpxn},
+    }
+    assert (await served.call("POST", "/device", former.who.headers["acting"], json=named)).status_code == 200
     consents = [one for one in await former.who.run("consents") if one.user_id == former.who.user_id]
     assert [one.state.value for one in consents] == ["ended"]
     renewal = f"/user/verification/status/mpxn/{place.mpxn}/renewal"
@@ -218,7 +232,7 @@ async def check_former(place: HomeOfThree, former: Household) -> None:
     path = f"/device/{former.who.ids['left_device']}"
     pointed = {"sensors": [{"protocolId": "S1", "resourceId": former.who.ids["flat"]}]}
     answer = await served.call("PUT", path, account, json={"protocol": pointed})
-    assert (answer.status_code, answer.json()["code"]) == (409, "CONFLICT")
+    assert code_of(answer) == (409, "CONFLICT")
     assert [await report(place, left, utc_now(), 77) for left in former.left_hardware_ids] == [0, 0]
     path = f"/resource/{former.resources[0]}/catchup"
     assert (await served.call("GET", path, account)).status_code == 409
@@ -226,8 +240,60 @@ async def check_former(place: HomeOfThree, former: Household) -> None:
     assert (await served.call("POST", "/dfs/user", account, json={"mpxn": place.mpxn})).status_code == 400
     assert await network_statuses(place, former) == {404}
     again = {"resourceTypeId": former.who.ids["resource_type"], "name": "electricity", "mpxn": place.mpxn}
-    assert (await served.call("POST", "/resource", account, json=again)).status_code in (403, 409)
+    assert (await served.call("POST", "/resource", account, json=again)).status_code == 403
     assert (await served.call("POST", "/resource", former.who.headers["acting"], json=again)).status_code == 409
+
+
+async def walk(served: House, plan: Plan) -> None:
+    """Let three households live in a home by a plan, and assert that each has its own time only."""
+    rules: dict[str, str] = {}
+    alerts: dict[str, datetime] = {}
+
+    async def arrive(place: HomeOfThree, household: Household) -> None:
+        for path in ("/resource", "/device"):
+            listed = await served.call("GET", path, household.who.headers["account"])
+            assert place.traces(household, listed.json()) == []
+        assert all(at >= household.since for at in await retrieved_instants(household))
+
+    async def watch(
+        place: HomeOfThree,
+        household: Household,
+        rules: dict[str, str] = rules,
+        alerts: dict[str, datetime] = alerts,
+    ) -> None:
+        rules[household.name] = await add_power_rule(household)
+        if household is not place.present:
+            alerts[household.name] = await queue_alert(place, household, rules[household.name])
+
+    place = await home_of_three(served, plan, watch, arrive)
+    for former in place.households[:-1]:
+        await check_former(place, former)
+    present, series = place.present, 2 * len(place.present.resources)
+    assert await network_statuses(place, present) == {200}
+    register = await served.call("GET", f"/resource/{present.resources[0]}/meterread", present.who.headers["account"])
+    assert code_of(register) == (404, "NOT_SUPPORTED")  # the registers of the network are of former households
+    for household in place.households:
+        if not household.is_erased:
+            assert await stored_instants(household) == [{household.at}] * series
+            await check_figures(place, household)
+            assert place.traces(household, await exported_files(household.who)) == []
+        if household is not present:
+            waiting = await prepared_messages(household)
+            is_withdrawn = alerts[household.name] >= place.households[household.number + 1].since
+            assert {kind for kind, _ in waiting} == (set() if household.is_erased or is_withdrawn else {*PREPARE})
+            assert [sent for _, sent in waiting if getattr(sent, "code", None) != CONSENT_ENDED] == []
+        if household is not present or plan.way != ERASE_AND_ADD:  # an erased owner of the device is unknown
+            assert await report(place, place.hardware_id, household.at + timedelta(minutes=1), 77) == 0
+        await check_recording(place, household)
+        try:
+            assert await retrieved_instants(household) == []
+        except (Conflict, ConsentRevoked):
+            assert household is not present
+    messages = await messages_after_jobs(place, rules)
+    assert any(str(POWER[present.number]) in message for message in messages[present.name])
+    for household in place.households:
+        assert place.traces(household, messages[household.name]) == [], household.name
+    assert await claim_status(place, present) < 300
 
 
 @pytest.mark.timeout(600)
@@ -235,54 +301,51 @@ async def test_each_way_stores_only_readings_of_the_own_time(served: House, subt
     is_sqlite = served.gateway.database.is_sqlite
     for plan in sample([plan for plan in PLANS if (plan in PLANS_ON_SQLITE) == is_sqlite]):
         with subtests.test(str(plan)):
-            rules: dict[str, str] = {}
-            alerts: dict[str, datetime] = {}
+            await walk(served, plan)
 
-            async def arrive(place: HomeOfThree, household: Household) -> None:
-                for path in ("/resource", "/device"):
-                    listed = await served.call("GET", path, household.who.headers["account"])
-                    assert place.traces(household, listed.json()) == []
-                assert all(at >= household.since for at in await retrieved_instants(household))
 
-            async def watch(
-                place: HomeOfThree,
-                household: Household,
-                rules: dict[str, str] = rules,
-                alerts: dict[str, datetime] = alerts,
-            ) -> None:
-                rules[household.name] = await add_power_rule(household)
-                if household is not place.present:
-                    alerts[household.name] = await queue_alert(place, household, rules[household.name])
+OWN_WALKS = {
+    "db.queries.alert_rules:load_rules": costs_of_moves.test_a_pace_counts_from_the_move,
+    "db.queries.costs:_load_priced_energy": costs_of_moves.test_each_household_pays_for_its_own_days,
+    "db.queries.displays:_load_energy": costs_of_moves.test_each_household_pays_for_its_own_days,
+    "db.queries.readings:readings": costs_of_moves.test_each_household_pays_for_its_own_days,
+}
+"""Walks with a clock of their own, of functions whose figures depend on the day of the month."""
 
-            place = await home_of_three(served, plan, watch, arrive)
-            for former in place.households[:-1]:
-                await check_former(place, former)
-            present, series = place.present, 2 * len(place.present.resources)
-            assert await network_statuses(place, present) == {200}
-            for household in place.households:
-                if not household.is_erased:
-                    assert await stored_instants(household) == [{household.at}] * series
-                    await check_figures(place, household)
-                    assert place.traces(household, await exported_files(household.who)) == []
-                if household is not present:
-                    waiting = await prepared_messages(household)
-                    is_withdrawn = alerts[household.name] >= place.households[household.number + 1].since
-                    assert {kind for kind, _ in waiting} == (
-                        set() if household.is_erased or is_withdrawn else {*PREPARE}
-                    )
-                    assert [sent for _, sent in waiting if getattr(sent, "code", None) != CONSENT_ENDED] == []
-                if household is not present or plan.way != ERASE_AND_ADD:  # an erased owner of the device is unknown
-                    assert await report(place, place.hardware_id, household.at + timedelta(minutes=1), 77) == 0
-                await check_recording(place, household)
-                try:
-                    assert await retrieved_instants(household) == []
-                except (Conflict, ConsentRevoked):
-                    assert household is not present
-            messages = await messages_after_jobs(place, rules)
-            assert any(str(POWER[present.number]) in message for message in messages[present.name])
-            for household in place.households:
-                assert place.traces(household, messages[household.name]) == [], household.name
-            assert await claim_status(place, present) < 300
+COST_SOURCE = "graphql.resolvers.resources:_find_cost_source"
+"""A function for which only a household that has come back has another answer: it has a closed resource of its own."""
+
+ERASED_OWNER = "graphql.resolvers.meter_messages:_load_displays"
+"""A function that bounds a device alone only after an erasure. After other moves, the device also has a new start."""
+
+
+@pytest.mark.long(
+    "a walk for each function that asks whose a meter point is; the walks themselves are in the short form"
+)
+@ON_SQLITE_ONLY
+@pytest.mark.timeout(900)
+async def test_a_walk_fails_when_any_function_does_not_ask(
+    served: House, timed: Timed, subtests: pytest.Subtests
+) -> None:
+    functions = find_asking_functions()
+    assert {question for *_, question in functions} == set(ANSWERS)
+    assert set(OWN_WALKS) <= {asking.place for asking in functions}
+    for asking in sorted(functions):
+        with subtests.test(str(asking)), switched_off(asking) as asked:
+            with pytest.raises((AssertionError, BadInput, ValueError)):
+                await walk_of(asking, served, timed)
+            assert asked
+
+
+async def walk_of(asking: AskingFunction, served: House, timed: Timed) -> None:
+    """Walk through moves in which a function asks."""
+    if asking.place in OWN_WALKS:
+        await OWN_WALKS[asking.place](timed)
+    elif asking.place == COST_SOURCE:
+        ada, bob = await resident(served.one), await resident(served.one)
+        await former_households.test_a_cost_resource_at_the_meter_point_keeps_no_right(served, ada, bob)
+    else:
+        await walk(served, PLANS[2] if asking.place == ERASED_OWNER else PLANS[1])
 
 
 async def test_open_streams_bring_nothing_of_the_others(served: House) -> None:
