@@ -2,14 +2,18 @@
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 from sqlmodel import col
 from starlette.applications import Starlette
+from strawberry import ID
 
 from tests.delivery.mail.conftest import set_accounts_active, set_address
+from tests.support import people
 from tests.support.outbox import Post
+from tests.support.residents import resident
 from tests.support.smtp import MailServer
 from tests.support.user_jobs import erased
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
@@ -23,7 +27,7 @@ from wattgate.enums import DeliveryKind, DeliveryState, NotificationState, Suppr
 from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.core.outside_work import MAX_ROUNDS
-from wattgate.graphql.resolvers import mail, provisioning
+from wattgate.graphql.resolvers import accounts, mail, provisioning
 from wattgate.graphql.types.alerts import Channel, NewTemplateText
 from wattgate.principal import Permission
 
@@ -218,18 +222,59 @@ async def test_mail_that_waits_is_not_sent_to_an_address_that_ended(outbox: Post
     assert (await outbox.log(alert_id))[1:] == [(2, "Given Up", "ERROR", reason)]
 
 
+async def test_mail_that_waits_goes_only_to_the_accounts_that_are_left(outbox: Post, smtp: MailServer) -> None:
+    """Three people share a household: the account of one is closed, and one confirms another address."""
+    ada, names = await resident(outbox.tenant), [f"{uuid4().hex}@example.org" for _ in range(3)]
+    closed_id, changed_id = [await ada.add_account(name) for name in names[:2]]
+    alert_id = await outbox.send(Channel.EMAIL, user_id=ada.user_id)
+    assert {one.address for one in await outbox.deliveries(alert_id)} == {ada.username, *names[:2]}
+    await ada.run("delete_account", account_id=ID(closed_id))
+    who = {"username": names[1], "userId": ada.user_id, "accountId": changed_id}
+    token = await people.email_change_token(ada, who, names[2])
+    await people.anonymously(ada, accounts.confirm_email_change, token=token)
+    await deliver_due(outbox, settings(smtp))
+    assert [taken.message["To"] for taken in smtp.taken] == [ada.username]
+
+
+async def add_user_with_the_address(outbox: Post) -> str:
+    """Add another user with the address of the user of the tests, and return the ID."""
+    other = {"username": "user@example.org", "password": "correct horse battery"}
+    return str((await outbox.runner.run(provisioning.create_user, outbox.tenant.system, other)).user_id)
+
+
+@pytest.mark.parametrize("cause", [SuppressionCause.REFUSED, SuppressionCause.UNSUBSCRIBED])
 @pytest.mark.parametrize("has_delivery", [True, False])
 async def test_erasure_leaves_the_suppression_of_an_address_that_another_user_has(
-    outbox: Post, smtp: MailServer, has_delivery: bool
+    outbox: Post, smtp: MailServer, has_delivery: bool, cause: SuppressionCause
 ) -> None:
-    """The refused mail was one to the erased user, or one to the other."""
-    other = {"username": "user@example.org", "password": "correct horse battery"}
-    user_id = (await outbox.runner.run(provisioning.create_user, outbox.tenant.system, other)).user_id
-    smtp.say("RCPT", REFUSED)
-    await outbox.send(Channel.EMAIL, **({"user_id": user_id} if has_delivery else {}))
+    """The mail that was refused or unsubscribed was one to the erased user, or one to the other."""
+    user_id = await add_user_with_the_address(outbox)
+    if cause is SuppressionCause.REFUSED:
+        smtp.say("RCPT", REFUSED)
+    alert_id = await outbox.send(Channel.EMAIL, **({"user_id": user_id} if has_delivery else {}))
     await deliver_due(outbox, settings(smtp))
+    if cause is SuppressionCause.UNSUBSCRIBED:
+        (delivery,) = await outbox.deliveries(alert_id)
+        await outbox.run(mail.unsubscribe, delivery_id=delivery.delivery_id)
+    taken = len(smtp.taken)
     await erased(outbox.tenant, user_id)
-    assert [entry.address for entry in await outbox.rows(MailSuppression)] == ["user@example.org"]
+    assert [(one.address, one.cause) for one in await outbox.rows(MailSuppression)] == [("user@example.org", cause)]
+    await outbox.send(Channel.EMAIL)
+    await deliver_due(outbox, settings(smtp))
+    assert len(smtp.taken) == taken
+
+
+async def test_erasure_leaves_the_kept_mails_of_another_user_with_the_address(outbox: Post) -> None:
+    user_id, own_id = await add_user_with_the_address(outbox), outbox.tenant.user_id
+    for receiver in (user_id, own_id):
+        await outbox.send(Channel.EMAIL, user_id=receiver)
+    await deliver_due(outbox, settings(environment="development"))
+    kept = await outbox.rows(KeptMail)
+    assert sorted((one.user_id, one.recipient) for one in kept) == sorted(
+        (receiver, "user@example.org") for receiver in (user_id, own_id)
+    )
+    await erased(outbox.tenant, user_id)
+    assert [one.user_id for one in await outbox.rows(KeptMail)] == [own_id]
 
 
 async def test_mail_without_a_usable_template_names_the_alert_type(outbox: Post, smtp: MailServer) -> None:
