@@ -1,6 +1,7 @@
 """Withheld data: a home with three meter points of which one is revoked shows the other two, on every interface."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,11 +12,15 @@ from graphql import GraphQLObjectType, is_non_null_type
 from strawberry import ID
 
 from tests.support.gateway_schema import SCHEMA
-from tests.support.house import STORAGE, House
+from tests.support.house import STORAGE, House, Tenant
+from tests.support.metering import add_device
 from tests.support.socket import Socket, socket
 from tests.support.timed import RECORD, Timed
 from wattgate.clock import utc_now
+from wattgate.db.models import NetworkState
+from wattgate.energy.meter_messages import MeterMessage
 from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.resolvers.meter_messages import record_meter_messages
 from wattgate.graphql.types.resources import NewResource, NewResourceType
 from wattgate.principal import Permission
 
@@ -33,6 +38,8 @@ LOST = "1-1,1-1"
 DISPLAY = """subscription ($id: ID!) { display(veId: $id) {
   today { electricity { unit } exported { unit } gas { unit } } withheld { resourceId name kind mpxn reason message }
 } }"""
+DEVICES = """subscription ($ids: [ID!]!) {
+  deviceStates(deviceIds: $ids) { deviceId freshness { state } networkState { at } } }"""
 FRESHNESS = "subscription ($ids: [ID!]!) { freshness(resourceIds: $ids) { resourceId freshness { state } } }"
 
 
@@ -250,17 +257,34 @@ async def test_stream_of_catch_ups_begins_without_those_of_a_withheld_resource(h
         assert (await client.payload())["data"]["catchUpState"] == {"resourceId": electricity}
 
 
-async def test_live_freshness_of_a_withheld_resource_is_null(home: MeteredHome) -> None:
+@pytest.mark.parametrize("kind", [FRESHNESS, DEVICES])
+async def test_live_freshness_of_a_withheld_resource_is_null(home: MeteredHome, kind: str) -> None:
+    """So is that of the device that feeds it alone, with what the device last reported about itself."""
     electricity, _, gas = home.resource_ids
+    ids = [electricity, gas]
+    if kind == DEVICES:
+        ids = [await add_device(home.house.one, resource_id) for resource_id in ids]
+        await report_states(home.house.one, ids)
+    field = kind.split("{")[1].partition("(")[0].strip()
     async with socket(home.house.url) as client:
         await client.init(**home.headers)
-        await client.subscribe(FRESHNESS, ids=[electricity, gas])
-        assert all(one["freshness"] for one in (await client.payload())["data"]["freshness"])
+        await client.subscribe(kind, ids=ids)
+        before = (await client.payload())["data"][field]
+        assert all(value for one in before for value in one.values())
         await home.change(gas)
         payload = await client.payload()
-        assert [bool(one["freshness"]) for one in payload["data"]["freshness"]] == [True, False]
-        assert [error["path"] for error in payload["errors"]] == [["freshness", 1, "freshness"]]
+        assert [bool(one["freshness"]) for one in payload["data"][field]] == [True, False]
+        assert payload["data"][field][1].get("networkState") is None
+        assert [error["path"] for error in payload["errors"]] == [[field, 1, "freshness"]]
         assert is_consent_error(payload["errors"][0], gas)
+
+
+async def report_states(tenant: Tenant, device_ids: Sequence[str]) -> None:
+    """Let devices report their network states."""
+    for device_id in device_ids:
+        device = await tenant.run("device", device_id=device_id)
+        message = MeterMessage(device.hardware_id, utc_now(), network_state=NetworkState(at=utc_now()))
+        await tenant.gateway.runner.run(record_meter_messages, tenant.system, {"messages": [message]})
 
 
 @pytest.mark.long("waits until a consent expires; withdrawn consents stay in the short form")
