@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, TypeVar
 
 import pytest
@@ -23,7 +22,7 @@ from tests.support.endings import (
     name_of,
 )
 from tests.support.examples import EXAMPLES
-from tests.support.house import PASSWORD, House, Tenant, tenant_on
+from tests.support.house import PASSWORD, Tenant, tenant_on
 from tests.support.interfaces import document
 from tests.support.scopes import EVERYTHING
 from tests.support.short_form import sample
@@ -42,8 +41,6 @@ from wattgate.realtime.operation_request import OperationRequest
 pytestmark = pytest.mark.both_databases("locks differ between databases")
 
 T = TypeVar("T")
-
-NEW_TOKEN = b'{"query": "mutation { newToken { token } }"}'
 
 REFUSED = ("UNAUTHENTICATED", "FORBIDDEN")
 
@@ -83,37 +80,6 @@ async def tokens_of(caller: Caller) -> list[str]:
     async with caller.tenant.gateway.database.reader(EVERYTHING) as session:
         statement = select(col(Token.token_id)).where(col(Token.account_id) == caller.account_id)
         return list((await session.execute(statement, execution_options=SCOPED_OPTION)).scalars())
-
-
-@pytest.mark.parametrize("act", BY_ACCOUNT, ids=lambda act: act.__name__)
-async def test_request_whose_body_comes_after_the_end_of_its_credential_is_refused(
-    served: House, act: Act, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert served.served_gateway is not None
-    caller, head_is_authenticated = await Caller.add(served.one), asyncio.Event()
-    who = {"username": caller.username, "password": PASSWORD, "applicationId": served.one.application_id}
-    token = (await served.call("POST", "/auth", {}, json=who)).json()["token"]
-    principal = await caller.authenticate({"token": token})
-    identity = served.served_gateway.authenticator._identity
-    find_principal = identity.principal_by_token
-
-    async def find_and_report(sent: str, now: datetime) -> Principal | None:
-        found = await find_principal(sent, now)
-        if sent == token:
-            head_is_authenticated.set()
-        return found
-
-    monkeypatch.setattr(identity, "principal_by_token", find_and_report)
-
-    async def body() -> AsyncIterator[bytes]:
-        yield NEW_TOKEN[:5]
-        await asyncio.wait_for(head_is_authenticated.wait(), 30)
-        await act(caller, principal)
-        yield NEW_TOKEN[5:]
-
-    headers = {"token": token, "Content-Type": "application/json"}
-    answer = (await served.http.post("/graphql", content=body(), headers=headers)).json()
-    assert answer["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
 
 
 @pytest.mark.parametrize("act", BY_ACCOUNT, ids=lambda act: act.__name__)

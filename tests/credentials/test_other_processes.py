@@ -1,23 +1,27 @@
 """Credentials that another process ends, such as a command beside a gateway that has no Redis."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import func, select
+from sqlmodel import col
 
 from tests.support.endings import ENDINGS, Caller, lose_role, name_of, rotate_secret
+from tests.support.held_requests import HELD_NAME, HeldRequest, held_changes, held_reads
 from tests.support.house import House, house
-from tests.support.live import RESUMING, settled_in
+from tests.support.live import RESUMING, MovableClock, settled_in
 from tests.support.processes import gateway, process
 from tests.support.redis_server import RedisServer
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import ON_POSTGRESQL_ONLY, Databases, connected
 from tests.support.socket import socket
 from wattgate.clock import utc_now
+from wattgate.db.models import Account
 from wattgate.db.stored_events import (
     LATE_SECONDS,
     EncodedEvent,
@@ -25,12 +29,17 @@ from wattgate.db.stored_events import (
     delete_old_events,
     insert_events,
 )
+from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.graphql.resolvers.trusted_documents import require_trusted_documents
+from wattgate.graphql.transport.bodies import CREDENTIAL_CHECK_INTERVAL
+from wattgate.principal import Principal
 from wattgate.realtime.connections.limits import ConnectionLimits
 
 pytestmark = pytest.mark.both_databases("processes learn of changes from the database")
 
 FORBIDDEN = 4403
+
+CLOCK = MovableClock()
 
 NEW_TOKEN = "mutation { newToken { token } }"
 
@@ -43,16 +52,48 @@ BY_OPERATIONS = sorted(
 @pytest.fixture(scope="module")
 async def opened(databases: Databases) -> AsyncIterator[House]:
     """A gateway of its own, because the acts change the secret of the application."""
-    async with databases() as url, house(url) as served:
+    async with databases() as url, house(url, clock=CLOCK.utc, shows_present=True) as served:
         yield served
 
 
-async def end_everything(opened: House, subtests: pytest.Subtests) -> None:
+async def hold_requests(
+    opened: House, clock: MovableClock, principal: Principal, credential: Mapping[str, str]
+) -> dict[str, HeldRequest]:
+    """Begin a change and a read at each door. Only the reads are late enough to be asked again for their caller."""
+    with clock.ago(CREDENTIAL_CHECK_INTERVAL):
+        reads = await held_reads(opened.url, credential)
+    return reads | await held_changes(opened.url, credential, principal.role)
+
+
+async def accepting_doors(held: Mapping[str, HeldRequest]) -> list[str]:
+    """Send the rest of held requests, and return the doors that did not refuse theirs.
+
+    The stream of a change opens in the second in which nobody asks again, and ends without an event.
+    """
+    answers = {door: await request.answer() for door, request in held.items()}
+    return [
+        door
+        for door, answer in answers.items()
+        if not ("UNAUTHENTICATED" in answer or answer.startswith("HTTP/1.1 401 "))
+        and (door != "stream" or "event: next" in answer)
+    ]
+
+
+async def names_of_held_requests(opened: House) -> int:
+    """Return the number of accounts whose name a held request has changed."""
+    async with opened.gateway.database.reader(EVERYTHING) as session:
+        changed = select(func.count()).where(col(Account.name) == HELD_NAME)
+        return int((await session.execute(changed, execution_options=SCOPED_OPTION)).scalar_one())
+
+
+async def end_everything(opened: House, clock: MovableClock, subtests: pytest.Subtests) -> None:
     """End each credential by the components beside the gateway, whose act the gateway learns of.
 
-    No mutation succeeds after the act has returned, and the gateway closes the connections.
+    No mutation succeeds after the act has returned, and the gateway closes the connections. It refuses the requests
+    whose bodies come after the act.
     """
     assert opened.served_gateway is not None
+    clock.stop()  # so that no body is late unless the test says so
     async with AsyncExitStack() as stack:
         held = []
         for authenticate, act in BY_OPERATIONS:
@@ -63,10 +104,16 @@ async def end_everything(opened: House, subtests: pytest.Subtests) -> None:
             await stack.enter_async_context(client.attended())
             assert "errors" not in await opened.graphql("{ __typename }", credential)  # so that it is remembered
             held.append(((authenticate, act), caller, principal, credential, client))
-        written = {}
-        for (authenticate, act), caller, principal, credential, _ in held:
+        written, accepting = {}, {}
+        requests: dict[str, dict[str, HeldRequest]] = {}
+        for number, ((authenticate, act), caller, principal, credential, _) in enumerate(held):
+            ends_with_it = held[number:] if act is rotate_secret else held[number : number + 1]
+            for ending, _, holder, sent, _ in ends_with_it:
+                if name_of(ending) not in requests:
+                    requests[name_of(ending)] = await hold_requests(opened, clock, holder, sent)
             await act(caller, principal)
             written[name_of((authenticate, act))] = await opened.graphql(NEW_TOKEN, credential)
+            accepting[name_of((authenticate, act))] = await accepting_doors(requests[name_of((authenticate, act))])
         await opened.served_gateway.connections.read_shared_events()
         for ending, _, _, credential, client in held:
             with subtests.test(name_of(ending)):
@@ -74,6 +121,8 @@ async def end_everything(opened: House, subtests: pytest.Subtests) -> None:
                 async with asyncio.timeout(30):  # less than the check each minute
                     assert (await client.closed())[0] == FORBIDDEN
                 assert "errors" in await opened.graphql("{ __typename }", credential)
+                assert accepting[name_of(ending)] == []
+    assert await names_of_held_requests(opened) == 0
 
 
 async def test_every_end_in_another_process_ends_connections_and_requests(
@@ -83,7 +132,7 @@ async def test_every_end_in_another_process_ends_connections_and_requests(
 
     One read of the changes closes the connections.
     """
-    await end_everything(opened, subtests)
+    await end_everything(opened, CLOCK, subtests)
 
 
 @ON_POSTGRESQL_ONLY
@@ -91,8 +140,9 @@ async def test_every_end_in_another_process_reaches_a_gateway_by_redis(
     databases: Databases, redis: RedisServer, subtests: pytest.Subtests
 ) -> None:
     """The gateways of `tests/credentials/cluster.py` have Redis on SQLite. This one has it on PostgreSQL."""
-    async with databases() as url, house(url, redis_url=redis.url) as served, served.gateway.bus:
-        await end_everything(served, subtests)
+    clock = MovableClock()
+    async with databases() as url, house(url, clock=clock.utc, redis_url=redis.url) as served, served.gateway.bus:
+        await end_everything(served, clock, subtests)
 
 
 async def test_revocation_of_a_consent_in_another_process_ends_the_live_readings(opened: House) -> None:

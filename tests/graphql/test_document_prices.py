@@ -23,6 +23,7 @@ from wattgate.graphql.execution.document_tokens import FREE_TOKENS, UNITS_PER_TO
 from wattgate.graphql.execution.documents import MAX_CACHED_NAME_CHARACTERS, MAX_VALIDATION_ERRORS, InvalidRequest
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import MAX_ERROR_CHARACTERS, normalize_errors
+from wattgate.graphql.transport.bodies import DEFAULT_BODIES
 from wattgate.graphql.transport.http import read_request
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import Budgets, LocalBucketStore
@@ -138,7 +139,7 @@ async def test_body_without_a_request_is_charged_by_its_size(settled: Tenant) ->
 
         before = await charged(settled, budgets)
         with pytest.raises(BadInput):
-            await read_request(receive, settled.account, pipeline)
+            await read_request(receive, settled.account, pipeline, DEFAULT_BODIES)
         assert await charged(settled, budgets) - before == size_cost(len(body)) > 700
 
 

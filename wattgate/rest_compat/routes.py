@@ -6,9 +6,8 @@ budgets, runs the operation, and renders the result in the endpoint's format.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import lru_cache, partial
 from typing import Any
 
@@ -31,8 +30,14 @@ from wattgate.graphql.execution.argument_binder import ArgumentBinder
 from wattgate.graphql.execution.input_worker import InputWorker
 from wattgate.graphql.execution.json_encoding import LARGE_COST, encode_large_json
 from wattgate.graphql.execution.schema import Schema
+from wattgate.graphql.transport.bodies import (
+    CREDENTIAL_CHECK_INTERVAL,
+    BodyReader,
+    FindRevoked,
+    find_none_revoked,
+)
 from wattgate.graphql.transport.bulk_recorder import RunOperation
-from wattgate.graphql.transport.http import read_body, send_body
+from wattgate.graphql.transport.http import send_body
 from wattgate.principal import Authenticate, AuthScheme, Principal, Role
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets, rate_limit_headers
 from wattgate.request_content import announces_body, check_content, media_type_of
@@ -49,22 +54,11 @@ from wattgate.rest_compat.upload_charge import UploadCharge
 
 OPERATION_HEADER = "x-graphql-operation"
 
-FindRevoked = Callable[[Collection[Principal]], Awaitable[Collection[Principal]]]
-"""Returns the callers whose credentials are no longer valid."""
-
 SCHEME_CREDENTIALS = {
     AuthScheme.BASIC: "a username and password in Authorization: Basic",
     AuthScheme.TOKEN: "a token in the header token or in Authorization: Bearer",
 }
 """The credentials of each scheme, in words of error messages."""
-
-CREDENTIAL_CHECK_INTERVAL = timedelta(seconds=1)
-"""Age at which a long request checks its credentials again, before it reads or writes the next part."""
-
-
-async def find_none_revoked(principals: Collection[Principal]) -> Collection[Principal]:
-    """Return no caller: credentials that no database knows are never revoked."""
-    return ()
 
 
 def build_routes(
@@ -157,6 +151,7 @@ class Dispatcher:
         self._budgets = budgets
         self._inputs = InputWorker()
         self._clock = clock
+        self._bodies = BodyReader(find_revoked, clock)
 
     async def dispatch(self, endpoints: Mapping[str, EndpointsByMedia], request: Request) -> Response:
         endpoint = _select_endpoint(endpoints["GET" if request.method == "HEAD" else request.method], request)
@@ -191,7 +186,7 @@ class Dispatcher:
             return ParsedRequest({}, partial(record_stream, read_stream, request.stream()))
         if principal.role is Role.ANONYMOUS:
             check_anonymous_size(len(request.scope["query_string"]))
-        body = await read_body(request.receive, principal)
+        body = await self._bodies.read(request.receive, principal)
         if size_units := size_cost(len(body)):
             await charge.add(size_units)
         legacy_request = LegacyRequest(

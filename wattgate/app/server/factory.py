@@ -57,6 +57,7 @@ from wattgate.graphql.execution.persisted_documents import PersistedDocuments
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.execution.trusted_documents import TrustedDocumentStore
+from wattgate.graphql.transport.bodies import BodyReader
 from wattgate.graphql.transport.http import GraphQLEndpoint
 from wattgate.graphql.transport.sse import EventStreamEndpoint
 from wattgate.graphql.transport.subscriptions import SubscriptionService
@@ -231,8 +232,10 @@ def serve_gateway(
 
     Without tracing, the protocol answers plain requests for GraphQL and plain WebSocket handshakes directly.
     """
-    endpoint = GraphQLEndpoint(gateway.pipeline, gateway.authenticator.authenticate)
-    graphql = _graphql_routes(settings, gateway, endpoint, demonstration)
+    service = gateway.subscription_service
+    bodies = BodyReader(service.find_revoked, service.now)
+    endpoint = GraphQLEndpoint(gateway.pipeline, gateway.authenticator.authenticate, bodies)
+    graphql = _graphql_routes(settings, gateway, endpoint, bodies, demonstration)
     rules = GateRules.from_settings(settings)
     application = build_application(settings, [*graphql, *routes], rules, tracing, lifespan)
     application.state.gateway = gateway
@@ -256,13 +259,16 @@ def _openapi_answer(schema: Schema, base_path: str) -> ConstantAnswer:
 
 
 def _graphql_routes(
-    settings: Settings, gateway: Gateway, http: GraphQLEndpoint, demonstration: Demonstration | None
+    settings: Settings,
+    gateway: Gateway,
+    http: GraphQLEndpoint,
+    bodies: BodyReader,
+    demonstration: Demonstration | None,
 ) -> list[BaseRoute]:
     """Return the routes of /graphql: the page of browsers, event streams, requests, and WebSockets."""
     authenticate = gateway.authenticator.authenticate
-    streams = EventStreamEndpoint(
-        gateway.realtime, gateway.event_streams, gateway.subscription_service, authenticate, gateway.budgets, http
-    )
+    service, budgets = gateway.subscription_service, gateway.budgets
+    streams = EventStreamEndpoint(gateway.realtime, gateway.event_streams, service, authenticate, budgets, http, bodies)
     page = graphql_page(settings, gateway.runner, demonstration)
     graphql = BrowserEndpoint(streams, AddressLimited(request_response(page), gateway.address_limits))
     return [

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 from graphql import GraphQLError, OperationType
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from wattgate.errors import BadInput, GatewayError, UnsupportedMediaType
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
@@ -22,6 +22,7 @@ from wattgate.graphql.execution.documents import InvalidRequest
 from wattgate.graphql.execution.pipeline import GraphQLPipeline, PipelineResult
 from wattgate.graphql.execution.schema import normalize_errors
 from wattgate.graphql.transport.accept import GRAPHQL_RESPONSE, JSON, negotiate_media_type
+from wattgate.graphql.transport.bodies import DEFAULT_BODIES, BodyReader
 from wattgate.principal import Authenticate, Principal, Role
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import Balance, rate_limit_headers
@@ -84,9 +85,12 @@ class GetNotAllowed(Exception):
 class GraphQLEndpoint:
     """An ASGI application for queries and mutations."""
 
-    def __init__(self, pipeline: GraphQLPipeline, authenticate: Authenticate) -> None:
+    def __init__(
+        self, pipeline: GraphQLPipeline, authenticate: Authenticate, bodies: BodyReader = DEFAULT_BODIES
+    ) -> None:
         self._pipeline = pipeline
         self._authenticate = authenticate
+        self._bodies = bodies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -113,7 +117,7 @@ class GraphQLEndpoint:
                 request = parse_query_string(query_string, principal)
             else:
                 check_content(headers)
-                request = await read_request(receive, principal, self._pipeline)
+                request = await read_request(receive, principal, self._pipeline, self._bodies)
             request, document = await self._pipeline.resolve_document(principal, request)
             if method == "GET" and document.kind is OperationType.MUTATION:
                 raise GetNotAllowed
@@ -136,28 +140,14 @@ class GraphQLEndpoint:
         )
 
 
-async def read_body(receive: Receive, principal: Principal) -> bytes:
-    """Return the body of a request. Raise TooLarge as soon as it exceeds the bounds of the caller or of JSON."""
-    chunks: list[bytes] = []
-    size, has_more = 0, True
-    while has_more:
-        message: Message = await receive()
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if principal.role is Role.ANONYMOUS:
-            check_anonymous_size(size)
-        has_more = message.get("more_body", False)
-    body = b"".join(chunks)
-    check_structure(body)
-    return body
-
-
-async def read_request(receive: Receive, principal: Principal, pipeline: GraphQLPipeline) -> OperationRequest:
+async def read_request(
+    receive: Receive, principal: Principal, pipeline: GraphQLPipeline, bodies: BodyReader
+) -> OperationRequest:
     """Return the request in a body. A body without one is charged by its size, as a request is when it is executed.
 
     Raise BadInput if there is none, and BudgetExhausted if the budget of the caller does not cover the body.
     """
-    body = await read_body(receive, principal)
+    body = await bodies.read(receive, principal)
     try:
         return parse_body(body)
     except BadInput:

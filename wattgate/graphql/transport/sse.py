@@ -8,6 +8,7 @@ from wattgate.errors import BadInput, GatewayError
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
 from wattgate.graphql.transport.accept import EVENT_STREAM, prefers_event_stream
+from wattgate.graphql.transport.bodies import BodyReader
 from wattgate.graphql.transport.http import error_response, parse_query_string, read_request
 from wattgate.graphql.transport.origin import foreign_origin
 from wattgate.graphql.transport.subscriptions import SubscriptionService
@@ -41,6 +42,7 @@ class EventStreamEndpoint:
         authenticate: Authenticate,
         budgets: Budgets,
         next_app: ASGIApp,
+        bodies: BodyReader,
     ) -> None:
         self._runtime = runtime
         self._streams = streams
@@ -48,6 +50,7 @@ class EventStreamEndpoint:
         self._authenticate = authenticate
         self._budgets = budgets
         self._next_app = next_app
+        self._bodies = bodies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = HttpRequest(scope, receive)
@@ -88,7 +91,7 @@ class EventStreamEndpoint:
         """Return the operation in the body of a request."""
         check_content(request.headers)
         try:
-            return await read_request(request.receive, principal, self._service.pipeline)
+            return await read_request(request.receive, principal, self._service.pipeline, self._bodies)
         except BudgetExhausted as exhausted:
             raise exhausted.error from None
 
