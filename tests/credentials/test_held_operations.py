@@ -2,13 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import pytest
 from sqlalchemy import select, text
-from sqlmodel import SQLModel, col
+from sqlmodel import SQLModel
+from strawberry import ID
 
 from tests.support import people
 from tests.support.endings import (
@@ -29,12 +31,15 @@ from tests.support.short_form import sample
 from tests.support.tables import columns_of_requests
 from wattgate.db.identity import passwords
 from wattgate.db.identity.passwords import HashPool
-from wattgate.db.models import Token
+from wattgate.db.lookups import model_columns
+from wattgate.db.models import EmailChange, LoginSource
+from wattgate.db.models.tenancy import Tenanted
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import BadInput, GatewayError, Unauthenticated
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation, OperationKind, Preparation
-from wattgate.graphql.resolvers import accounts, oauth, tokens
+from wattgate.graphql.resolvers import accounts, oauth, paired_displays, tokens
+from wattgate.graphql.services.credential_endings import STORED_CAPABILITIES
 from wattgate.principal import Principal
 from wattgate.realtime.operation_request import OperationRequest
 
@@ -76,40 +81,131 @@ async def until_waiting(tenant: Tenant, task: "asyncio.Task[Any]") -> None:
             await asyncio.sleep(0.01)
 
 
-async def tokens_of(caller: Caller) -> list[str]:
+@dataclass(frozen=True)
+class Making:
+    """An operation that makes a capability, with its arguments for a caller, and how it is refused."""
+
+    operation: Operation
+    arguments_of: Callable[[Caller], Coroutine[Any, Any, dict[str, Any]]]
+    is_anonymous: bool = False
+    reason: str | None = None
+
+    async def prepare(self, caller: Caller, principal: Principal) -> Callable[[Operation], Coroutine[Any, Any, Any]]:
+        """Return a function that runs the operation, or a held one, for the caller."""
+        arguments = await self.arguments_of(caller)
+        if self.is_anonymous:
+            return partial(people.anonymously, caller.tenant, **arguments)
+        return partial(caller.run, principal, **arguments)
+
+
+async def no_arguments(caller: Caller) -> dict[str, Any]:
+    return {}
+
+
+async def push_token(caller: Caller) -> dict[str, Any]:
+    return {"account_id": ID(caller.account_id), "new_token": "fcm:phone"}
+
+
+async def approval(caller: Caller) -> dict[str, Any]:
+    started = await people.started_pairing(caller.tenant)
+    return {"user_code": started.user_code, "ve_id": ID(await caller.add_home())}
+
+
+async def new_address(caller: Caller) -> dict[str, Any]:
+    return {"email": f"new-{caller.username}"}
+
+
+async def authorisation(caller: Caller) -> dict[str, Any]:
+    client = await people.oauth_client(caller.tenant)
+    return {
+        "username": caller.username,
+        "password": caller.password,
+        "client_id": client["clientId"],
+        "redirect_uri": people.REDIRECT,
+        "code_challenge": people.CHALLENGE,
+    }
+
+
+async def code_of_oauth(caller: Caller) -> dict[str, Any]:
+    return await caller.authorised()
+
+
+async def refresh_token(caller: Caller) -> dict[str, Any]:
+    granted = await caller.granted()
+    return {
+        "client_id": granted["clientId"],
+        "client_secret": granted["clientSecret"],
+        "grant_type": "refresh_token",
+        "refresh_token": granted["refresh_token"],
+    }
+
+
+MAKINGS = {
+    "token": Making(tokens.new_token, no_arguments),
+    "push token": Making(accounts.add_mobile_app_token, push_token),
+    "approval of a display": Making(paired_displays.approve_display_pairing, approval),
+    "e-mail address": Making(accounts.change_email, new_address),
+    "OAuth code": Making(oauth.authorise, authorisation, is_anonymous=True),
+    "tokens for an OAuth code": Making(oauth.grant_oauth_tokens, code_of_oauth, True, "invalid_grant"),
+    "tokens for a refresh token": Making(oauth.grant_oauth_tokens, refresh_token, True, "invalid_grant"),
+}
+
+each_making = pytest.mark.parametrize("making", MAKINGS.values(), ids=MAKINGS)
+
+
+async def capabilities_of(caller: Caller) -> list[str]:
+    """Return the table of each stored capability of a caller's account. Known sources of log-ins are none."""
+    models: list[type[Tenanted]] = [EmailChange]
+    models += [stored.model for stored in STORED_CAPABILITIES if stored.model is not LoginSource]
+    found = []
     async with caller.tenant.gateway.database.reader(EVERYTHING) as session:
-        statement = select(col(Token.token_id)).where(col(Token.account_id) == caller.account_id)
-        return list((await session.execute(statement, execution_options=SCOPED_OPTION)).scalars())
+        for model in models:
+            columns = model_columns(model)
+            is_open = [columns["active"].is_(True)] if model is EmailChange else []
+            statement = select(columns["account_id"]).where(columns["account_id"] == caller.account_id, *is_open)
+            rows = await session.execute(statement, execution_options=SCOPED_OPTION)
+            found += [model.__name__ for _ in rows]
+    return found
 
 
-@pytest.mark.parametrize("act", BY_ACCOUNT, ids=lambda act: act.__name__)
-async def test_act_ends_what_an_operation_makes_that_began_before_it(tenant: Tenant, act: Act) -> None:
+@pytest.mark.parametrize(
+    ("act", "making"),
+    [
+        pytest.param(act, making, id=f"{act.__name__}-{name}")
+        for name, making in MAKINGS.items()
+        for act in (BY_ACCOUNT if name == "token" else (change_password, erase_user))
+    ],
+)
+async def test_act_ends_what_an_operation_makes_that_began_before_it(tenant: Tenant, act: Act, making: Making) -> None:
     caller, reached, may_end = await Caller.add(tenant), asyncio.Event(), asyncio.Event()
     principal = await caller.by_token()
-    issuing = asyncio.create_task(caller.run(principal, held(tokens.new_token, reached, may_end)))
+    run = await making.prepare(caller, principal)
+    issuing = asyncio.create_task(run(held(making.operation, reached, may_end)))
     await reached.wait()
     ending = asyncio.create_task(act(caller, principal))
     await until_waiting(tenant, ending)
     may_end.set()
-    issued = await issuing
+    await issuing
     await ending
-    with pytest.raises(Unauthenticated):
-        await caller.authenticate({"token": issued.token})
+    assert await capabilities_of(caller) == ["Token"] * (act is change_password)  # that of the act
 
 
-async def test_operation_that_begins_during_the_act_waits_for_it_and_is_refused(tenant: Tenant) -> None:
+@each_making
+async def test_operation_that_begins_during_the_act_waits_for_it_and_is_refused(tenant: Tenant, making: Making) -> None:
     caller, reached, may_end = await Caller.add(tenant), asyncio.Event(), asyncio.Event()
     principal, other = await caller.by_token(), await caller.by_token()
+    run = await making.prepare(caller, principal)
     passwords = {"old_password": PASSWORD, "new_password": "battery staple"}
     ending = asyncio.create_task(caller.run(other, held(accounts.change_password, reached, may_end), **passwords))
     await reached.wait()
-    issuing = asyncio.create_task(caller.run(principal, tokens.new_token))
+    issuing = asyncio.create_task(run(making.operation))
     await until_waiting(tenant, issuing)
     may_end.set()
     await ending
-    with pytest.raises(Unauthenticated):
+    with pytest.raises(BadInput if making.reason else Unauthenticated) as refused:
         await issuing
-    assert await tokens_of(caller) == [other.token_id]
+    assert refused.value.reason == making.reason
+    assert await capabilities_of(caller) == ["Token"]  # that of the act
 
 
 class HeldPool(HashPool):
@@ -183,50 +279,6 @@ async def test_operation_that_waits_in_its_preparation_is_refused(tenant: Tenant
     may_end.set()
     with pytest.raises(Unauthenticated):
         await issuing
-
-
-async def refresh(caller: Caller, granted: dict[str, Any], operation: Operation = oauth.grant_oauth_tokens) -> Any:
-    return await people.anonymously(
-        caller.tenant,
-        operation,
-        client_id=granted["clientId"],
-        client_secret=granted["clientSecret"],
-        grant_type="refresh_token",
-        refresh_token=granted["refresh_token"],
-    )
-
-
-async def test_refresh_that_begins_during_the_act_gets_no_tokens(tenant: Tenant) -> None:
-    caller, reached, may_end = await Caller.add(tenant), asyncio.Event(), asyncio.Event()
-    granted, principal = await caller.granted(), await caller.by_token()
-    passwords = {"old_password": PASSWORD, "new_password": "battery staple"}
-    ending = asyncio.create_task(caller.run(principal, held(accounts.change_password, reached, may_end), **passwords))
-    await reached.wait()
-    refreshing = asyncio.create_task(refresh(caller, granted))
-    await until_waiting(tenant, refreshing)
-    may_end.set()
-    await ending
-    with pytest.raises(BadInput) as refused:
-        await refreshing
-    assert refused.value.reason == "invalid_grant"
-
-
-async def test_act_ends_the_tokens_of_a_refresh_that_began_before_it(tenant: Tenant) -> None:
-    for act in (change_password, erase_user):
-        caller, reached, may_end = await Caller.add(tenant), asyncio.Event(), asyncio.Event()
-        granted, principal = await caller.granted(), await caller.by_token()
-        held_refresh = held(oauth.grant_oauth_tokens, reached, may_end)
-        refreshing = asyncio.create_task(refresh(caller, granted, held_refresh))
-        await reached.wait()
-        ending = asyncio.create_task(act(caller, principal))
-        await until_waiting(tenant, ending)
-        may_end.set()
-        renewed = await refreshing
-        await ending
-        with pytest.raises(Unauthenticated):
-            await caller.authenticate({"token": renewed.access_token})
-        with pytest.raises(BadInput):
-            await refresh(caller, {**granted, "refresh_token": renewed.refresh_token})
 
 
 async def test_two_changes_of_the_same_account_at_once_both_succeed(tenant: Tenant) -> None:

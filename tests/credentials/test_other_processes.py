@@ -59,23 +59,23 @@ async def opened(databases: Databases) -> AsyncIterator[House]:
 async def hold_requests(
     opened: House, clock: MovableClock, principal: Principal, credential: Mapping[str, str]
 ) -> dict[str, HeldRequest]:
-    """Begin a change and a read at each door. Only the reads are late enough to be asked again for their caller."""
+    """Begin a change and a read of each kind. Only the reads are so late that the gateway checks their caller again."""
     with clock.ago(CREDENTIAL_CHECK_INTERVAL):
         reads = await held_reads(opened.url, credential)
     return reads | await held_changes(opened.url, credential, principal.role)
 
 
-async def accepting_doors(held: Mapping[str, HeldRequest]) -> list[str]:
-    """Send the rest of held requests, and return the doors that did not refuse theirs.
+async def accepting_requests(held: Mapping[str, HeldRequest]) -> list[str]:
+    """Send the rest of held requests, and return the kinds that the gateway did not refuse.
 
     The stream of a change opens in the second in which nobody asks again, and ends without an event.
     """
-    answers = {door: await request.answer() for door, request in held.items()}
+    answers = {kind: await request.answer() for kind, request in held.items()}
     return [
-        door
-        for door, answer in answers.items()
+        kind
+        for kind, answer in answers.items()
         if not ("UNAUTHENTICATED" in answer or answer.startswith("HTTP/1.1 401 "))
-        and (door != "stream" or "event: next" in answer)
+        and (kind != "stream" or "event: next" in answer)
     ]
 
 
@@ -113,7 +113,7 @@ async def end_everything(opened: House, clock: MovableClock, subtests: pytest.Su
                     requests[name_of(ending)] = await hold_requests(opened, clock, holder, sent)
             await act(caller, principal)
             written[name_of((authenticate, act))] = await opened.graphql(NEW_TOKEN, credential)
-            accepting[name_of((authenticate, act))] = await accepting_doors(requests[name_of((authenticate, act))])
+            accepting[name_of((authenticate, act))] = await accepting_requests(requests[name_of((authenticate, act))])
         await opened.served_gateway.connections.read_shared_events()
         for ending, _, _, credential, client in held:
             with subtests.test(name_of(ending)):

@@ -95,6 +95,12 @@ class Caller:
 
     async def granted(self, scope: str = "read write") -> dict[str, Any]:
         """Return the tokens of a new OAuth client, and its id and secret."""
+        request = await self.authorised(scope)
+        issued = await people.anonymously(self.tenant, oauth.grant_oauth_tokens, **request)
+        return {**vars(issued), "clientId": request["client_id"], "clientSecret": request["client_secret"]}
+
+    async def authorised(self, scope: str = "read write") -> dict[str, Any]:
+        """Return the arguments of a new OAuth client that exchanges the authorization code of the user."""
         client = await people.oauth_client(self.tenant)
         authorised = await people.anonymously(
             self.tenant,
@@ -106,17 +112,14 @@ class Caller:
             code_challenge=people.CHALLENGE,
             scope=scope,
         )
-        issued = await people.anonymously(
-            self.tenant,
-            oauth.grant_oauth_tokens,
-            client_id=client["clientId"],
-            client_secret=client["clientSecret"],
-            grant_type="authorization_code",
-            code=authorised.code,
-            code_verifier=people.VERIFIER,
-            redirect_uri=people.REDIRECT,
-        )
-        return {**vars(issued), **client}
+        return {
+            "client_id": client["clientId"],
+            "client_secret": client["clientSecret"],
+            "grant_type": "authorization_code",
+            "code": authorised.code,
+            "code_verifier": people.VERIFIER,
+            "redirect_uri": people.REDIRECT,
+        }
 
     async def add_home(self) -> str:
         """Add a home of the user."""

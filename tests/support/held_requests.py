@@ -57,7 +57,7 @@ class HeldRequest:
 
 
 async def held_changes(url: str, headers: Mapping[str, str], role: Role) -> dict[str, HeldRequest]:
-    """Begin a change that a caller of a role may make, at each door that takes one in a body."""
+    """Begin a change that a caller of a role may make, by each kind of request that has it in a body."""
     document, method, path = f'mutation {{ changeName(name: "{HELD_NAME}") {{ valid }} }}', "POST", "/account/name"
     if role is Role.DISPLAY:
         document, method, path = "mutation { endOwnDisplay { valid } }", "DELETE", "/paireddisplay/own"
@@ -70,7 +70,7 @@ async def held_changes(url: str, headers: Mapping[str, str], role: Role) -> dict
 
 
 async def held_reads(url: str, headers: Mapping[str, str]) -> dict[str, HeldRequest]:
-    """Begin a read at each door."""
+    """Begin a read by each kind of request."""
     query, stream = {"query": "{ virtualEntities { veId } }"}, {"query": "subscription { alerts { alertId } }"}
     begin = HeldRequest.begin
     return {
