@@ -5,22 +5,38 @@ from collections.abc import AsyncIterator
 
 import pyotp
 import pytest
+from sqlalchemy import select
+from sqlmodel import col
 from strawberry import ID
 
 from tests.support.endings import Caller, close_account, confirm_second_factor
+from tests.support.held_operations import HeldPool, held, until_waiting
 from tests.support.house import PASSWORD, House, basic, house
 from tests.support.people import anonymously, started_pairing
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import Databases
 from tests.support.socket import Socket, socket
-from wattgate.db.models import User
+from wattgate.client import CURRENT_CLIENT, Client
+from wattgate.db.identity import passwords
+from wattgate.db.models import LoginSource, User
+from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import BadInput, Conflict, Forbidden
+from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.resolvers import paired_displays, tokens, user_changes
 from wattgate.principal import Role
+from wattgate.realtime.connections.limits import ConnectionLimits
 
 pytestmark = pytest.mark.both_databases("first log-ins at once, and locks, differ between databases")
 
 FORBIDDEN = 4403
+
+LOCAL_ADDRESS = "127.0.0.1"
+
+AUDIT_LOG = "{ auditLog(first: 1) { sequence } }"
+
+LOGIN = """
+mutation ($username: String!, $password: String!) { authenticate(username: $username, password: $password) { token } }
+"""
 
 
 @pytest.fixture(scope="module")
@@ -62,17 +78,28 @@ async def test_socket_of_an_administrator_ends_with_the_second_factor_that_admin
         await assert_closed(client)
 
 
-async def test_connections_are_checked_for_the_role_that_requests_have(served: House) -> None:
+async def test_socket_of_an_administrator_ends_with_the_role(served: House) -> None:
+    """No operation takes a role away. An operator changes the database, which each gateway compares every minute."""
+    assert served.served_gateway is not None
     caller = await Caller.add(served.one)
     administrator = await caller.by_administrator()
     assert administrator.role is Role.ADMINISTRATOR
-    service = served.gateway.subscription_service
-    assert await service.find_revoked([administrator]) == set()
-    await caller.set_columns(administrator=False)
-    account = await caller.by_token()
-    assert await service.find_revoked([administrator, account]) == {administrator}
+    async with socket(served.url) as ended, socket(served.url) as kept:
+        await ended.init(**caller.sent)
+        assert "errors" not in await ended.answer(AUDIT_LOG)
+        await caller.set_columns(administrator=False)
+        account = await caller.by_token()
+        await kept.init(**caller.sent)
+        await served.served_gateway.connections.recheck_credentials()
+        await assert_closed(ended)
+        assert (await kept.answer(AUDIT_LOG))["errors"][0]["extensions"]["code"] == "FORBIDDEN"
     await caller.set_columns(template_editor=True)
-    assert await service.find_revoked([account]) == set()  # it grants more
+    find_revoked = served.gateway.subscription_service.find_revoked
+    assert await find_revoked([administrator, account]) == {administrator}  # the account has more rights
+
+
+def test_connections_are_compared_every_minute() -> None:
+    assert ConnectionLimits().credential_recheck_seconds <= 60
 
 
 async def test_password_alone_is_no_credential_after_a_second_factor(served: House) -> None:
@@ -125,11 +152,59 @@ async def test_closed_account_has_no_new_username(served: House) -> None:
         )
 
 
-async def test_first_log_ins_at_once_from_the_same_device_all_succeed(served: House) -> None:
-    caller = await Caller.add(served.one)
-    body = {"username": caller.username, "password": PASSWORD, "applicationId": served.one.application_id}
-    answers = await asyncio.gather(*(served.call("POST", "/auth", {}, json=body) for _ in range(6)))
-    assert [answer.status_code for answer in answers] == [200] * 6
+async def log_in_here(caller: Caller, operation: Operation) -> str:
+    """Log in by the components beside the gateway, from the address of the tests. Return the token."""
+    CURRENT_CLIENT.set(Client(address=LOCAL_ADDRESS))
+    who = {"username": caller.username, "password": PASSWORD}
+    return str((await anonymously(caller.tenant, operation, **who)).token)
+
+
+async def log_in_by(interface: str, served: House, caller: Caller) -> str:
+    """Log in by GraphQL or REST, and return the token."""
+    application = {"applicationId": served.one.application_id}
+    if interface == "REST":
+        body = {"username": caller.username, "password": PASSWORD, **application}
+        return str((await served.call("POST", "/auth", {}, json=body)).json()["token"])
+    answer = await served.graphql(LOGIN, application, username=caller.username, password=PASSWORD)
+    return str(answer["data"]["authenticate"]["token"])
+
+
+async def known_addresses(caller: Caller) -> int:
+    async with caller.tenant.gateway.database.reader(EVERYTHING) as session:
+        known = select(col(LoginSource.kind)).where(col(LoginSource.account_id) == caller.account_id)
+        return len((await session.execute(known, execution_options=SCOPED_OPTION)).all())
+
+
+each_interface = pytest.mark.parametrize("interface", ["GraphQL", "REST"])
+
+
+@each_interface
+async def test_first_log_in_that_meets_another_one_in_its_transaction_succeeds(served: House, interface: str) -> None:
+    """Both add the same address. On PostgreSQL, the second one waits for the row of the first one."""
+    caller, reached, may_end = await Caller.add(served.one), asyncio.Event(), asyncio.Event()
+    first = asyncio.create_task(log_in_here(caller, held(tokens.authenticate, reached, may_end)))
+    await reached.wait()
+    second = asyncio.create_task(log_in_by(interface, served, caller))
+    await until_waiting(served.one, second)
+    may_end.set()
+    for token in (await first, await second):
+        await caller.authenticate({"token": token})
+    assert await known_addresses(caller) == 1
+
+
+@each_interface
+async def test_first_log_in_that_is_overtaken_by_another_one_succeeds(
+    served: House, interface: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller, pool = await Caller.add(served.one), HeldPool()
+    monkeypatch.setattr(passwords, "HASH_POOL", pool)
+    second = asyncio.create_task(log_in_by(interface, served, caller))
+    await pool.reached.wait()
+    first = await log_in_here(caller, tokens.authenticate)
+    pool.may_end.set()
+    for token in (first, await second):
+        await caller.authenticate({"token": token})
+    assert await known_addresses(caller) == 1
 
 
 async def test_pairing_that_a_revoked_token_has_approved_gives_no_display(served: House) -> None:

@@ -9,8 +9,8 @@ from sqlalchemy import select
 from sqlmodel import SQLModel
 from strawberry import ID
 
-from tests.credentials.test_held_operations import held, until_waiting
 from tests.support.endings import Caller, erase_user
+from tests.support.held_operations import held, until_waiting
 from tests.support.house import PASSWORD, Tenant, tenant_on
 from tests.support.tables import columns_of_requests
 from wattgate.errors import BadInput, Conflict, NotFound

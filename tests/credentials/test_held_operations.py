@@ -5,10 +5,10 @@ import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import select
 from sqlmodel import SQLModel
 from strawberry import ID
 
@@ -24,13 +24,13 @@ from tests.support.endings import (
     name_of,
 )
 from tests.support.examples import EXAMPLES
+from tests.support.held_operations import HeldPool, held, until_waiting
 from tests.support.house import PASSWORD, Tenant, tenant_on
 from tests.support.interfaces import document
 from tests.support.scopes import EVERYTHING
 from tests.support.short_form import sample
 from tests.support.tables import columns_of_requests
 from wattgate.db.identity import passwords
-from wattgate.db.identity.passwords import HashPool
 from wattgate.db.lookups import model_columns
 from wattgate.db.models import EmailChange, LoginSource
 from wattgate.db.models.tenancy import Tenanted
@@ -45,8 +45,6 @@ from wattgate.realtime.operation_request import OperationRequest
 
 pytestmark = pytest.mark.both_databases("locks differ between databases")
 
-T = TypeVar("T")
-
 REFUSED = ("UNAUTHENTICATED", "FORBIDDEN")
 
 MUTATIONS = [operation for operation in OPERATIONS if operation.kind is OperationKind.MUTATION]
@@ -57,28 +55,6 @@ async def tenant(databases: Any) -> AsyncIterator[Tenant]:
     """A tenant of its own, because the acts change the secret of the application."""
     async with databases() as url, tenant_on(url) as opened:
         yield opened
-
-
-def held(operation: Operation, reached: asyncio.Event, may_end: asyncio.Event) -> Operation:
-    """Return the operation, held in its transaction after its resolver."""
-
-    async def resolver(call: Any, **arguments: Any) -> Any:
-        result = await operation.resolver(call, **arguments)
-        reached.set()
-        await may_end.wait()
-        return result
-
-    return replace(operation, resolver=resolver)
-
-
-async def until_waiting(tenant: Tenant, task: "asyncio.Task[Any]") -> None:
-    """Wait until a transaction of a task waits for a lock. On SQLite, it waits before it begins."""
-    database = tenant.gateway.database
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    async with asyncio.timeout(60), database.engine.connect() as connection:
-        while not (database.is_sqlite or task.done()) and not (await connection.execute(text(waiting))).scalar_one():
-            await connection.execute(text("SELECT pg_stat_clear_snapshot()"))
-            await asyncio.sleep(0.01)
 
 
 @dataclass(frozen=True)
@@ -206,20 +182,6 @@ async def test_operation_that_begins_during_the_act_waits_for_it_and_is_refused(
         await issuing
     assert refused.value.reason == making.reason
     assert await capabilities_of(caller) == ["Token"]  # that of the act
-
-
-class HeldPool(HashPool):
-    """A pool that holds the first password before it is hashed."""
-
-    def __init__(self) -> None:
-        super().__init__(threads=1)
-        self.reached, self.may_end = asyncio.Event(), asyncio.Event()
-
-    async def run(self, work: Callable[[], T], owner: str = "") -> T:
-        if not self.reached.is_set():
-            self.reached.set()
-            await self.may_end.wait()
-        return await super().run(work)
 
 
 async def log_in(caller: Caller, password: str = PASSWORD) -> Any:

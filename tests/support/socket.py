@@ -82,6 +82,16 @@ class Socket:
         assert message["type"] == "next", message
         return message["payload"]
 
+    async def answer(self, query: str, operation_id: str = "query") -> Any:
+        """Send a query, and return its payload, or a payload with the errors of its message."""
+        await self.subscribe(query, operation_id)
+        message = await self.hear()
+        assert message["id"] == operation_id, message
+        if message["type"] == "error":
+            return {"errors": message["payload"]}
+        assert (await self.hear())["type"] == "complete"
+        return message["payload"]
+
     async def values(self, count: int) -> list[float]:
         """Return the values of the next readings."""
         return [(await self.payload())["data"]["readings"]["value"] for _ in range(count)]
