@@ -327,16 +327,18 @@ class Principal:
         """Whether the caller is an application that names a user in the header `userId`."""
         return self.role is Role.APPLICATION and self.user_id is not None
 
-    def access_scope(self, permission: Permission) -> AccessScope | None:
+    def access_scope(self, permission: Permission, *, is_read: bool = False) -> AccessScope | None:
         """Return the access scope of a permission for this caller; None if it is not granted.
 
         An application that acts for a user has the permissions of that user's account, and ACTING_EXCEPTIONS. An OAuth
-        token has the permissions of its account that its scopes allow.
+        token has the permissions of its account that its scopes allow. To read, it also needs the scope `read`: some
+        queries need the permission for a change, such as the list of addresses that get no mail.
         """
-        if self.oauth_scopes is not None and not any(
-            permission in OAUTH_SCOPES.get(name, ()) for name in self.oauth_scopes
-        ):
-            return None
+        if self.oauth_scopes is not None:
+            if not any(permission in OAUTH_SCOPES.get(name, ()) for name in self.oauth_scopes):
+                return None
+            if is_read and "read" not in self.oauth_scopes and permission not in _PERMISSIONS_OF_ALL_SCOPES:
+                return None
         return (_ACTING_GRANTS if self.acts_for_user else GRANTS[self.role]).get(permission)
 
 

@@ -104,7 +104,7 @@ def test_every_operation_without_a_granted_permission_is_refused() -> None:
 def permission_of(principal: Principal, operation: Operation) -> AccessScope | str:
     """Return the scope of an operation, or why it is forbidden."""
     try:
-        return check_permission(principal, operation.needs)
+        return check_permission(principal, operation.needs, is_read=operation.is_read)
     except Forbidden as refusal:
         return str(refusal)
 

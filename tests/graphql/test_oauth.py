@@ -14,13 +14,17 @@ from tests.support import people
 from tests.support.endings import Caller
 from tests.support.house import PASSWORD, House
 from tests.support.scopes import EVERYTHING
+from tests.support.socket import socket
 from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import AuthorizationCode, OAuthClient, RefreshToken, Token
 from wattgate.db.tenancy_guard import SCOPED_OPTION
-from wattgate.errors import BadInput
+from wattgate.errors import BadInput, Forbidden, GatewayError
 from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.core.fields import find_edge
+from wattgate.graphql.core.operation import OperationKind
 from wattgate.graphql.resolvers.oauth import s256
 from wattgate.graphql.services.display_pairing import DEVICE_GRANT
+from wattgate.graphql.types.resources import Resource
 from wattgate.principal import OAUTH_SCOPES, Permission
 
 BY_TOKEN = "{ virtualEntities { name } }"
@@ -284,10 +288,37 @@ async def test_scope_write_reads_only_the_results_of_its_changes(served: House) 
     writing = {"token": (await caller.granted(scope="write"))["access_token"]}
     for path in ("/auditlog", "/user?username=ada", "/account", "/virtualentity", "/auth/oauth"):
         assert (await served.call("GET", path, writing)).status_code == 403, path
+    for query in ("{ auditLog { sequence } }", "{ mailSuppressions { edges { cursor } } }"):
+        assert "FORBIDDEN" in str(await served.graphql(query, writing)), query
+    async with socket(served.url) as client:
+        await client.init(**writing)
+        assert "FORBIDDEN" in str(await client.answer("subscription { alerts { alertId } }"))
     home = await caller.add_home()
     closed = await served.call("DELETE", f"/virtualentity/{home}", writing)
     assert closed.status_code == 200, closed.text
     assert closed.json()["resources"] == []
+    change = "mutation ($id: ID!) { deactivateVirtualEntity(veId: $id) { veId resources { resourceId } } }"
+    assert "FORBIDDEN" in str(await served.graphql(change, writing, id=await caller.add_home()))
+
+
+async def test_scope_write_reads_by_no_query_and_no_subscription(served: House) -> None:
+    """The permission comes first, so no call needs its arguments."""
+    caller = await Caller.add(served.one)
+    await caller.set_columns(administrator=True)
+    writer = await caller.authenticate({"token": (await caller.granted(scope="write"))["access_token"]})
+    allowed = set()
+    for operation in OPERATIONS:
+        if operation.kind is not OperationKind.MUTATION:
+            try:
+                await caller.run(writer, operation)
+            except Forbidden:
+                continue
+            except (GatewayError, TypeError):  # the arguments are missing
+                pass
+            allowed.add(operation.name)
+    assert allowed == {"token_status", "tokens", "own_account_status"}  # about the own log-in
+    with pytest.raises(Forbidden):
+        await served.gateway.runner.load(find_edge(Resource, "catch_ups"), writer, [], {})
 
 
 async def test_no_scope_of_an_administrator_makes_credentials(served: House) -> None:

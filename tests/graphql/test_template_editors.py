@@ -105,7 +105,7 @@ def test_every_operation_of_administrators_is_refused() -> None:
 def _is_refused(operation: Operation) -> bool:
     editor = Principal(Role.TEMPLATE_EDITOR, application_id="application", user_id="user", account_id="account")
     try:
-        check_permission(editor, operation.needs)
+        check_permission(editor, operation.needs, is_read=operation.is_read)
     except Forbidden:
         return True
     return False

@@ -163,7 +163,7 @@ class Dispatcher:
             if principal.role is Role.ANONYMOUS:
                 await self._address_limits.charge(AddressPolicy.REQUEST, current_client())
             _check_scheme(endpoint, principal)
-            check_permission(principal, endpoint.operation.needs)
+            check_permission(principal, endpoint.operation.needs, is_read=endpoint.operation.is_read)
             charge = CallCharge(self._budgets, principal)
             parsed = await self._parse_request(endpoint, request, principal, charge)
             response = await self._execute(endpoint, principal, parsed, charge)

@@ -206,6 +206,11 @@ class Operation:
     raises: tuple[type[GatewayError], ...] = ()
 
     @property
+    def is_read(self) -> bool:
+        """Whether the operation only reads: a query or a subscription."""
+        return self.kind is not OperationKind.MUTATION
+
+    @property
     def base_cost(self) -> Amount:
         """The cost of a call, without the cost of its result."""
         if self.weight is not None:

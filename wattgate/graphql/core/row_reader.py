@@ -39,6 +39,10 @@ DISPLAY_ONLY = (
 """The message for a paired display that calls any other operation."""
 
 
+WRITE_ONLY = "The OAuth token has the scope write, which does not read. Request the scopes read and write."
+"""The message for an OAuth client that reads with the scope for changes."""
+
+
 class RowReader:
     """Read rows for principals. It never commits."""
 
@@ -61,7 +65,7 @@ class RowReader:
 
     async def read(self, principal: Principal, needs: Permission, query: Callable[[Rows], Awaitable[Any]]) -> Any:
         """Return the result of a query function over the rows that the permission lets the principal see."""
-        scope = scope_of_rows(principal, check_permission(principal, needs))
+        scope = scope_of_rows(principal, check_permission(principal, needs, is_read=True))
         async with self._database.query_reader(scope) as session:
             return await query(self._rows(session, principal, scope))
 
@@ -108,9 +112,12 @@ def scope_of_rows(principal: Principal, scope: AccessScope) -> RowScope:
     return RowScope(application_id, principal.user_id if own_rows_only else None)
 
 
-def check_permission(principal: Principal, permission: Permission) -> AccessScope:
-    """Return the scope of a permission for the principal. Raise Unauthenticated or Forbidden if it is not granted."""
-    scope = principal.access_scope(permission)
+def check_permission(principal: Principal, permission: Permission, *, is_read: bool) -> AccessScope:
+    """Return the scope of a permission for the principal. Raise Unauthenticated or Forbidden if it is not granted.
+
+    `is_read` says that the caller reads, for which an OAuth token needs its scope.
+    """
+    scope = principal.access_scope(permission, is_read=is_read)
     if scope is not None:
         return scope
     if principal.role is Role.ANONYMOUS:
@@ -119,6 +126,8 @@ def check_permission(principal: Principal, permission: Permission) -> AccessScop
         raise Forbidden(ENROL_FIRST)
     if principal.role is Role.DISPLAY:
         raise Forbidden(DISPLAY_ONLY)
+    if is_read and principal.access_scope(permission) is not None:
+        raise Forbidden(WRITE_ONLY)
     subject = permission.name.lower().replace("_", " ")
     if principal.acts_for_user and permission in GRANTS[Role.APPLICATION]:
         raise Forbidden(f"an application that acts for a user is not allowed {subject}; leave out the header userId")

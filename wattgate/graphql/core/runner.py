@@ -144,7 +144,7 @@ class Runner(RowReader):
         selected: frozenset[str] | None,
     ) -> Any:
         """Check what can be checked without a session. Then run the resolver, in rounds, each in a new session."""
-        scope, now = check_permission(principal, operation.needs), self._clock()
+        scope, now = check_permission(principal, operation.needs, is_read=operation.is_read), self._clock()
         if principal.has_expired(now, TOKEN_GRACE if operation.renews_token else NO_GRACE):
             raise Unauthenticated(EXPIRED_CREDENTIALS)
         check_arguments(operation, arguments)
@@ -277,7 +277,7 @@ class Runner(RowReader):
         reads: RequestReads | None = None,
     ) -> list[Any]:
         """Return one result of the edge for each parent, in order. Read them in a session of their own."""
-        scope = scope_of_rows(principal, check_permission(principal, edge.needs))
+        scope = scope_of_rows(principal, check_permission(principal, edge.needs, is_read=True))
         check_edge_arguments(edge, arguments)
         with self.tracer.step_span(edge.load.__name__) if self.tracer.is_enabled else NO_SPAN:
             results = await self._load(edge, principal, scope, parents, arguments, reads)

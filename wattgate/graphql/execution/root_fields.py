@@ -102,7 +102,8 @@ def refuse_unpermitted(
     The answer is that of an execution in which each root field fails.
     """
     for field in fields:
-        if field.operation is None or principal.access_scope(field.operation.needs) is not None:
+        asked = field.operation
+        if asked is None or principal.access_scope(asked.needs, is_read=asked.is_read) is not None:
             return None
     refused = [(field, _permission_error(principal, field.operation)) for field in fields if field.operation]
     if not refused:
@@ -126,13 +127,13 @@ def require_permission(principal: Principal, fields: tuple[RootField, ...]) -> N
     """Raise the error of the first root field that the caller may not run."""
     for field in fields:
         if field.operation is not None:
-            check_permission(principal, field.operation.needs)
+            check_permission(principal, field.operation.needs, is_read=field.operation.is_read)
 
 
 def _permission_error(principal: Principal, operation: Operation) -> GatewayError:
     """Return the error of an operation that the caller may not run."""
     try:
-        check_permission(principal, operation.needs)
+        check_permission(principal, operation.needs, is_read=operation.is_read)
     except GatewayError as error:
         return error
     raise RuntimeError(f"{operation.name} is permitted")

@@ -200,7 +200,10 @@ class SubscriptionService:
         is_shared = source.reducer is None or source.depends_on_rows_only
         payload_only = prepared.execute_sync is not None and is_shared
         return Subscription(
-            key=(*key.parts, _sharing_key(principal, check_permission(principal, operation.needs), payload_only)),
+            key=(
+                *key.parts,
+                _sharing_key(principal, check_permission(principal, operation.needs, is_read=True), payload_only),
+            ),
             source=source,
             selection=build_selection(
                 prepared.key,
