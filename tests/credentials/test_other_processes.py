@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
+import httpx
 import pytest
 from sqlalchemy import func, select
 from sqlmodel import col
@@ -42,6 +43,8 @@ FORBIDDEN = 4403
 CLOCK = MovableClock()
 
 NEW_TOKEN = "mutation { newToken { token } }"
+
+NEW_TYPE = 'mutation { addVirtualEntityType(input: {name: "Boat"}) { name } }'
 
 BY_OPERATIONS = sorted(
     ((authenticate, act) for authenticate, act in ENDINGS if act is not lose_role),  # an operator changes the database
@@ -205,17 +208,28 @@ async def test_events_that_commit_late_are_read_once(databases: Databases) -> No
 
 
 @pytest.mark.long("runs a gateway and two commands as processes; the walk through all ends stays in the short form")
-async def test_commands_end_the_connections_of_a_running_gateway(tmp_path: Path) -> None:
+async def test_commands_end_the_credentials_of_a_running_gateway(tmp_path: Path) -> None:
+    """No change succeeds after a command has ended, although the gateway remembers who its callers are."""
     async with settled_in(tmp_path) as settled, gateway(folder=tmp_path, DATABASE_URL=settled.url) as running:
         of_user, of_application = settled.other.headers["account"], settled.one.headers["application"]
-        async with socket(running.url) as user, socket(running.url) as application, AsyncExitStack() as stack:
+        erase = ("user", "erase", settled.other.username, "--application", "other", "--yes")
+        commands = ((("app", "rotate-secret", "one-app"), of_application, NEW_TYPE), (erase, of_user, NEW_TOKEN))
+        async with (
+            socket(running.url) as user,
+            socket(running.url) as application,
+            AsyncExitStack() as stack,
+            httpx.AsyncClient(base_url=running.url, timeout=30) as http,
+        ):
             await user.init(**of_user)
             await application.init(**{name.lower(): value for name, value in of_application.items()})
             for client in (user, application):
                 await stack.enter_async_context(client.attended())
-            erase = ("user", "erase", settled.other.username, "--application", "other", "--yes")
-            for command in (("app", "rotate-secret", "one-app"), erase):
+            for command, credential, change in commands:
+                before = (await http.post("/graphql", json={"query": change}, headers=credential)).json()
+                assert "errors" not in before, before
                 async with process(*command, folder=tmp_path, DATABASE_URL=settled.url) as run:
                     assert await run.ends() == 0, run.log
+                after = (await http.post("/graphql", json={"query": change}, headers=credential)).json()
+                assert after["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
             async with asyncio.timeout(30):  # less than the check each minute
                 assert [(await client.closed())[0] for client in (user, application)] == [FORBIDDEN] * 2
