@@ -1,6 +1,9 @@
 """Bounds of request bodies that are checked before a body is parsed, and the size that a caller pays for."""
 
-from wattgate.errors import TooLarge
+from wattgate.errors import BadInput, TooLarge
+
+MAX_PARAMETERS = 100
+"""Maximum parameters in the query of a URL, and members of a form. No operation needs more."""
 
 MAX_ANONYMOUS_BODY_BYTES = 64 * 1024
 """Maximum bytes of a request body without credentials. Forms for log-in and registration need less than one percent."""
@@ -25,6 +28,15 @@ BYTES_PER_UNIT = 256
 
 INLINE_BODY_BYTES = 16 * 1024
 """Maximum bytes of a request whose arguments are validated on the event loop. A thread validates others."""
+
+
+def check_parameters(query: bytes) -> None:
+    """Raise BadInput if the query of a URL has more than MAX_PARAMETERS. Nobody pays for the time of its parser."""
+    separators = query.count(b"&")
+    if separators >= MAX_PARAMETERS:
+        raise BadInput(
+            f"The query of the URL has {separators + 1:,} parameters; the maximum is {MAX_PARAMETERS}. Send fewer."
+        )
 
 
 def check_anonymous_size(size: int) -> None:

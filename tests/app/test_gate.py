@@ -12,6 +12,7 @@ from wattgate.app.server.gate import Gate, GateRules
 from wattgate.app.settings import Settings
 from wattgate.client import current_client
 from wattgate.enums import TRACE_ID
+from wattgate.request_limits import MAX_PARAMETERS
 
 MAX_BODY_BYTES = 2_000
 RULES = GateRules.from_settings(
@@ -31,6 +32,7 @@ def http(path: str = "/graphql", headers: Sequence[tuple[bytes, bytes]] = (), **
         "root_path": "",
         "scheme": "http",
         "client": ("198.51.100.7", 1),
+        "query_string": b"",
         "headers": list(headers),
         **more,
     }
@@ -135,6 +137,15 @@ async def test_body_above_the_limit_is_refused_with_the_headers_of_the_gate(
     assert start["status"] == status
     assert {b"x-trace-id", b"content-security-policy", b"vary"} <= set(names(start))
     assert measured_requests() - before == {("POST", "other", str(status)): 1}
+
+
+@pytest.mark.parametrize(("count", "status"), [(MAX_PARAMETERS, 200), (MAX_PARAMETERS + 1, 400), (16_000, 400)])
+async def test_query_with_many_parameters_is_refused_before_anything_parses_it(count: int, status: int) -> None:
+    """To parse 16,000 parameters takes tens of milliseconds, and nobody is charged for them."""
+    start, body = await through(answer, http(query_string=b"&".join([b"a"] * count)))
+    assert start["status"] == status
+    assert dict(start["headers"])[b"x-trace-id"]
+    assert (b"the maximum is 100" in body["body"]) is (status == 400)
 
 
 async def test_body_that_exceeds_the_limit_after_the_response_has_begun_gets_no_second_response() -> None:

@@ -10,6 +10,7 @@ from graphql import GraphQLArgument, GraphQLBoolean, GraphQLFloat, GraphQLInputT
 
 from wattgate.errors import BadInput
 from wattgate.graphql.execution.argument_binder import RawArguments
+from wattgate.request_limits import MAX_PARAMETERS
 from wattgate.rest_compat.legacy_request import LegacyRequest
 
 INPUT_ARGUMENT = "input"
@@ -27,12 +28,12 @@ def parse_json_body(raw: bytes) -> Any:
 
 
 def parse_form_body(raw: bytes) -> dict[str, str]:
-    """Return the members of a form (application/x-www-form-urlencoded), at most 100.
+    """Return the members of a form (application/x-www-form-urlencoded), at most MAX_PARAMETERS.
 
     Raise BadInput if the body is not a form or contains a member twice.
     """
     try:
-        pairs = parse_qsl(raw.decode(), errors="strict", max_num_fields=100)
+        pairs = parse_qsl(raw.decode(), errors="strict", max_num_fields=MAX_PARAMETERS)
     except ValueError as error:
         raise BadInput(f"the body is not a form: {error}") from None
     members = dict(pairs)

@@ -1,8 +1,8 @@
 """The gate: what happens to each request before its endpoint and to each response after it, as one ASGI application.
 
 The effects on a request are, in this order: its trace ID, its client behind trusted proxies, its path, the preflight
-requests of CORS, metrics, and the size limit of its body. A response gets the headers of CORS, the security headers,
-the cookie of a new device, and the trace ID.
+requests of CORS, metrics, the maximum of parameters in its query, and the size limit of its body. A response gets the
+headers of CORS, the security headers, the cookie of a new device, and the trace ID.
 
 `GateRules` has these effects as functions of a request. Code that answers a request without ASGI calls them too.
 """
@@ -25,9 +25,10 @@ from wattgate.app.server.security_headers import HeaderPolicies, SecurityHeaders
 from wattgate.app.settings import Settings
 from wattgate.client import Client
 from wattgate.enums import TRACE_ID
-from wattgate.errors import TooLarge
+from wattgate.errors import BadInput, TooLarge
 from wattgate.request_content import media_type_of
 from wattgate.request_context import new_trace_id, parse_traceparent
+from wattgate.request_limits import check_parameters
 from wattgate.request_path import normalize_path
 from wattgate.rest_compat.bulk_intake import BODY_READERS
 from wattgate.rest_compat.error_responses import error_response
@@ -187,6 +188,11 @@ class Exchange:
                 observe_request(method_label(scope["method"]), route_template(scope), status, seconds)
 
     async def _serve_within_limit(self, scope: Scope) -> None:
+        try:
+            check_parameters(scope["query_string"])
+        except BadInput as error:
+            await error_response(error)(scope, self._receive, self._send_with_fields)
+            return
         if not self._rules.has_limit(scope["path"], self._headers.get("content-type", "")):
             await self._app(scope, self._receive, self._send_with_fields)
             return
