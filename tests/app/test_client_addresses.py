@@ -82,6 +82,27 @@ def test_device_is_found_in_the_header_of_all_cookies(cookies: str, device: str 
 
 
 @pytest.mark.parametrize(
+    ("origin", "is_own"),
+    [
+        ("https://energy.example", True),
+        ("http://energy.example", True),
+        ("https://energy.example:8443", False),
+        ("https://other.example", False),
+        ("null", False),
+        ("energy.example", False),
+        ("", False),
+        ("https://[energy.example", False),
+        ("https://[::1", False),
+        ("https://\u2100energy.example", False),
+    ],
+)
+def test_page_of_the_gateway_is_known_by_its_origin_whatever_the_header_has(origin: str, is_own: bool) -> None:
+    """`urlsplit` raises ValueError for brackets that do not match, which answered 500 to anybody."""
+    scope = {"type": "http", "scheme": "https", "client": ("198.51.100.1", 0)}
+    assert begin_client(scope, {"origin": origin, "host": "energy.example"}, [])[1].keeps_devices is is_own
+
+
+@pytest.mark.parametrize(
     ("address", "network"),
     [
         ("2001:db8:1:2::3", "2001:db8:1::/48"),
