@@ -2,6 +2,7 @@
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.requests import Request
@@ -24,7 +25,16 @@ LIMIT = 12
 """Requests from one address, without a refill."""
 
 
-async def test_constant_answers_are_compressed_once_and_revalidated(served: House, subtests: pytest.Subtests) -> None:
+async def test_constant_answers_are_compressed_once_and_revalidated(
+    served: House, subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compress, compressed = gzip.compress, list[int]()
+
+    def compress_and_count(content: bytes, *arguments: int, **keywords: Any) -> bytes:
+        compressed.append(len(content))
+        return compress(content, *arguments, **keywords)
+
+    monkeypatch.setattr(gzip, "compress", compress_and_count)
     for path, (media_type, accept) in CONSTANT.items():
         with subtests.test(path):
             tags, bodies = set(), set()
@@ -46,6 +56,7 @@ async def test_constant_answers_are_compressed_once_and_revalidated(served: Hous
             assert (len(tags), len(bodies)) == (2, 1)
             head = await served.http.head(path, headers=accept)
             assert (head.status_code, head.content) == (200, b"")
+            assert compressed == [], "the work was done before the first request"
 
 
 async def test_content_is_encoded_once() -> None:
