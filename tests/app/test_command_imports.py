@@ -49,6 +49,9 @@ import wattgate.app.cli.actions.worker
 found["worker"] = sorted(sys.modules)
 import wattgate.app.server.factory
 found["gateway"] = sorted(sys.modules)
+import asyncio, wattgate.rest_compat.arrow
+asyncio.run(wattgate.rest_compat.arrow._import_readings())
+found["arrow"] = sorted(sys.modules)
 print(json.dumps(found))
 """
 
@@ -134,7 +137,7 @@ def test_commands_that_read_need_no_operations(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def imports_in_order() -> dict[str, Any]:
-    """Return the state of an interpreter after it imports the tables, the worker, and the gateway, in this order."""
+    """Return the state of an interpreter after each of its imports: tables, worker, gateway and pyarrow."""
     return dict(json.loads(output_of(IMPORTS_IN_ORDER)))
 
 
@@ -152,6 +155,11 @@ def test_worker_needs_neither_catalogue_nor_server(imports_in_order: dict[str, A
 def test_gateway_at_rest_has_not_imported_pyarrow(imports_in_order: dict[str, Any]) -> None:
     assert "pyarrow" not in imports_in_order["gateway"]
     assert "wattgate.rest_compat.arrow" in imports_in_order["gateway"]
+
+
+def test_thread_imports_all_of_pyarrow_that_a_stream_needs(imports_in_order: dict[str, Any]) -> None:
+    """Else the first conversion of a column imports the functions, and holds the event loop for 100 ms and more."""
+    assert "pyarrow.compute" in imports_in_order["arrow"]
 
 
 def _declarations(group: TyperInfo | None = None) -> dict[str, CommandInfo]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute  # else the first conversion of a column imports it, on the event loop
 from numpy.typing import NDArray
 
 from wattgate.energy.arrays import IntArray
