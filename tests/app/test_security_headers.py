@@ -85,6 +85,9 @@ def assert_policy(answer: httpx.Response, policy: HeaderPolicy, *, https: bool =
     for name, value in policy.headers:
         assert answer.headers.get_list(name.decode()) == [value.decode()], (answer.url, name)
     assert len(answer.headers.get_list("cache-control")) == 1, answer.url
+    assert len(answer.headers.get_list("content-type")) == (1 if answer.content else 0), answer.url
+    media_type = answer.headers.get("content-type", "")
+    assert not media_type.startswith("text/") or media_type.endswith("; charset=utf-8"), answer.url
     assert ("strict-transport-security" in answer.headers) is https, answer.url
 
 

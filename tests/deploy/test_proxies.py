@@ -6,6 +6,7 @@ Two other servers show what the proxies send, and what they repeat.
 import asyncio
 import json
 import re
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
@@ -282,6 +283,33 @@ async def test_plain_http_is_refused_and_not_redirected(proxy: Proxy) -> None:
         writer.close()
         assert answer == b"" or answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.0 400 ")), answer
         assert b"\nlocation:" not in answer.lower()
+
+
+OLD_SUITES = ":".join(
+    f"{exchange}{suite}"
+    for exchange in ("", "ECDHE-RSA-", "ECDHE-ECDSA-")
+    for suite in ("AES128-SHA", "AES256-SHA", "AES128-SHA256")
+)
+"""Suites of TLS 1.2 without authenticated encryption. OWASP ASVS 12.1.2 and BSI TR-02102-2 advise against them."""
+
+
+async def test_only_current_versions_and_suites_of_tls_are_accepted(proxy: Proxy) -> None:
+    async def handshake(least: ssl.TLSVersion, most: ssl.TLSVersion, suites: str = "DEFAULT") -> tuple[str, str]:
+        context = proxy.tls_context
+        context.minimum_version, context.maximum_version = least, most
+        context.set_ciphers(f"{suites}:@SECLEVEL=0")
+        _, writer = await asyncio.open_connection("127.0.0.1", proxy.port, ssl=context)
+        writer.close()
+        tls = writer.get_extra_info("ssl_object")
+        return tls.version(), tls.cipher()[0]
+
+    assert (await handshake(ssl.TLSVersion.TLSv1_3, ssl.TLSVersion.TLSv1_3))[0] == "TLSv1.3"
+    version, suite = await handshake(ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2)
+    assert (version, suite[:6]) == ("TLSv1.2", "ECDHE-")
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        await handshake(ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2, OLD_SUITES)
+    with pytest.warns(DeprecationWarning, match="TLSv1"), pytest.raises((ssl.SSLError, ConnectionError)):
+        await handshake(ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1)
 
 
 def test_examples_listen_on_no_port_without_tls() -> None:
