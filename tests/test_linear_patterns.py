@@ -31,7 +31,7 @@ PATTERNS = {
     "app.mqtt_topic_filter": ["_FILTER"],
     "app.observability.logs": ["_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_ID"],
     "app.server.client_addresses": ["HOST"],
-    "app.server.request_client": ["DEVICE"],
+    "app.server.request_client": ["DEVICE", "SECURE_DEVICE"],
     "app.server.error_page": ["_CODE", "_LINK"],
     "app.server.socket_upgrade": ["_SUBPROTOCOLS", "_CONNECTION"],
     "db.encryption.key_ring": ["KEY_ID_PATTERN"],

@@ -5,7 +5,7 @@ from ipaddress import ip_network
 import pytest
 
 from wattgate.app.server.client_addresses import address_groups, parse_address, resolve_client_address
-from wattgate.app.server.request_client import DEVICE_COOKIE, MAX_DEVICE_LENGTH, begin_client
+from wattgate.app.server.request_client import DEVICE_COOKIE, MAX_DEVICE_LENGTH, begin_client, device_cookie
 
 TRUSTED = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
 
@@ -79,6 +79,27 @@ def test_malformed_addresses_are_none(text: str) -> None:
 def test_device_is_found_in_the_header_of_all_cookies(cookies: str, device: str | None) -> None:
     scope = {"type": "http", "scheme": "http", "client": ("198.51.100.1", 0)}
     assert begin_client(scope, {"cookie": cookies}, [])[1].device == device
+
+
+@pytest.mark.parametrize(
+    ("scheme", "cookies", "device"),
+    [
+        ("https", f"__Host-{DEVICE_COOKIE}=x", "x"),
+        ("wss", f"__Host-{DEVICE_COOKIE}=x", "x"),
+        ("https", f"{DEVICE_COOKIE}=tossed", None),
+        ("https", f"{DEVICE_COOKIE}=tossed; __Host-{DEVICE_COOKIE}=x", "x"),
+        ("http", f"__Host-{DEVICE_COOKIE}=x", None),
+    ],
+)
+def test_device_of_tls_has_a_name_that_no_other_host_can_set(scheme: str, cookies: str, device: str | None) -> None:
+    """Browsers accept a cookie with this prefix only over TLS, for all paths, and without a domain (RFC 6265bis)."""
+    scope = {"type": "http", "scheme": scheme, "client": ("198.51.100.1", 0)}
+    assert begin_client(scope, {"cookie": cookies}, [])[1].device == device
+    name, *attributes = device_cookie("new", is_secure=scheme != "http").split("; ")
+    assert name == ("" if scheme == "http" else "__Host-") + f"{DEVICE_COOKIE}=new"
+    assert {"Path=/", "HttpOnly", "SameSite=Lax"} < set(attributes)
+    assert ("Secure" in attributes) is (scheme != "http")
+    assert not any(attribute.startswith("Domain") for attribute in attributes)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,12 @@ MAX_DEVICE_LENGTH = 64
 DEVICE = re.compile(rf"(?:^|;) ?{DEVICE_COOKIE}=([\w-]{{1,{MAX_DEVICE_LENGTH}}})(?=;|\Z)", re.ASCII)
 """The cookie of a device in a header Cookie (RFC 6265, 5.4). A device has letters, digits, `-` and `_`."""
 
+SECURE_PREFIX = "__Host-"
+"""The start of the name of the cookie over TLS. No other host, and no page without TLS, can set such a cookie."""
+
+SECURE_DEVICE = re.compile(DEVICE.pattern.replace(DEVICE_COOKIE, SECURE_PREFIX + DEVICE_COOKIE), re.ASCII)
+"""The cookie of a device over TLS."""
+
 SECURE_SCHEMES = {"https", "wss"}
 
 
@@ -56,7 +62,7 @@ def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
         host=host or None,
         address=groups.address or None,
         network=groups.network,
-        device=_device_of(headers.get("cookie", "")),
+        device=_device_of(headers.get("cookie", ""), is_secure=scope["scheme"] in SECURE_SCHEMES),
         keeps_devices=scope["type"] == "http" and _is_own_page(headers),
         purpose=headers.get(PURPOSE_HEADER, "").strip()[:MAX_PURPOSE_LENGTH] or None,
         origin=_origin_of(scope["scheme"], headers.get("host", "")),
@@ -83,13 +89,13 @@ def _is_own_page(headers: Mapping[str, str]) -> bool:
     return bool(host) and headers.get("origin", "").partition("://")[2] == host
 
 
-def _device_of(cookies: str) -> str | None:
+def _device_of(cookies: str, *, is_secure: bool) -> str | None:
     """Return the device in a header Cookie. Parsers of all cookies take seconds for some (CVE-2024-7592)."""
-    found = DEVICE.search(cookies) if cookies else None
+    found = (SECURE_DEVICE if is_secure else DEVICE).search(cookies) if cookies else None
     return found[1] if found else None
 
 
 def device_cookie(device: str, *, is_secure: bool) -> str:
     """Return the cookie of a new device. Browsers send a secure one only by https."""
-    secure = "; Secure" if is_secure else ""
-    return f"{DEVICE_COOKIE}={device}; Path=/; Max-Age={DEVICE_SECONDS}; HttpOnly; SameSite=Lax{secure}"
+    prefix, secure = (SECURE_PREFIX, "; Secure") if is_secure else ("", "")
+    return f"{prefix}{DEVICE_COOKIE}={device}; Path=/; Max-Age={DEVICE_SECONDS}; HttpOnly; SameSite=Lax{secure}"
