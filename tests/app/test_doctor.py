@@ -6,6 +6,7 @@ import re
 import sqlite3
 import ssl
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,21 @@ def test_bounds_that_are_off_or_far_above_their_default_are_named() -> None:
     assert "WATTGATE_CALLER_BUDGET is 0, which means no limit" in opened.text
     assert "WATTGATE_MAX_BODY_BYTES is 1,099,511,627,776, more than 100 times its default" in opened.text
     assert "WATTGATE_ADDRESS_LOGINS is 1,000,000,000" in opened.text
+
+
+def test_proxies_that_are_everybody_are_named() -> None:
+    """Each client then writes the address that limits count, and the maximum of its connections does not apply."""
+    usual = Settings(_env_file=None, database_url="sqlite:///:memory:")
+    for network, state in {
+        "0.0.0.0/0": CheckState.WARNING,
+        "128.0.0.0/1": CheckState.WARNING,
+        "::/0": CheckState.WARNING,
+        "10.0.0.0/8": CheckState.OK,
+        "fc00::/7": CheckState.OK,
+    }.items():
+        result = check_bounds(usual.model_copy(update={"trusted_proxies": [ip_network(network)]}))
+        assert result.state is state, network
+        assert (f"WATTGATE_TRUSTED_PROXIES has {network}" in result.text) is (state is CheckState.WARNING)
 
 
 def test_files_that_others_can_read_are_named(tmp_path: Path) -> None:

@@ -21,6 +21,9 @@ FAR_FACTOR = 100
 NO_BOUNDS = {"caller_budget_seconds", "budget_seconds", "trusted_proxies"}
 """Settings of the limits for clients that bound nothing when they grow."""
 
+MIN_PROXY_PREFIX = 7
+"""The smallest prefix of a network of proxies: fc00::/7 has all unique local addresses of IPv6."""
+
 OTHER_BOUNDS = ("application_records", "max_body_bytes")
 """Bounds among the other settings."""
 
@@ -46,7 +49,7 @@ def check_interpreter(version: Sequence[int]) -> CheckResult:
 
 
 def check_bounds(settings: Settings) -> CheckResult:
-    """Check that no bound is switched off or far above its default."""
+    """Check that no bound is switched off or far above its default, and that strangers are no trusted proxies."""
     if opened := [f"WATTGATE_{name.upper()} {problem}" for name, problem in _open_bounds(settings)]:
         return warning("bounds", f"{', '.join(opened)}: a few clients can take the gateway from all others")
     return passed("bounds", "no limit for clients is switched off or far above its default")
@@ -59,6 +62,9 @@ def _open_bounds(settings: Settings) -> Iterator[tuple[str, str]]:
             yield name, "is 0, which means no limit"
         elif value > FAR_FACTOR * default:
             yield name, f"is {value:,}, more than {FAR_FACTOR} times its default"
+    for network in settings.trusted_proxies:
+        if network.prefixlen < MIN_PROXY_PREFIX:
+            yield "trusted_proxies", f"has {network}, so that clients choose the addresses that limits count"
 
 
 def check_files(settings: Settings) -> list[CheckResult]:
