@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.support.passwords import GATEWAY_HASHER
 from wattgate.db.encryption.key_ring import KEY_BYTES
 from wattgate.db.identity.secrets import new_readable_secret, new_secret
-from wattgate.graphql.services.second_factor import RECOVERY_ALPHABET
+from wattgate.graphql.services.second_factor import RECOVERY_ALPHABET, RECOVERY_GROUPS
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "wattgate"
@@ -121,9 +121,10 @@ def test_strengths_of_the_page_are_those_of_the_code() -> None:
     assert KEY_BYTES * 8 == 256
     assert len(new_secret()) == 43  # 256 bits in base64url
     assert new_secret() != new_secret()
-    recovery_bits = math.floor(16 * math.log2(len(RECOVERY_ALPHABET)))
+    recovery_bits = math.floor(4 * RECOVERY_GROUPS * math.log2(len(RECOVERY_ALPHABET)))
     assert f"| recovery code | the gateway, {recovery_bits} bits |" in PAGE
-    assert len(new_readable_secret(RECOVERY_ALPHABET).replace("-", "")) == 16
+    code = new_readable_secret(RECOVERY_ALPHABET, RECOVERY_GROUPS)
+    assert len(code.replace("-", "")) == 4 * RECOVERY_GROUPS
 
 
 def test_contexts_refuse_old_versions_of_tls() -> None:

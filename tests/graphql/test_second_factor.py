@@ -1,6 +1,7 @@
 """The second factor of accounts (TOTP): RFC vectors, enrolment, log-in, recovery codes and resets."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ from tests.support import people
 from tests.support.house import PASSWORD, House, basic, house
 from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.timed import Timed
-from wattgate.graphql.services.second_factor import RECOVERY_CODES, matching_step
+from wattgate.graphql.services.second_factor import RECOVERY_ALPHABET, RECOVERY_CODES, matching_step
 
 LOG_IN = """
 mutation ($app: ID, $user: String, $password: String, $code: String) {
@@ -126,7 +127,10 @@ async def test_enrolment_shows_the_secret_once_and_needs_a_code(holder: Holder) 
     assert replaced.status_code == 401
     holder.secret = second["secret"]
     confirmed = await holder.call("PUT", PATH, code=holder.code())
-    assert len(set(confirmed.json()["recoveryCodes"])) == RECOVERY_CODES
+    codes = confirmed.json()["recoveryCodes"]
+    assert len(set(codes)) == RECOVERY_CODES
+    bits = min(len(code.replace("-", "")) for code in codes) * math.log2(len(RECOVERY_ALPHABET))
+    assert bits >= 112, "a fast hash is safe from this strength on (OWASP ASVS 6.5.2)"
     state = (await holder.call("GET", PATH)).json()
     assert (state["enabled"], state["required"], state["recoveryCodes"]) == (True, False, RECOVERY_CODES)
     assert state["confirmedAt"] is not None

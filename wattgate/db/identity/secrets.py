@@ -9,9 +9,9 @@ def new_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
-def new_readable_secret(alphabet: str) -> str:
-    """Return a new secret that a person can type: four groups of four random characters."""
-    return "-".join("".join(secrets.choice(alphabet) for _ in range(4)) for _ in range(4))
+def new_readable_secret(alphabet: str, groups: int = 4) -> str:
+    """Return a new secret that a person can type: groups of four random characters."""
+    return "-".join("".join(secrets.choice(alphabet) for _ in range(4)) for _ in range(groups))
 
 
 def hash_secret(secret: str) -> bytes:

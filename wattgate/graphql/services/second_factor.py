@@ -35,6 +35,9 @@ RECOVERY_CODES = 10
 RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 """Letters and digits that people do not confuse."""
 
+RECOVERY_GROUPS = 6
+"""Groups of four characters of a recovery code: 118 random bits, so that its fast hash is safe."""
+
 FAILURE_KIND = "second factor"
 
 
@@ -78,7 +81,7 @@ async def check_code(call: Call, rows: Rows, account: models.Account, code: str 
 async def replace_recovery_codes(rows: Rows, account: models.Account) -> list[str]:
     """Replace the recovery codes of an account and return the new ones, which are stored as digests only."""
     await rows.delete(models.RecoveryCode, col(models.RecoveryCode.account_id) == account.account_id)
-    codes = [new_readable_secret(RECOVERY_ALPHABET) for _ in range(RECOVERY_CODES)]
+    codes = [new_readable_secret(RECOVERY_ALPHABET, RECOVERY_GROUPS) for _ in range(RECOVERY_CODES)]
     for code in codes:
         code_id = new_id()
         digest = _recovery_digest(account.account_id, code)
