@@ -96,6 +96,7 @@ describe("headers", () => {
     const { headers, problems } = parseHeaders("token: abc\n# not now: x\n\nX-My-Client:  one: two \nempty:");
     assert.deepEqual(headers, { token: "abc", "X-My-Client": "one: two" });
     assert.deepEqual(problems, []);
+    assert.deepEqual(Object.entries(parseHeaders("__proto__: x").headers), [["__proto__", "x"]]);
   });
 
   for (const [line, message] of [

@@ -64,6 +64,12 @@ describe("variables", () => {
     assert.deepEqual(fill("$veId: ID!, $resourceIds: [ID!]!", NOTHING).missing, ["veId", "resourceIds"]);
   });
 
+  test("with names of the prototype of all objects are variables as others", () => {
+    const { values } = fill("$__proto__: NewHome!, $constructor: String!");
+    assert.equal(JSON.stringify(values), '{"__proto__":{"name":""},"constructor":""}');
+    assert.equal(Object.getPrototypeOf(values), Object.prototype);
+  });
+
   test("of a guide: the application takes its place, other placeholders are named", () => {
     const prepared = prepareGuide('mutation { a(applicationId: "APPLICATION", userId: "...") { b } }', OWN, SCHEMA, NOW);
     assert.deepEqual(prepared, { text: 'mutation { a(applicationId: "app", userId: "...") { b } }', values: {}, missing: ['"..."'] });

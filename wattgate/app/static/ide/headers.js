@@ -32,8 +32,8 @@ const WRONG_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
  * @returns {{ headers: Record<string, string>, problems: Problem[] }}
  */
 export function parseHeaders(text) {
-  /** @type {Record<string, string>} */
-  const headers = {};
+  /** A map, because a header can have the name `__proto__`. @type {Map<string, string>} */
+  const headers = new Map();
   /** @type {Problem[]} */
   const problems = [];
   let start = 0;
@@ -43,20 +43,20 @@ export function parseHeaders(text) {
       const colon = line.indexOf(":");
       const name = (colon < 0 ? line : line.slice(0, colon)).trim();
       const value = colon < 0 ? "" : line.slice(colon + 1).trim();
-      const message = findProblem(name, value, colon >= 0, headers);
+      const message = findProblem(name, value, colon >= 0, headers.keys());
       if (message) problems.push({ start, end, message });
-      else if (value) headers[name] = value;
+      else if (value) headers.set(name, value);
     }
     start = end + 1;
   }
-  return { headers, problems };
+  return { headers: Object.fromEntries(headers), problems };
 }
 
 /**
  * @param {string} name
  * @param {string} value
  * @param {boolean} hasColon
- * @param {Record<string, string>} before
+ * @param {Iterable<string>} before  The names of the headers before it.
  * @returns {string | null}
  */
 function findProblem(name, value, hasColon, before) {
@@ -69,7 +69,7 @@ function findProblem(name, value, hasColon, before) {
     return `The IDE sets the header "${name}" itself. Remove it.`;
   }
   if (WRONG_VALUE.test(value)) return `The value of "${name}" has a character that headers cannot have.`;
-  const isRepeated = Object.keys(before).some((other) => other.toLowerCase() === name.toLowerCase());
+  const isRepeated = [...before].some((other) => other.toLowerCase() === name.toLowerCase());
   return isRepeated ? `The header "${name}" is there already.` : null;
 }
 

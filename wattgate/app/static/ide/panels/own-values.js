@@ -69,21 +69,21 @@ function homesOf(page) {
  * @returns {{ values: Record<string, unknown>, missing: string[] }}
  */
 export function fillVariables(variables, own, schema, now) {
-  /** @type {Record<string, unknown>} */
-  const values = {};
+  /** A map, because a variable can have the name `__proto__`. @type {Map<string, unknown>} */
+  const values = new Map();
   /** @type {string[]} */
   const missing = [];
   for (const { name, type } of variables) {
     const known = knownValue(name, type, own, now);
     if (known !== undefined && known !== "") {
-      values[name] = known;
+      values.set(name, known);
       continue;
     }
     // Null begins a subscription at the present, and leaves a filter out.
-    values[name] = type?.kind === "NON_NULL" ? placeholder(type, schema) : null;
+    values.set(name, type?.kind === "NON_NULL" ? placeholder(type, schema) : null);
     if (type?.kind === "NON_NULL" && namedType(type) !== "Boolean") missing.push(name);
   }
-  return { values, missing };
+  return { values: Object.fromEntries(values), missing };
 }
 
 /**
@@ -101,7 +101,8 @@ function knownValue(name, type, own, now) {
   if (type && namedType(type) === "TimeZone") return values.timeZone;
   const isList = type !== null && nullableType(type).kind === "LIST";
   const single = isList ? plain.replace(/s$/, "") : plain;
-  const value = values[single === "id" && isList ? "resourceId" : single];
+  const key = single === "id" && isList ? "resourceId" : single;
+  const value = Object.hasOwn(values, key) ? values[key] : undefined; // not the constructor of all objects
   return isList && value ? [value] : value;
 }
 
