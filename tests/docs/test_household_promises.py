@@ -1,4 +1,7 @@
-"""The guides' promises about households name the tests that prove them: whose data, since when, and what ends."""
+"""The promises about households in the guides name the tests that prove them: whose data, since when, and what ends.
+
+The ends of credentials are promises too: what a held or a racing request makes falls with them.
+"""
 
 import re
 from collections.abc import Iterator
@@ -34,6 +37,8 @@ MOVES: Promises = {
     "store nothing from before the user moved in": (
         "test_each_way_stores_only_readings_of_the_own_time",
         "test_messages_from_before_the_move_are_not_the_next_owners",
+        "test_readings_since_the_move_in_date_are_the_next_households",
+        "test_a_walk_fails_when_any_function_does_not_ask",
     ),
     "the readings that the former user has from then on are deleted": (
         "test_a_late_move_withdraws_the_readings_of_the_former_household",
@@ -69,6 +74,8 @@ MOVES: Promises = {
     "resources | a new resource of each type": (
         "test_every_type_of_the_meter_point_moves_at_once",
         "test_texts_of_the_former_household_are_not_copied",
+        "test_a_cost_resource_at_the_meter_point_keeps_no_right",
+        "test_old_owner_has_no_access_by_another_resource_at_the_meter_point",
         "test_costs_move_with_the_resource_of_their_energy",
     ),
     "readings, tariffs, alert rules | none": (
@@ -132,12 +139,14 @@ CONSENT: Promises = {
     ),
     "They are withheld if all resources of the device are": (
         "test_times_of_readings_devices_and_catch_ups_are_withheld_as_readings_are",
+        "test_live_freshness_of_a_withheld_resource_is_null",
     ),
     "Lists of homes and resources are complete": (
         "test_rest_shows_the_other_meter_points_and_refuses_only_the_withheld_data",
     ),
     "It also counts reads of the meter network's records": (
         "test_household_sees_who_read_the_records_of_the_meter_network",
+        "test_a_former_household_neither_claims_nor_lists_devices",
     ),
     "Each grant, renewal and revocation leaves a receipt": (
         "test_each_change_of_a_consent_has_a_receipt_on_both_interfaces",
@@ -153,6 +162,10 @@ ERASURES: Promises = {
         "test_application_changes_nothing_of_an_erased_user",
         "test_change_of_an_application_that_begins_during_an_erasure_is_refused",
     ),
+    "An address that another user has as well": (
+        "test_erasure_leaves_the_suppression_of_an_address_that_another_user_has",
+        "test_erasure_leaves_the_kept_mails_of_another_user_with_the_address",
+    ),
     "They stay after the records for billing are erased": ("test_the_time_of_an_erased_household_is_for_nobody_else",),
     "So `state` is not `DONE` before": ("test_erasure_waits_until_the_list_outside_the_database_has_it",),
     "do not start on a database that still has a user of the list": (
@@ -161,10 +174,69 @@ ERASURES: Promises = {
     ),
 }
 
-PAGES = {"change-homes-and-devices": MOVES, "consent-and-access-log": CONSENT, "erase-and-export": ERASURES}
+ENDS: Promises = {
+    "what its account has requested and nobody has confirmed": (
+        "test_log_outs_cancel_a_requested_address",
+        "test_pairing_that_a_revoked_token_has_approved_gives_no_display",
+    ),
+    "the second use of an authorization code or a refresh token": (
+        "test_refresh_token_rotates_and_its_second_use_invalidates_the_family",
+        "test_refresh_that_begins_during_the_act_gets_no_tokens",
+        "test_act_ends_the_tokens_of_a_refresh_that_began_before_it",
+    ),
+    "everything that depends on the account, except the token of the request": (
+        "test_no_operation_runs_after_the_end_of_its_credential",
+        "test_operation_that_waits_in_its_preparation_is_refused",
+        "test_act_ends_what_an_operation_makes_that_began_before_it",
+        "test_operation_that_begins_during_the_act_waits_for_it_and_is_refused",
+        "test_log_in_that_waits_for_the_hash_of_its_password_gives_no_token_that_lives",
+        "test_act_ends_the_password_of_a_change_that_waited_for_its_hash",
+    ),
+    "everything that depends on the account, and the codes in mails": (
+        "test_request_whose_body_comes_after_the_end_of_its_credential_is_refused",
+        "test_account_that_is_closed_during_a_claim_leaves_no_display",
+        "test_closed_account_has_no_new_username",
+        "test_mail_that_waits_goes_only_to_the_accounts_that_are_left",
+    ),
+    "all verification codes of the account": ("test_code_works_once",),
+    "they can no longer act for it": (
+        "test_application_acts_for_no_user_whose_accounts_are_all_closed",
+        "test_application_acts_for_a_user_who_never_had_an_account",
+    ),
+    "connections that were opened with the password alone, or with the lost role": (
+        "test_socket_that_was_opened_with_the_password_ends_with_a_second_factor",
+        "test_socket_of_an_administrator_ends_with_the_second_factor_that_administrators_need",
+        "test_password_alone_is_no_credential_after_a_second_factor",
+        "test_connections_are_checked_for_the_role_that_requests_have",
+    ),
+    "everything that depends on the accounts of the user, and connections of applications": (
+        "test_every_end_in_another_process_ends_connections_and_requests",
+        "test_every_end_in_another_process_reaches_a_gateway_by_redis",
+        "test_erasure_removes_the_changes_of_an_application_that_began_before_it",
+    ),
+    "the second use of a device code | the token": (
+        "test_display_is_paired_listed_renamed_and_revoked",
+        "test_second_use_of_a_device_code_ends_the_credential",
+    ),
+    "codes that were approved for it": ("test_codes_end_with_the_home_and_the_account_that_approved_them",),
+    "connections and reservations that were made with the old secret": (
+        "test_commands_end_the_connections_of_a_running_gateway",
+    ),
+    "the tokens of the accounts of the directory": ("test_session_ends_with_its_directory_and_is_not_extended",),
+    "the oldest token of the account": ("test_tokens_of_an_account_are_bounded_and_the_oldest_end",),
+    "`newToken` renews a token until its log-in": ("test_renewals_end_with_the_session",),
+}
+
+PAGES = {
+    "how-to/change-homes-and-devices": MOVES,
+    "how-to/consent-and-access-log": CONSENT,
+    "how-to/erase-and-export": ERASURES,
+    "reference/credentials": ENDS,
+}
 TABLES = {
-    "change-homes-and-devices": ("Let users claim", "When people move", "Move resources and devices"),
-    "consent-and-access-log": ("Readings of a time without consent",),
+    "how-to/change-homes-and-devices": ("Let users claim", "When people move", "Move resources and devices"),
+    "how-to/consent-and-access-log": ("Readings of a time without consent",),
+    "reference/credentials": ("Acts that end a credential",),
 }
 """The sections whose tables consist of promises."""
 
@@ -184,7 +256,7 @@ def table_rows(page: str, heading: str) -> Iterator[str]:
 def test_each_promise_about_households_names_tests_that_exist(subtests: pytest.Subtests) -> None:
     existing = existing_tests()
     for name, promises in PAGES.items():
-        page = (ROOT / "docs" / "how-to" / f"{name}.md").read_text()
+        page = (ROOT / "docs" / f"{name}.md").read_text()
         with subtests.test(name):
             assert [promise for promise in promises if plain(promise) not in plain(page)] == []
             assert sorted(set(chain.from_iterable(promises.values())) - existing) == []
