@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from strawberry import ID
 
 from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, stream
 from tests.support.calls import add_resource, code_of, move_meter_point, move_resource, send
@@ -108,17 +109,21 @@ async def test_texts_of_the_former_household_are_not_copied(served: House, ada: 
     assert (await send(served, bob, "GET", f"/resource/{present}")).status_code == 200
 
 
-async def test_a_cost_resource_at_the_meter_point_keeps_no_right(served: House, ada: Tenant, bob: Tenant) -> None:
-    """It has the number of the meter point itself, so it moves with the consumption. Costs are of an open resource."""
-    point = await metered(ada)
+@pytest.mark.parametrize("is_of_elsewhere", [False, True])
+async def test_a_cost_resource_at_the_meter_point_keeps_no_right(
+    served: House, ada: Tenant, bob: Tenant, is_of_elsewhere: bool
+) -> None:
+    """It has the number of the meter point itself. It has the costs of the energy there, or at another meter point."""
+    point, other = await metered(ada), await metered(ada)
     await ada.run("verify_meter_point", mpxn=point.mpxn)
-    cost = await cost_resource(ada, mpxn=point.mpxn)
+    source = other if is_of_elsewhere else point
+    cost = await cost_resource(ada, mpxn=point.mpxn, **({"cost_of": ID(other.resource_id)} if is_of_elsewhere else {}))
 
     async def shown(who: Tenant, resource_id: str) -> dict[str, Any]:
         return dict((await send(served, who, "GET", f"/resource/{resource_id}")).json())
 
     before = await shown(ada, cost)
-    assert (before["mpxn"], before["costOf"], before["active"]) == (point.mpxn, point.resource_id, True)
+    assert (before["mpxn"], before["costOf"], before["active"]) == (point.mpxn, source.resource_id, True)
     moved = await move_resource(served, point.resource_id, bob)
     assert (await shown(ada, cost))["active"] is False
     for caller, status in (("account", 403), ("acting", 409)):

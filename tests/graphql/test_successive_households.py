@@ -343,7 +343,9 @@ async def walk_of(asking: AskingFunction, served: House, timed: Timed) -> None:
         await OWN_WALKS[asking.place](timed)
     elif asking.place == COST_SOURCE:
         ada, bob = await resident(served.one), await resident(served.one)
-        await former_households.test_a_cost_resource_at_the_meter_point_keeps_no_right(served, ada, bob)
+        await former_households.test_a_cost_resource_at_the_meter_point_keeps_no_right(
+            served, ada, bob, is_of_elsewhere=False
+        )
     else:
         await walk(served, PLANS[2] if asking.place == ERASED_OWNER else PLANS[1])
 
