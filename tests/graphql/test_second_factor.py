@@ -270,6 +270,19 @@ async def test_recovery_codes_end_with_the_second_factor(enrolled: Holder) -> No
     assert (await enrolled.log_in(enrolled.recovery_codes[0])).status_code == 200
 
 
+async def test_unconfirmed_secret_ends_with_a_log_out_and_a_new_password(holder: Holder) -> None:
+    """Otherwise a token alone confirms a secret that somebody got with an earlier password."""
+    thief = {"token": (await holder.log_in()).json()["token"]}
+    change = {"oldPassword": PASSWORD, "newPassword": "battery staple"}
+    for method, path, headers, body in (
+        ("DELETE", "/auth/deleteToken", thief, {}),
+        ("POST", "/account/changepassword", holder.headers, change),
+    ):
+        holder.secret = (await holder.call("POST", PATH, headers, password=PASSWORD)).json()["secret"]
+        assert (await holder.call(method, path, headers, **body)).status_code == 200
+        assert (await holder.call("PUT", PATH, code=holder.code())).status_code == 409, path
+
+
 async def test_secret_is_stored_encrypted_and_codes_as_digests(enrolled: Holder) -> None:
     async with enrolled.timed.house.gateway.database.engine.connect() as connection:
         stored = [

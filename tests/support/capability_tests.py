@@ -59,6 +59,9 @@ TESTS: Mapping[str, str] = MappingProxyType(
         "Token of an external directory": (
             "tests/graphql/test_directories.py::test_stored_token_ends_with_the_account_and_its_directory"
         ),
+        "Secret of a second factor that is not confirmed": (
+            "tests/graphql/test_second_factor.py::test_unconfirmed_secret_ends_with_a_log_out_and_a_new_password"
+        ),
         "Recovery code of a second factor": (
             "tests/graphql/test_second_factor.py::test_recovery_codes_end_with_the_second_factor"
         ),
@@ -112,8 +115,6 @@ NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
         "directory.token_check": "The name of a check.",
         "mobile_app_token.digest": "It finds the accounts with the same push token, and gives access to nothing.",
         "directory.session_seconds": "A number.",
-        "second_factor.account_id": "The second factor of the account. It grants nothing without the password.",
-        "second_factor.secret": "A part of the credential of an account, as its password.",
         "account_profile.account_id": "Data of the account. Its row grants nothing.",
         "account_mail.account_id": "A mail to the holder of the account. Its code has a row of its own.",
         "account_session.account_id": "Data of the account. Its row grants nothing.",

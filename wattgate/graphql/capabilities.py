@@ -242,6 +242,14 @@ CAPABILITIES: tuple[Capability, ...] = (
         tuple(f"external_account.{column}" for column in _EXTERNAL_TOKEN_COLUMNS),
     ),
     Capability(
+        "Secret of a second factor that is not confirmed",
+        (Anchor.ACCOUNT, Anchor.TOKEN),
+        "one for each account",
+        "The row is deleted: by a new password, or the revocation of a token of the account. A new secret replaces it.",
+        _AT_ONCE,
+        ("second_factor.account_id", "second_factor.secret"),
+    ),
+    Capability(
         "Recovery code of a second factor",
         (Anchor.ACCOUNT,),
         f"{second_factor.RECOVERY_CODES} for each account; valid once, together with the password",

@@ -63,7 +63,7 @@ async def end_account_credentials(
         if except_token_id is not None and stored.token_column is not None:
             where.append(columns[stored.token_column].is_distinct_from(except_token_id))
         await rows.delete(stored.model, *where)
-    await cancel_email_changes(rows, account_id)
+    await _cancel_requests(rows, account_id)
     await withdraw_codes(rows, account_id)
     of_account = col(models.ExternalAccount.account_id) == account_id
     await rows.update(models.ExternalAccount, of_account, token=None, access_token=None)
@@ -79,7 +79,7 @@ async def end_token(call: Call, rows: Rows, token: models.Token) -> None:
         return await end_grant(call, rows, token.family)
     if token.ve_id is None:
         await rows.delete(models.DisplayPairing, col(models.DisplayPairing.account_id) == token.account_id)
-        await cancel_email_changes(rows, token.account_id)
+        await _cancel_requests(rows, token.account_id)
     await _delete_of_tokens(rows, [token.token_id])
     return _emit(call, CredentialsRevoked(token.account_id, (token.token_id,)))
 
@@ -146,6 +146,16 @@ async def end_acting(call: Call, rows: Rows, user_id: str) -> None:
 def end_application_credential(call: Call, credential_name: str) -> None:
     """End what depends on the secret of an application's credential, which was changed: its connections."""
     _emit(call, CredentialsRevoked(credential_name=credential_name))
+
+
+async def _cancel_requests(rows: Rows, account_id: str) -> None:
+    """Cancel a new e-mail address and a second factor that are not confirmed.
+
+    Otherwise a token alone could confirm a secret that somebody got with an earlier password.
+    """
+    await cancel_email_changes(rows, account_id)
+    is_unconfirmed = col(models.SecondFactor.confirmed_at).is_(None)
+    await rows.delete(models.SecondFactor, col(models.SecondFactor.account_id) == account_id, is_unconfirmed)
 
 
 async def _delete_of_tokens(rows: Rows, token_ids: Collection[str]) -> None:
