@@ -279,6 +279,16 @@ async def test_topics_follow_a_change_of_the_home_its_resources_or_devices(
     assert (subscriber.states[-1], under_test.group.topics, under_test.hub.topic_count) == ([3], ("added",), 1)
 
 
+async def test_changed_home_is_loaded_at_once(under_test: GroupUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot_group, "LOAD_SPREAD_SECONDS", 1e9)
+    subscriber = await under_test.join()
+    under_test.reducer.reload_payload = payload = ResourceChanged("resource")
+    for sent, states in ((payload, [[1], [2]]), (RELOAD, [[1], [2]]), (payload, [[1], [2], [3]])):
+        under_test.send_event(sent)
+        await run_tasks()
+        assert subscriber.states == states
+
+
 async def test_topics_are_searched_only_if_they_can_have_changed(under_test: GroupUnderTest) -> None:
     await under_test.join()
     under_test.send_event(RELOAD)

@@ -25,6 +25,7 @@ the others. Reloads that time or a loss of events causes do so too, because such
 import asyncio
 import random
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
@@ -46,7 +47,10 @@ from wattgate.realtime.subscriptions.subscription_source import SnapshotReducer
 from wattgate.realtime.timer_wheel import TimerWheel
 
 LOAD_SPREAD_SECONDS = 3.0
-"""Reloads that one event causes are spread over this time: the half hours of all homes are stored at once."""
+"""Reloads that one event causes are spread over this time: the half hours of all homes are stored at once.
+
+A change of TOPIC_CHANGES concerns one home and is loaded at once: what left the home is not shown any longer.
+"""
 
 RETRY_BACKOFF = Backoff(min_seconds=1.0, max_seconds=30.0)
 """Delay before the next reload when the database is unavailable."""
@@ -150,6 +154,8 @@ class SnapshotGroup(Group):
         self._rendering = False
         """Whether a task executes an asynchronous selection. It broadcasts until the newest state is sent."""
         self._topics_outdated = False
+        self._topics_changed = asyncio.Event()
+        """Set by an event of TOPIC_CHANGES, until the next load."""
         self.timer_slot: int | None = None
 
     async def add_subscriber(self, subscription: Subscription, subscriber: Subscriber) -> None:
@@ -206,7 +212,9 @@ class SnapshotGroup(Group):
 
     def _handle_event(self, event: Event) -> None:
         self._on_reload(ReloadEvent.CHANGED)
-        self._topics_outdated |= isinstance(event.payload, TOPIC_CHANGES)
+        if isinstance(event.payload, TOPIC_CHANGES):
+            self._topics_outdated = True
+            self._topics_changed.set()
         if self._phase is not SnapshotPhase.CURRENT:
             return
         changed = self._reducer.apply_event(self._state, event, self._clock())
@@ -294,7 +302,7 @@ class SnapshotGroup(Group):
         attempt = 0
         try:
             while self._reload is ReloadState.RUNNING_OUTDATED:
-                await asyncio.sleep(random.uniform(0, LOAD_SPREAD_SECONDS))  # noqa: S311 (jitter, not a secret)
+                await self._wait_for_turn()
                 try:
                     if self._topics_outdated:
                         await self._update_topics()
@@ -308,6 +316,13 @@ class SnapshotGroup(Group):
                     self._on_reload(ReloadEvent.READ_FAILED)
         finally:
             self._on_reload(ReloadEvent.ENDED)
+
+    async def _wait_for_turn(self) -> None:
+        """Wait for a random part of LOAD_SPREAD_SECONDS, or until the topics may have changed."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(random.uniform(0, LOAD_SPREAD_SECONDS)):  # noqa: S311 (jitter, not a secret)
+                await self._topics_changed.wait()
+        self._topics_changed.clear()
 
     async def _update_topics(self) -> None:
         """Listen to the present topics of the state, and to no others."""
