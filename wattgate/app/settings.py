@@ -5,7 +5,6 @@ import sys
 from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from ssl import create_default_context
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -24,6 +23,7 @@ from wattgate.delivery.http import egress
 from wattgate.delivery.http.egress import EgressPolicy
 from wattgate.delivery.mail_addresses import AllowList, parse_mailbox
 from wattgate.realtime.server_address import ServerAddress
+from wattgate.tls import client_context
 
 MQTT_REQUIREMENT = "aiomqtt>=2.5"
 
@@ -281,7 +281,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
     def _check_smtp_ca_file(cls, file: Path | None) -> Path | None:
         if file is not None:
             try:
-                create_default_context(cafile=file)
+                client_context(file)
             except OSError as error:
                 raise ValueError(f"cannot be read as PEM certificates: {error}. Check the file") from None
         return file

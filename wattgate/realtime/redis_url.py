@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from wattgate.realtime.server_address import ServerAddress, read_port
+from wattgate.tls import client_context
 
 FORMS = (
     "redis://user:password@host:6379/0, redis+sentinel://user:password@host:26379,host2:26379/0?master=NAME or "
@@ -133,7 +134,7 @@ class TlsFiles:
 
     def create_context(self) -> ssl.SSLContext:
         """Return a context that verifies servers. Raise OSError if a file cannot be read."""
-        context = ssl.create_default_context(cafile=self.ca_file)
+        context = client_context(self.ca_file)
         if self.certificate_file is not None:
             context.load_cert_chain(self.certificate_file, self.key_file)
         return context

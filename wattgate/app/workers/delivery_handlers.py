@@ -1,7 +1,6 @@
 """Create the delivery handler of each delivery kind from the settings."""
 
 from collections.abc import Mapping
-from ssl import create_default_context
 
 from wattgate.app.settings import Settings
 from wattgate.app.workers.deliveries import DeliveryHandler
@@ -22,6 +21,7 @@ from wattgate.enums import DeliveryKind
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import mail, webhooks
 from wattgate.graphql.resolvers import push as push_resolvers
+from wattgate.tls import client_context
 
 
 def create_delivery_handlers(
@@ -31,7 +31,7 @@ def create_delivery_handlers(
 
     This reads files of certificates, which takes up to a second: do not call it in an event loop that serves requests.
     """
-    tls = create_default_context()
+    tls = client_context()
     http_client = OutboundHttpClient(settings.egress_policy, tls=tls)
     push = PushChannel(
         http_client,

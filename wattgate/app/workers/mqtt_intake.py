@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import ssl
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -28,6 +27,7 @@ from wattgate.graphql.resolvers.meter_messages import (
 from wattgate.principal import Principal, Role
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.server_address import ServerAddress
+from wattgate.tls import client_context
 
 log = logging.getLogger(__name__)
 
@@ -116,7 +116,7 @@ class MqttClient(aiomqtt.Client):
             identifier=identifier,
             clean_session=identifier is None,
             keepalive=30,
-            tls_context=ssl.create_default_context() if broker.tls else None,
+            tls_context=client_context() if broker.tls else None,
             queue_type=MessageQueue,
             max_queued_incoming_messages=max_queued,
         )

@@ -1,7 +1,5 @@
 """Create what outgoing messages need from the settings: sender, links, keys, SMTP channel and policy."""
 
-from ssl import create_default_context
-
 from wattgate.app.settings import Settings
 from wattgate.delivery.channels.mail import SenderProfile
 from wattgate.delivery.channels.smtp import SmtpChannel, SmtpServer
@@ -9,6 +7,7 @@ from wattgate.delivery.channels.web_push import Vapid
 from wattgate.delivery.mail_addresses import AllowList, parse_mailbox
 from wattgate.delivery.outbound_policy import OutboundPolicy
 from wattgate.delivery.signed_links import SignedLinks
+from wattgate.tls import client_context
 
 DEFAULT_SENDER = "wattgate <alerts@wattgate.example>"
 """Sender of mails in the development outbox if WATTGATE_MAIL_FROM is not set."""
@@ -49,7 +48,7 @@ def create_smtp_channel(settings: Settings) -> SmtpChannel | None:
     """Return the SMTP channel, or None without an SMTP server."""
     if settings.smtp_url is None:
         return None
-    tls_context = create_default_context(cafile=settings.smtp_ca_file)
+    tls_context = client_context(settings.smtp_ca_file)
     server = SmtpServer.from_url(settings.smtp_url)
     return SmtpChannel(
         server, create_sender_profile(settings), tls_context=tls_context, timeout_seconds=settings.smtp_timeout

@@ -25,6 +25,7 @@ from aiosmtplib import (
 
 from wattgate.delivery.channels.channel import OutboundMessage, Outcome, PermanentFailure, Sent, TemporaryFailure
 from wattgate.delivery.channels.mail import MailMessage, SenderProfile, build_and_encode_mail
+from wattgate.tls import client_context
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +124,7 @@ class SmtpChannel:
     ) -> None:
         self._server = server
         self._profile = profile
-        self._tls_context = tls_context or ssl.create_default_context()
+        self._tls_context = tls_context or client_context()
         self._timeout_seconds = timeout_seconds
         self._connection_slots = asyncio.Semaphore(max_connections)
         self._idle_connections: list[_PooledConnection] = []

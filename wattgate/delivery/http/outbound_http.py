@@ -26,6 +26,7 @@ from wattgate.delivery.http.egress import (
     parse_destination,
 )
 from wattgate.delivery.http.host_lookup import HostResolver, ResolveHost
+from wattgate.tls import client_context
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +127,7 @@ class OutboundHttpClient:
     ) -> None:
         self.policy = policy
         self._resolve = resolve or HostResolver().resolve
-        self._tls = tls or ssl.create_default_context()
+        self._tls = tls or client_context()
         self._timeout_seconds = timeout_seconds
 
     async def send(
