@@ -298,15 +298,24 @@ class SnapshotGroup(Group):
             self._request_reload()
 
     async def _reload_until_current(self) -> None:
-        """Reload the state until it is not outdated. Retry while the database is unavailable."""
-        attempt = 0
+        """Reload the state until it is not outdated. Retry while the database is unavailable.
+
+        An outdated load lacks an event that the snapshot may already have. It is repeated at once instead of shown, but
+        only once: else a state with an event in each load would never be shown.
+        """
+        attempt, is_repeated = 0, False
         try:
             while self._reload is ReloadState.RUNNING_OUTDATED:
-                await self._wait_for_turn()
+                if not is_repeated:
+                    await self._wait_for_turn()
                 try:
                     if self._topics_outdated:
                         await self._update_topics()
                     state = await self._read_state()
+                    is_outdated = self._reload is ReloadState.RUNNING_OUTDATED
+                    is_repeated = is_outdated and not is_repeated and self._phase is SnapshotPhase.CURRENT
+                    if is_repeated:
+                        continue
                     self._phase = phase_after_load(self._phase, self._reload)
                     if self._phase is SnapshotPhase.CURRENT:
                         self._update_state(state)
