@@ -181,8 +181,8 @@ ENDS: Promises = {
     ),
     "the second use of an authorization code or a refresh token": (
         "test_refresh_token_rotates_and_its_second_use_invalidates_the_family",
-        "test_refresh_that_begins_during_the_act_gets_no_tokens",
-        "test_act_ends_the_tokens_of_a_refresh_that_began_before_it",
+        "test_operation_that_begins_during_the_act_waits_for_it_and_is_refused",
+        "test_act_ends_what_an_operation_makes_that_began_before_it",
     ),
     "everything that depends on the account, except the token of the request": (
         "test_no_operation_runs_after_the_end_of_its_credential",
@@ -193,7 +193,7 @@ ENDS: Promises = {
         "test_act_ends_the_password_of_a_change_that_waited_for_its_hash",
     ),
     "everything that depends on the account, and the codes in mails": (
-        "test_request_whose_body_comes_after_the_end_of_its_credential_is_refused",
+        "test_every_end_in_another_process_ends_connections_and_requests",
         "test_account_that_is_closed_during_a_claim_leaves_no_display",
         "test_closed_account_has_no_new_username",
         "test_mail_that_waits_goes_only_to_the_accounts_that_are_left",
@@ -207,7 +207,7 @@ ENDS: Promises = {
         "test_socket_that_was_opened_with_the_password_ends_with_a_second_factor",
         "test_socket_of_an_administrator_ends_with_the_second_factor_that_administrators_need",
         "test_password_alone_is_no_credential_after_a_second_factor",
-        "test_connections_are_checked_for_the_role_that_requests_have",
+        "test_socket_of_an_administrator_ends_with_the_role",
     ),
     "everything that depends on the accounts of the user, and connections of applications": (
         "test_every_end_in_another_process_ends_connections_and_requests",
@@ -220,7 +220,7 @@ ENDS: Promises = {
     ),
     "codes that were approved for it": ("test_codes_end_with_the_home_and_the_account_that_approved_them",),
     "connections and reservations that were made with the old secret": (
-        "test_commands_end_the_connections_of_a_running_gateway",
+        "test_commands_end_the_credentials_of_a_running_gateway",
     ),
     "the tokens of the accounts of the directory": ("test_session_ends_with_its_directory_and_is_not_extended",),
     "the oldest token of the account": ("test_tokens_of_an_account_are_bounded_and_the_oldest_end",),

@@ -8,7 +8,7 @@ from tests.support.house import Tenant
 from tests.support.outbox import Post
 from tests.support.smtp import MailServer, mail_server
 from tests.support.timed import NOW
-from wattgate.db.models import Account, KeptMail, MailSuppression, Template
+from wattgate.db.models import Account, Delivery, KeptMail, MailSuppression, Template
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.principal import Permission
 
@@ -18,6 +18,7 @@ async def outbox(settled: Tenant) -> AsyncIterator[Post]:
     """An empty outbox, and a user with one mail address."""
     outbox = Post(settled)
     await outbox.clear()
+    await outbox.run(forget_sent_mails)
     outbox.clock.now = NOW
     await outbox.run(set_address, email="user@example.org")
     yield outbox
@@ -37,6 +38,12 @@ async def set_address(call: Call, *, email: str) -> None:
     await call.rows.update(Template, active=False)
     await call.rows.delete(MailSuppression)
     await call.rows.delete(KeptMail)
+
+
+@operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
+async def forget_sent_mails(call: Call) -> None:
+    """Delete all deliveries, so that mails of other tests to the same address do not count."""
+    await call.rows.delete(Delivery)
 
 
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
