@@ -160,7 +160,7 @@ def podman_in_its_own_folder() -> Iterator[Podman]:
 
     Other processes wait meanwhile.
     """
-    folder = Path(tempfile.mkdtemp(prefix="image-"))
+    folder = Path(tempfile.mkdtemp(prefix="i"))  # Podman accepts 50 characters for a folder in it
     STORAGE.mkdir(parents=True, exist_ok=True)
     lock = (STORAGE / "lock").open("w")
     try:

@@ -24,7 +24,7 @@ def use_memory() -> None:
     if state.f_bavail * state.f_frsize < NEEDED_BYTES or state.f_flag & os.ST_NOEXEC:
         return
     # The PostgreSQL wheel keeps one lock file in the temporary folder, which no other user can open.
-    folder = MEMORY_FOLDER / f"wattgate-tests-{os.getuid()}"
+    folder = MEMORY_FOLDER / f"wattgate-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
         return

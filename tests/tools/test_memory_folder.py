@@ -38,11 +38,11 @@ def test_files_are_in_memory_if_it_suffices_and_no_folder_is_chosen(
     else:
         monkeypatch.setenv("TMPDIR", chosen)
     folder = folder_chosen(tmp_path, monkeypatch, blocks, flags)
-    assert (folder == str(tmp_path / f"wattgate-tests-{os.getuid()}")) is used
+    assert (folder == str(tmp_path / f"wattgate-{os.getuid()}")) is used
 
 
 def test_folder_that_another_user_made_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TMPDIR", raising=False)
     (tmp_path / "other").mkdir()
-    (tmp_path / f"wattgate-tests-{os.getuid()}").symlink_to(tmp_path / "other")
+    (tmp_path / f"wattgate-{os.getuid()}").symlink_to(tmp_path / "other")
     assert folder_chosen(tmp_path, monkeypatch) == "/srv/before"
