@@ -1,45 +1,33 @@
 """The states of a snapshot group: each transition of the tables, and the group with a controlled reducer."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import msgspec
 import pytest
 
-from wattgate.clock import to_ms
-from wattgate.errors import GatewayError, NotFound, Unavailable
+from tests.support.snapshot_groups import RELOAD, GroupUnderTest, RecordingSubscriber, run_tasks
+from wattgate.errors import NotFound, Unavailable
 from wattgate.realtime.backoff import Backoff
-from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.events import (
     DeviceChanged,
     Event,
-    MeterPointConsentRevoked,
     ResourceChanged,
     VirtualEntityChanged,
 )
-from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions import snapshot_group
 from wattgate.realtime.subscriptions.snapshot_group import (
     RELOAD_TRANSITIONS,
     ReloadEvent,
     ReloadState,
-    SnapshotGroup,
     SnapshotPhase,
     phase_after_load,
     phase_after_revocation,
 )
-from wattgate.realtime.subscriptions.subscription import Message, Selection, Subscription
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
-from wattgate.realtime.timer_wheel import TimerWheel
 
 IDLE, RUNNING, RUNNING_OUTDATED = ReloadState
 EMPTY, CURRENT, WITHHELD = SnapshotPhase
-NOW = datetime(2026, 6, 1, tzinfo=UTC)
-RELOAD = "reload"
-"""The payload of an event that the reducer cannot apply."""
 
 
 @pytest.mark.parametrize(
@@ -91,126 +79,11 @@ def test_phase_after_load(phase: SnapshotPhase, reload: ReloadState, expected: S
     assert phase_after_load(phase, reload) is expected
 
 
-class RecordingSubscriber:
-    """A subscriber that records the states and errors that it receives."""
-
-    resumes = False
-    buffer: list[Message] | None = None
-
-    def __init__(self) -> None:
-        self.states: list[Any] = []
-        self.errors: list[GatewayError] = []
-
-    def send(self, message: Message) -> None:
-        self.states.append(msgspec.json.decode(message.payload)["data"])
-
-    def fail(self, error: GatewayError) -> None:
-        self.errors.append(error)
-
-    async def wait_until_writable(self) -> None:
-        return
-
-
-class ListReducer:
-    """A reducer whose state is a list: `load` returns the number of the load, and each event appends its payload."""
-
-    def __init__(self) -> None:
-        self.loads = 0
-        self.may_load = asyncio.Event()
-        self.may_load.set()
-        self.error: GatewayError | None = None
-        self.timer_result: list[Any] | None = None
-        self.topics: tuple[str, ...] = ("topic",)
-        self.topic_searches = 0
-        self.topic_error: GatewayError | None = None
-        self.reload_payload: Any = RELOAD
-
-    async def find_topics(self, rows: Any) -> tuple[str, ...]:
-        self.topic_searches += 1
-        if self.topic_error is not None:
-            error, self.topic_error = self.topic_error, None
-            raise error
-        return self.topics
-
-    async def load(self, rows: Any) -> list[Any]:
-        self.loads += 1
-        number = self.loads
-        await self.may_load.wait()
-        if self.error is not None:
-            error, self.error = self.error, None
-            raise error
-        return [number]
-
-    def apply_event(self, state: list[Any], event: Event, now: datetime) -> list[Any] | None:
-        return None if event.payload in (RELOAD, self.reload_payload) else [*state, event.payload]
-
-    def advance(self, state: list[Any], now: datetime) -> list[Any] | None:
-        return self.timer_result
-
-    def refresh_for_join(self, state: list[Any], now: datetime) -> list[Any]:
-        return state
-
-    def next_change(self, state: list[Any]) -> int:
-        return to_ms(NOW + timedelta(days=1))
-
-
-def encode(payload: Any) -> bytes:
-    return b'{"data":' + msgspec.json.encode(payload)
-
-
-async def encode_async(payload: Any) -> bytes:
-    return encode(payload)
-
-
-async def read_without_database(query: Callable[[Any], Awaitable[Any]]) -> Any:
-    return await query(None)
-
-
-class GroupUnderTest:
-    """A snapshot group on a bus in memory, with a `ListReducer`."""
-
-    def __init__(self) -> None:
-        self.bus = MemoryBus()
-        self.hub = Hub(self.bus)
-        self.reducer = ListReducer()
-        source = SubscriptionSource(("topic",), reducer=self.reducer)
-        selection = Selection(encode, encode_async, encode(None), "root")
-        self.subscription = Subscription("key", source, selection, read_without_database)
-        self.group = SnapshotGroup(
-            self.hub, self.subscription, self.reducer, TimerWheel(), lambda: NOW, asyncio.Semaphore()
-        )
-        self.hub.add_listener(self.group, self.group.topics)
-
-    async def join(self) -> RecordingSubscriber:
-        subscriber = RecordingSubscriber()
-        await self.group.add_subscriber(self.subscription, subscriber)
-        return subscriber
-
-    def send_event(self, payload: Any) -> None:
-        self.group.on_event(Event("topic", "key", payload))
-
-    def revoke_consent(self) -> None:
-        self.send_event(MeterPointConsentRevoked("1234567890123"))
-
-    def start_load(self) -> None:
-        """Make loads wait in the database until `finish_load`."""
-        self.reducer.may_load.clear()
-
-    async def finish_load(self) -> None:
-        self.reducer.may_load.set()
-        await run_tasks()
-
-
 @pytest.fixture
 def under_test(monkeypatch: pytest.MonkeyPatch) -> GroupUnderTest:
     monkeypatch.setattr(snapshot_group, "LOAD_SPREAD_SECONDS", 0)
     monkeypatch.setattr(snapshot_group, "RETRY_BACKOFF", Backoff(0, 0))
     return GroupUnderTest()
-
-
-async def run_tasks() -> None:
-    for _ in range(30):
-        await asyncio.sleep(0)
 
 
 async def test_subscribers_that_join_together_share_the_first_load(under_test: GroupUnderTest) -> None:
@@ -226,6 +99,14 @@ async def test_event_during_the_first_load_causes_a_reload(under_test: GroupUnde
     under_test.send_event("missed by the read")
     await under_test.finish_load()
     assert ((await joining).states[-1], under_test.reducer.loads) == ([2], 2)
+
+
+async def test_state_with_an_event_in_each_load_is_shown_by_the_second_one(under_test: GroupUnderTest) -> None:
+    subscriber = await under_test.join()
+    under_test.reducer.during_load = lambda: under_test.send_event("a")
+    under_test.send_event(RELOAD)
+    await run_tasks()
+    assert [3] in subscriber.states
 
 
 @pytest.mark.parametrize("cause", ["revocation", "loss of events"])
