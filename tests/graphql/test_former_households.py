@@ -15,7 +15,6 @@ from tests.support.live import RESUMING
 from tests.support.metering import add_device, metered
 from tests.support.neighbour import all_rows, rows_with
 from tests.support.people import paired_display
-from tests.support.residents import resident
 from tests.support.socket import Socket, socket
 from tests.support.user_jobs import erased, exported_files
 from wattgate.app.workers.access_log import flush_access_log
@@ -27,16 +26,6 @@ MOVE, MOVE_ALL, CLOSE_AND_ADD, REMOVE = "moveResource", "moveMeterPoint", "close
 
 REMOVAL = "mutation ($home: ID!, $id: ID!) { removeVirtualEntityResource(veId: $home, resourceId: $id) { veId } }"
 FRESHNESS = "subscription ($ids: [ID!]!) { freshness(resourceIds: $ids) { resourceId freshness { state asOf } } }"
-
-
-@pytest.fixture
-async def ada(served: House) -> Tenant:
-    return await resident(served.one)
-
-
-@pytest.fixture
-async def bob(served: House) -> Tenant:
-    return await resident(served.one)
 
 
 async def hand_over(house: House, way: str, resource_id: str, mpxn: str, former: Tenant, following: Tenant) -> str:

@@ -51,16 +51,6 @@ ALL = """fragment all on MeterPointMove {
 }"""
 
 
-@pytest.fixture
-async def ada(served: House) -> Tenant:
-    return await resident(served.one)
-
-
-@pytest.fixture
-async def bob(served: House) -> Tenant:
-    return await resident(served.one)
-
-
 async def graphql(house: House, document: str, **variables: Any) -> Any:
     answer = await house.graphql(f"{document} {ALL}", house.one.headers["application"], **variables)
     assert "errors" not in answer, answer

@@ -29,16 +29,6 @@ pytestmark = pytest.mark.both_databases("separation of households")
 OLD_DAYS = timedelta(days=3)
 
 
-@pytest.fixture
-async def ada(served: House) -> Tenant:
-    return await resident(served.one)
-
-
-@pytest.fixture
-async def bob(served: House) -> Tenant:
-    return await resident(served.one)
-
-
 async def from_network(house: House, who: Tenant, resource_id: str) -> list[datetime]:
     """Return the instants of the readings that a catch-up would retrieve."""
     page = await house.gateway.runner.run(catch_ups.network_readings, who.system, {"resource_id": resource_id})

@@ -26,16 +26,6 @@ from wattgate.errors import BadInput, Conflict, NotFound
 pytestmark = pytest.mark.both_databases("separation of households")
 
 
-@pytest.fixture
-async def ada(served: House) -> Tenant:
-    return await resident(served.one)
-
-
-@pytest.fixture
-async def bob(served: House) -> Tenant:
-    return await resident(served.one)
-
-
 @pytest.mark.parametrize("spelling", ["{a} {b}", " {a}{b}", "{a}-{b}", "{a}\u200b{b}", "\uff11{rest}", "\u0661{rest}"])
 async def test_each_spelling_of_a_number_is_the_same_meter_point(
     served: House, ada: Tenant, bob: Tenant, spelling: str
