@@ -71,7 +71,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Collect the garbage of the last tests once. pytest collects ten times more, which then looks at few objects."""
+    """Collect the garbage of the last tests. pytest does so ten times at its end, and finds few objects then."""
     gc.collect()
     gc.freeze()
 

@@ -180,14 +180,14 @@ class Exchange:
         self._receive, self._send = receive, send
         started_at = perf_counter()
         try:
-            await self._serve_within_limit(scope)
+            await self._serve_within_limits(scope)
         finally:
             if not self._is_stream:
                 status = 500 if self._status is None else self._status
                 seconds = perf_counter() - started_at
                 observe_request(method_label(scope["method"]), route_template(scope), status, seconds)
 
-    async def _serve_within_limit(self, scope: Scope) -> None:
+    async def _serve_within_limits(self, scope: Scope) -> None:
         try:
             check_parameters(scope["query_string"])
         except BadInput as error:

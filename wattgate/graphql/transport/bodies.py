@@ -49,6 +49,7 @@ class BodyReader:
 
 
 DEFAULT_BODIES = BodyReader()
+"""The reader of a gateway without a database, where no credential ends."""
 
 
 async def _read(receive: Receive, principal: Principal) -> bytes:
