@@ -16,7 +16,7 @@ from wattgate.db.row_security import POLICY
 from wattgate.errors import Unavailable
 
 READ = text("SELECT count(*) FROM token")
-WAITING = text("SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'")
+WAITING = text("SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = :mode")
 OUTDATED = text("SELECT count(*) FROM pg_policy WHERE polname = 'wattgate_scope_0'")
 LIMIT_SECONDS = 60
 """The limit of a failed test. The waits in it end long before."""
@@ -33,6 +33,13 @@ async def is_outdated(database: Database) -> bool:
     """Return whether the policy of a table still has another name."""
     async with database.engine.connect() as connection:
         return bool((await connection.execute(OUTDATED)).scalar_one())
+
+
+async def wait_for_locks(observer: Database, mode: str) -> None:
+    """Wait until a transaction waits for a lock of this mode."""
+    async with observer.autocommit_engine.connect() as connection:
+        while not (await connection.execute(WAITING, {"mode": mode})).scalar_one():  # noqa: ASYNC110 (in the server)
+            await asyncio.sleep(0.01)
 
 
 @asynccontextmanager
@@ -63,8 +70,7 @@ async def test_readers_run_while_an_upgrade_waits_for_a_long_transaction(
             upgrading = asyncio.create_task(upgrade(database, lock_seconds=0.5, lock_attempts=50))
             async with reader.autocommit_engine.connect() as connection:
                 for _ in range(2):
-                    while not (await connection.execute(WAITING)).scalar_one():  # noqa: ASYNC110 (in the server)
-                        await asyncio.sleep(0.01)
+                    await wait_for_locks(reader, "AccessExclusiveLock")
                     await connection.execute(READ)  # without the limit, it would wait for the end of the transaction
             assert not upgrading.done()
         await upgrading
@@ -104,20 +110,26 @@ async def test_an_upgrade_locks_no_table_whose_policy_stays(postgresql_url: str,
 async def test_an_upgrade_tries_again_after_a_deadlock(
     postgresql_url: str, postgresql_template: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A transaction has read a table that the upgrade needs next, and waits for one that the upgrade holds."""
+    """A transaction waits for a table that the upgrade holds, and then the upgrade for one that the transaction holds.
+
+    The upgrade waits last, so its own check finds the deadlock. That of the transaction, which could end the
+    transaction instead, comes after the limit of the test.
+    """
     async with (
         asyncio.timeout(LIMIT_SECONDS),
         database_on(postgresql_url, postgresql_template) as url,
         connected(url) as database,
         connected(url) as observer,
     ):
-        await outdate_policies(database, "account", "webhook_endpoint")
+        await outdate_policies(database, "account", "token", "webhook_endpoint")
         async with long_transaction(database, "webhook_endpoint") as transaction:
-            upgrading = asyncio.create_task(upgrade(database, lock_seconds=30))
-            async with observer.autocommit_engine.connect() as connection:
-                while not (await connection.execute(WAITING)).scalar_one():  # noqa: ASYNC110 (in the server)
-                    await asyncio.sleep(0.01)
-            await transaction.execute(text("SELECT count(*) FROM account"))
+            await transaction.execute(text(f"SET LOCAL deadlock_timeout = '{LIMIT_SECONDS}s'"))
+            async with long_transaction(database, "token"):
+                upgrading = asyncio.create_task(upgrade(database, lock_seconds=LIMIT_SECONDS))
+                await wait_for_locks(observer, "AccessExclusiveLock")
+                reading = asyncio.create_task(transaction.execute(text("SELECT count(*) FROM account")))
+                await wait_for_locks(observer, "AccessShareLock")
+            await reading
         await upgrading
         assert "deadlock" in caplog.text
         assert not await is_outdated(observer)
