@@ -19,10 +19,16 @@ from wattgate.realtime.events import (
 SHARED_PAYLOADS = (CredentialsRevoked, DeviceChanged, ResourceChanged, VirtualEntityChanged)
 """The payloads that end or change what a process serves. Other events are new data, which clients can also query."""
 
+_CANDIDATES = frozenset((*SHARED_PAYLOADS, MeterPointConsentRevoked))
+
 
 async def store_events(session: AsyncSession, origin: str, events: Sequence[Event]) -> None:
-    """Store those of the events that processes share, in the transaction that causes them."""
-    shared = [event for event in map(_without_meter_point, events) if isinstance(event.payload, SHARED_PAYLOADS)]
+    """Store those of the events that processes share, in the transaction that causes them.
+
+    A call may emit thousands of readings, so the kind of an event is looked at first, and costs one look-up.
+    """
+    candidates = [event for event in events if type(event.payload) in _CANDIDATES]
+    shared = [event for event in map(_without_meter_point, candidates) if isinstance(event.payload, SHARED_PAYLOADS)]
     if shared:
         encoded = [EncodedEvent(event.topic, encode_event(event).decode()) for event in shared]
         await insert_events(session, origin, encoded)
