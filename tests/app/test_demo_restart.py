@@ -1,15 +1,19 @@
 """Starts of the demonstration on the same database: repeated, interrupted, and at later times."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
+from sqlalchemy.engine import make_url
 from sqlmodel import SQLModel
 
+from tests.support.filled_databases import copy_filled
 from tests.support.schema import bring_up
 from tests.support.servers import Databases
 from wattgate.app.demo import seed
@@ -22,6 +26,7 @@ from wattgate.app.demo.tariffs import priced_until
 from wattgate.app.homes.series import find_operation
 from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.clock import Clock, TimeRange, utc_now
+from wattgate.db.backup import back_up_sqlite
 from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import alert_rules, consent, flexibility
@@ -43,8 +48,34 @@ async def gateway_on(url: str, folder: Path) -> AsyncIterator[Gateway]:
 
 @pytest.fixture
 async def gateway(databases: Databases, tmp_path: Path) -> AsyncIterator[Gateway]:
+    """A gateway on a new database."""
     async with databases() as url, gateway_on(url, tmp_path) as gateway:
         yield gateway
+
+
+@dataclass
+class Demonstration:
+    """A gateway on a database with the demonstration as it was installed at `now`."""
+
+    gateway: Gateway
+    now: datetime
+    recorded: int
+    """The number of readings that the installation has recorded."""
+
+
+@pytest.fixture
+async def demonstration(databases: Databases, tmp_path: Path) -> AsyncIterator[Demonstration]:
+    """The demonstration after its first start, on a database of each test's own."""
+
+    async def install(database_url: str) -> tuple[datetime, int]:
+        async with gateway_on(database_url, tmp_path) as gateway:
+            now = utc_now()
+            return now, await seed.prepare_demo(gateway.runner, now, HISTORY)
+
+    async with databases() as url:
+        now, recorded = await copy_filled(make_url(url), ["demonstration of one day"], install)
+        async with gateway_on(url, tmp_path) as gateway:
+            yield Demonstration(gateway, now, recorded)
 
 
 async def row_counts(gateway: Gateway) -> dict[str, int]:
@@ -59,50 +90,55 @@ def at(moment: datetime) -> Clock:
     return lambda: moment
 
 
-async def test_second_start_at_the_same_time_changes_no_row(gateway: Gateway) -> None:
-    now = utc_now()
-    recorded = await seed.prepare_demo(gateway.runner, now, HISTORY)
+async def test_second_start_at_the_same_time_changes_no_row(demonstration: Demonstration) -> None:
+    gateway, now = demonstration.gateway, demonstration.now
     first = await row_counts(gateway)
-    assert recorded == 6 * 48
+    assert demonstration.recorded == 6 * 48
     assert first["alert"] == 2  # that of the rule, and the editor's
     assert await seed.prepare_demo(gateway.runner, now, HISTORY) == 0
     assert await row_counts(gateway) == first
 
 
-class InterruptedRunner(Runner):
-    """A runner that fails after a number of operations."""
+class CopyingRunner(Runner):
+    """A runner that copies the database file before some operations, as if the process had ended there."""
 
-    remaining: int
+    file: Path
+    copies: dict[int, Path]
+    """The path of the copy by the number of operations before it."""
+    count = 0
 
     async def run(self, *arguments: Any) -> Any:
-        if not self.remaining:
-            raise InterruptedError
-        self.remaining -= 1
+        if self.count in self.copies:
+            await asyncio.to_thread(back_up_sqlite, self.file, self.copies[self.count])
+        self.count += 1
         return await super().run(*arguments)
 
 
 @pytest.mark.long("starts the demonstration again and again; a second start stays in the short form")
 async def test_start_completes_an_interrupted_one(tmp_path: Path) -> None:
-    now = utc_now()
-    async with gateway_on(f"sqlite:///{tmp_path / 'complete.sqlite3'}", tmp_path) as gateway:
-        await seed.prepare_demo(gateway.runner, now, HISTORY)
+    now, file = utc_now(), tmp_path / "complete.sqlite3"
+    async with gateway_on(f"sqlite:///{file}", tmp_path) as gateway:
+        runner = CopyingRunner(gateway.database, gateway.bus)
+        runner.file = file
+        runner.copies = {
+            operations: tmp_path / f"{operations}.sqlite3"
+            for operations in (4, 63, 72, 111, 124, 137, 146, 154)  # of about 160
+        }
+        await seed.prepare_demo(runner, now, HISTORY)
         complete = await row_counts(gateway)
-    for operations in (4, 63, 72, 111, 124, 137, 146, 154):  # of about 160
-        async with gateway_on(f"sqlite:///{tmp_path / str(operations)}.sqlite3", tmp_path) as gateway:
-            runner = InterruptedRunner(gateway.database, gateway.bus)
-            runner.remaining = operations
-            with pytest.raises(InterruptedError):
-                await seed.prepare_demo(runner, now, HISTORY)
-            assert await row_counts(gateway) != complete
+    for operations, interrupted in runner.copies.items():
+        async with gateway_on(f"sqlite:///{interrupted}", tmp_path) as gateway:
+            assert await row_counts(gateway) != complete, operations
             await seed.prepare_demo(gateway.runner, now, HISTORY)
             assert await row_counts(gateway) == complete, operations
 
 
 @pytest.mark.long("starts the demonstration again and again; a second start stays in the short form")
-async def test_start_weeks_later_has_an_open_event_valid_consents_and_no_second_alert(gateway: Gateway) -> None:
-    now = utc_now()
+async def test_start_weeks_later_has_an_open_event_valid_consents_and_no_second_alert(
+    demonstration: Demonstration,
+) -> None:
+    gateway, now = demonstration.gateway, demonstration.now
     later = now + timedelta(days=17)
-    await seed.prepare_demo(gateway.runner, now, HISTORY)
     await seed.prepare_demo(gateway.runner.with_clock(at(later)), later, HISTORY)
     events = await gateway.runner.run(flexibility.dfs_events, seed.SYSTEM_PRINCIPAL, {})
     assert [event.state for event in events] == ["ended", "open"]
@@ -111,9 +147,8 @@ async def test_start_weeks_later_has_an_open_event_valid_consents_and_no_second_
 
 
 @pytest.mark.long("a demonstration of its own; other starts stay in the short form")
-async def test_consents_are_renewed_before_they_end_unless_withdrawn(gateway: Gateway) -> None:
-    now = utc_now()
-    await seed.prepare_demo(gateway.runner, now, HISTORY)
+async def test_consents_are_renewed_before_they_end_unless_withdrawn(demonstration: Demonstration) -> None:
+    gateway = demonstration.gateway
     owner = (await seed.list_owners(gateway.runner))[USERNAME]
     withdrawn = seed.HOMES[0].meter_points[1]
     await gateway.runner.run(consent.revoke_consents, owner, {"mpxns": [withdrawn]})
@@ -127,9 +162,8 @@ async def test_consents_are_renewed_before_they_end_unless_withdrawn(gateway: Ga
 
 
 @pytest.mark.long("starts the demonstration again and again; a second start stays in the short form")
-async def test_removed_rule_and_ended_enrolment_stay_so(gateway: Gateway) -> None:
-    now = utc_now()
-    await seed.prepare_demo(gateway.runner, now, HISTORY)
+async def test_removed_rule_and_ended_enrolment_stay_so(demonstration: Demonstration) -> None:
+    gateway, now = demonstration.gateway, demonstration.now
     owner = (await seed.list_owners(gateway.runner))[USERNAME]
     (rule,) = await gateway.runner.run(find_operation("alert_rules"), owner, {})
     await gateway.runner.run(alert_rules.remove_alert_rule, owner, {"rule_id": rule.rule_id})
@@ -140,9 +174,8 @@ async def test_removed_rule_and_ended_enrolment_stay_so(gateway: Gateway) -> Non
     assert owner.user_id not in {enrolment.user_id for enrolment in enrolments}
 
 
-async def test_running_demonstration_moves_its_events_by_the_clock(gateway: Gateway) -> None:
-    now = utc_now()
-    await seed.prepare_demo(gateway.runner, now, HISTORY)
+async def test_running_demonstration_moves_its_events_by_the_clock(demonstration: Demonstration) -> None:
+    gateway, now = demonstration.gateway, demonstration.now
     participant = (await seed.list_owners(gateway.runner))[NEIGHBOUR_USERNAME]
 
     async def states_at(moment: datetime) -> list[str]:
