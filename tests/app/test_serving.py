@@ -17,9 +17,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from tests.app.test_cli import wattgate
-from tests.support.house import Tenant, settle
+from tests.support.house import Tenant, settle_all
 from tests.support.processes import gateway
-from tests.support.schema import bring_up
 from tests.support.servers import serving
 from wattgate.app.server.drain import DrainTimeouts, Readiness
 from wattgate.app.server.factory import build_gateway, create_app
@@ -80,10 +79,10 @@ class Upload:
 
 @pytest.fixture
 async def home(tmp_path: Path) -> Home:
+    """A folder with a copy of a database with a tenant. Tests that share a Redis must not use it: ids are the same."""
     gateway = build_gateway(Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'wattgate.sqlite3'}"))
-    await bring_up(gateway.database)
     try:
-        tenant = await settle(gateway, "one")
+        (tenant,) = await settle_all(gateway, ["one"], is_shared=True)
         return Home(tmp_path, tenant, await tenant.add_resource())
     finally:
         await gateway.database.close()
