@@ -16,14 +16,6 @@ from wattgate.app.cli import personal_data_commands
 from wattgate.app.cli.dispatch import ACTIONS, find_action
 from wattgate.app.cli.main import app
 
-IMPORTS = """
-import atexit, json, sys
-from wattgate.__main__ import main
-atexit.register(lambda: open({report!r}, "w").write(json.dumps(sorted(sys.modules))))
-main()
-"""
-"""Runs the command line, and writes the names of all modules that it has imported into a file."""
-
 REPORT = "imported: "
 """The start of a line of the output that reports the modules after a command."""
 
@@ -72,65 +64,54 @@ def output_of(script: str, **options: Any) -> str:
     return str(result.stdout)
 
 
-def imported_by(folder: Path, *arguments: str, expected_status: int = 0) -> set[str]:
-    """Return the modules that a command imports in a process of its own."""
-    report = folder / "modules.json"
-    result = subprocess.run(
-        [sys.executable, "-c", IMPORTS.format(report=str(report)), *arguments],
-        cwd=folder,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert result.returncode == expected_status, result.stderr
-    return set(json.loads(report.read_text()))
+def imported_by(folder: Path, *commands: str, **settings: str) -> dict[str, tuple[int, set[str]]]:
+    """Run commands one after another in one interpreter. Return the exit status and all modules after each.
+
+    A module that one of them imports stays until the end.
+    """
+    printed = output_of(COMMANDS.format(commands=commands), cwd=folder, env={**os.environ, **settings})
+    reports = [json.loads(line.removeprefix(REPORT)) for line in printed.splitlines() if line.startswith(REPORT)]
+    return {
+        command: (report["status"], set(report["modules"])) for command, report in zip(commands, reports, strict=True)
+    }
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status"),
-    [
-        ("--version", 0),
-        ("--help", 0),
-        ("home create --help", 0),
-        ("readings import --help", 0),
-        ("readings imprt", 2),
-    ],
-)
-def test_help_imports_no_action_and_no_large_library(tmp_path: Path, arguments: str, status: int) -> None:
-    modules = imported_by(tmp_path, *arguments.split(), expected_status=status)
-    unwanted = {*SCHEMA, *SERVER, *DATABASE, *REDIS, *LIBRARIES, "wattgate.app.settings"}
-    assert modules.isdisjoint(unwanted), modules & unwanted
-    assert not [name for name in modules if name.startswith("wattgate.app.cli.actions")]
-
-
-@pytest.mark.long("starts an interpreter for each command")
-def test_commands_import_what_they_use(tmp_path: Path) -> None:
-    template = tmp_path / "mail.html"
-    template.write_text("<p>Hello</p>")
-    checked = imported_by(tmp_path, "template", "check", str(template))
+def test_help_imports_no_action_and_no_large_library(tmp_path: Path) -> None:
+    """After them, the check of a template imports neither the schema nor the database."""
+    (tmp_path / "mail.html").write_text("<p>Hello</p>")
+    helped = {"--version": 0, "--help": 0, "home create --help": 0, "readings import --help": 0, "readings imprt": 2}
+    after = imported_by(tmp_path, *helped, "template check mail.html")
+    status, checked = after.pop("template check mail.html")
+    for command, (ended, modules) in after.items():
+        assert ended == helped[command], command
+        unwanted = {*SCHEMA, *SERVER, *DATABASE, *REDIS, *LIBRARIES, "wattgate.app.settings"}
+        assert modules.isdisjoint(unwanted), f"{command}: {modules & unwanted}"
+        assert not [name for name in modules if name.startswith("wattgate.app.cli.actions")], command
+    assert status == 0
+    assert "liquid" in checked  # so the report is complete
     assert checked.isdisjoint({*SCHEMA, *SERVER, *DATABASE, *REDIS}), checked
-    upgraded = imported_by(tmp_path, "db", "upgrade")
+
+
+@pytest.mark.long("starts an interpreter")
+def test_commands_import_what_they_use(tmp_path: Path) -> None:
+    after = imported_by(tmp_path, "db upgrade", "routes")
+    assert [status for status, _ in after.values()] == [0, 0]
+    upgraded, routes = (modules for _, modules in after.values())
     assert upgraded.isdisjoint({*SCHEMA, *SERVER, *REDIS, "liquid"}), upgraded
-    routes = imported_by(tmp_path, "routes")
     assert "wattgate.graphql.catalogue" in routes  # so the report is complete
     assert routes.isdisjoint({*SERVER, *REDIS}), routes
 
 
 @pytest.mark.long("starts an interpreter")
 def test_commands_that_read_need_no_operations(tmp_path: Path) -> None:
-    """Run the commands one after another in one interpreter: a module that one of them imports stays until the end."""
     settings = {"WATTGATE_DATABASE_URL": f"sqlite:///{tmp_path}/gateway.sqlite3"}
     for arguments in ("db upgrade", "app create only --username only"):
         assert wattgate_in(tmp_path, *arguments.split(), DATABASE_URL=settings["WATTGATE_DATABASE_URL"]).returncode == 0
     unwanted = {*SCHEMA, *SERVER, *REDIS, *OPERATIONS, "alembic", "pyarrow", "liquid", "babel", "websockets"}
-    commands = ("app list", "user list", "home list", "doctor")
-    printed = output_of(COMMANDS.format(commands=commands), cwd=tmp_path, env={**os.environ, **settings})
-    reports = [line.removeprefix(REPORT) for line in printed.splitlines() if line.startswith(REPORT)]
-    for command, report in zip(commands, map(json.loads, reports), strict=True):
-        assert report["status"] == 0, f"{command}: {printed}"
-        modules = set(report["modules"])
+    for command, (status, modules) in imported_by(
+        tmp_path, "app list", "user list", "home list", "doctor", **settings
+    ).items():
+        assert status == 0, command
         assert modules.isdisjoint(unwanted), f"{command}: {modules & unwanted}"
         assert "wattgate.db.rows" in modules  # so the report is complete
 

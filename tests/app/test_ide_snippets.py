@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.house import Tenant, settle
+from tests.support.house import Tenant, settle_all
 from tests.support.link import running
 from tests.support.node import Node
-from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.support.system_programs import required_program
 from wattgate.app.server.factory import build_gateway, create_app
@@ -102,8 +101,7 @@ async def copier(tmp_path_factory: pytest.TempPathFactory, guide_node: Node) -> 
     settings = Settings(_env_file=None, database_url=f"sqlite:///{database}")
     gateway = build_gateway(settings)
     try:
-        await bring_up(gateway.database)
-        tenant = await settle(gateway, "one")
+        (tenant,) = await settle_all(gateway, ["one"], is_shared=True)
         async with serving(create_app(settings)) as url:
             yield Copier(guide_node, url, tenant)
     finally:

@@ -130,7 +130,7 @@ def test_launcher_exits_when_workers_cannot_start(tmp_path: Path) -> None:
     script = (
         "from wattgate.app.server.launcher import launch; from wattgate.app.settings import Settings; import logging;"
     )
-    script += "logging.basicConfig(); raise SystemExit(launch(Settings(), 2))"
+    script += "logging.basicConfig(); raise SystemExit(launch(Settings(), 1))"
     result = subprocess.run(  # not with the command, which checks the database first
         [sys.executable, "-c", script],
         cwd=tmp_path,

@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from tests.faults.gateways import GatewayProcess
+from tests.support.command import wattgate_in
 from tests.support.encryption import TEST_KEYS
 from tests.support.servers import database_on
 from wattgate.db.migrate import MIGRATIONS, NEWEST_REVISION
@@ -28,7 +29,7 @@ RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) 
 READ = """query ($resource: ID!) { readings(resourceId: $resource, period: P1D, field: "ENERGY",
     range: {start: "2026-02-01T00:00:00Z", end: "2026-06-01T00:00:00Z"}) { count columns { count } } }"""
 CLIENTS = 4
-STEPS = 25
+STEPS = 8
 """Requests of each client in each phase of the upgrade, at least."""
 
 
@@ -64,7 +65,7 @@ def version_after(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Version(GatewayProcess):
-    """A gateway of the code in a folder, in a Python interpreter of its own."""
+    """A gateway of the code in a folder, in a Python interpreter of its own. This version is forked instead."""
 
     def __init__(self, code: Path, name: str, folder: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         super().__init__(name, folder, settings)
@@ -150,9 +151,12 @@ async def test_the_version_before_serves_while_the_schema_is_upgraded(
 ) -> None:
     async with database_on(postgresql_url) as url, asyncio.timeout(600):
         settings = {"DATABASE_URL": url, "CALLER_BUDGET": "1000000", "APPLICATION_BUDGET": "1000000"}
-        old = Version(ROOT, "old", tmp_path, settings)
+        old = GatewayProcess("old", tmp_path, settings | {"DRAIN_PAUSE": "0"})
         new = Version(version_after, "new", tmp_path, settings)
-        traffic = Traffic(json.loads(await old.run("home", "create", *HOME.split(), *PRICES.split())))
+        created = await asyncio.to_thread(
+            wattgate_in, tmp_path, *("home", "create", *HOME.split(), *PRICES.split()), **settings
+        )
+        traffic = Traffic(json.loads(created.stdout))
         try:
             await old.start()
             traffic.rotation = [old]

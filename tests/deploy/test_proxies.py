@@ -22,10 +22,9 @@ from websockets.asyncio.client import connect
 from tests.deploy.files import DEPLOY
 from tests.faults.gateways import GatewayProcess
 from tests.support.certificates import issue_certificates
-from tests.support.house import CALLER_BUDGET, Tenant, settle
+from tests.support.house import CALLER_BUDGET, Tenant, settle_all
 from tests.support.proxies import EXAMPLES, Proxy, running_proxy
 from tests.support.redis_server import redis_server
-from tests.support.schema import bring_up
 from tests.support.socket import Socket
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
@@ -56,8 +55,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
         url = f"sqlite:///{folder / 'site.sqlite3'}"
         gateway = build_gateway(Settings(_env_file=None, database_url=url))
         stack.push_async_callback(gateway.database.close)
-        await bring_up(gateway.database)
-        tenant = await settle(gateway, "site")
+        (tenant,) = await settle_all(gateway, ["one"], is_shared=True)
         redis = await stack.enter_async_context(redis_server(folder))
         settings = {
             "DATABASE_URL": url,

@@ -16,10 +16,9 @@ from typing import Any
 import httpx
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tests.support.house import PASSWORD, Tenant, settle
+from tests.support.house import PASSWORD, Tenant, settle_all
 from tests.support.link import Client, running
 from tests.support.node import GUIDE, Node
-from tests.support.schema import bring_up
 from tests.support.servers import serving
 from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
@@ -176,8 +175,7 @@ async def recorded_gateway(folder: Path, **more: Any) -> AsyncIterator[RecordedG
     settings = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'test.sqlite3'}", **more)
     gateway = build_gateway(settings)
     try:
-        await bring_up(gateway.database)
-        tenant = await settle(gateway, "one")
+        (tenant,) = await settle_all(gateway, ["one"], is_shared=True)
         recorder = RequestRecorder(create_app(settings))
         async with serving(recorder) as url:
             yield RecordedGateway(settings, tenant, url, recorder)

@@ -11,8 +11,7 @@ from typing import Any
 
 import httpx
 
-from tests.support.house import Tenant, settle
-from tests.support.schema import bring_up
+from tests.support.house import Tenant, settle_all
 from tests.support.servers import Relay, serving
 from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
@@ -52,13 +51,14 @@ class Link:
 
 @asynccontextmanager
 async def link(folder: Path, **settings: Any) -> AsyncIterator[Link]:
-    """Serve a gateway on a new SQLite database, with additional settings, behind a relay."""
+    """Serve a gateway on a new SQLite database, with additional settings, behind a relay.
+
+    The database is a copy: a Redis in the settings must not be that of other gateways, whose tenants have the same ids.
+    """
     link_settings = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'test.sqlite3'}", **settings)
     gateway = build_gateway(link_settings)
-    await bring_up(gateway.database)
     try:
-        async with gateway.bus:
-            tenant = await settle(gateway, "one")
+        (tenant,) = await settle_all(gateway, ["one"], is_shared=True)
         async with AsyncExitStack() as stack:
             url = await stack.enter_async_context(serving(create_app(link_settings)))
             relay = Relay(url)
