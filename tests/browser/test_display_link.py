@@ -31,7 +31,7 @@ pytestmark = pytest.mark.browser
 PAST_HALF_TOKEN_LIFETIME_MS = round((TOKEN_LIFETIME / 2 + timedelta(hours=1)) / timedelta(milliseconds=1))
 SOCKET_PATH = re.compile(r"/graphql$")
 LAST_READING_TEXT = re.compile(r"^Last reading \d\d:\d\d:\d\d, \d+ (s|min) ago\. ")
-RECONNECTS = 1000 if selected_scale().long else 50
+RECONNECTS = 1000 if selected_scale().long else 30
 NODES_OF_CHANCE = 20
 """More nodes than before are no leak if they are fewer than one for each reconnect."""
 LONGEST_RELOAD_DELAY_MS = 300_000

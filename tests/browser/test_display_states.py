@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.browser.display_states import LINK_TIMEOUT_MS, STATES, StatefulHomes, carbon_text, stateful_homes
 from tests.browser.displays import NO_VALUE, show_page
-from tests.browser.page_checks import accessibility_violations
+from tests.browser.page_checks import accessibility_violations, look_violations
 
 pytestmark = pytest.mark.browser
 
@@ -36,6 +36,8 @@ ZOOMED = (320, 256)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 AUDITED_SIZES = ((1280, 800), (390, 844))
 """The sizes at which axe checks a state: one in light, and one in dark."""
+AUDITS = (accessibility_violations, look_violations)
+"""The checks at these sizes. The second one has the same elements, in other colours and sizes."""
 
 GEOMETRY = (Path(__file__).parent / "page_geometry.js").read_text()
 CUT = ".home-name, .home select"
@@ -134,10 +136,10 @@ async def test_state_fits_every_screen(browser: Browser, homes: StatefulHomes, s
             await take_screenshots(page, state)
         found = [problem for size in (*SIZES, ZOOMED) for problem in await page_problems(page, size, coarse=True)]
         await page.clock.resume()  # axe waits for timers
-        for scheme, size in zip(SCHEMES, AUDITED_SIZES, strict=True):
+        for scheme, size, violations in zip(SCHEMES, AUDITED_SIZES, AUDITS, strict=True):
             await page.emulate_media(color_scheme=scheme)
             await show_page(page, (await pages(page, size))[0])
-            found += await accessibility_violations(page)
+            found += await violations(page)
     assert found == []
 
 

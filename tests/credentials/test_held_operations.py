@@ -28,7 +28,7 @@ from tests.support.held_operations import HeldPool, held, until_waiting
 from tests.support.house import PASSWORD, Tenant, tenant_on
 from tests.support.interfaces import document
 from tests.support.scopes import EVERYTHING
-from tests.support.servers import ON_POSTGRESQL_ONLY
+from tests.support.servers import ON_SQLITE_ONLY
 from tests.support.short_form import sample
 from tests.support.tables import columns_of_requests
 from wattgate.db.identity import passwords
@@ -253,7 +253,7 @@ async def test_two_changes_of_the_same_account_at_once_both_succeed(tenant: Tena
         assert [done.valid for done in await asyncio.gather(*names)] == [True] * 3
 
 
-@ON_POSTGRESQL_ONLY
+@ON_SQLITE_ONLY
 async def test_no_operation_runs_after_the_end_of_its_credential(tenant: Tenant, subtests: pytest.Subtests) -> None:
     """Each mutation waits between its head and its transaction while each act ends its credential."""
     requests = [await request_of(tenant, operation) for operation in MUTATIONS]

@@ -15,9 +15,8 @@ from gql.transport.exceptions import TransportQueryError
 from gql.transport.websockets import WebsocketsTransport
 
 from tests.app.test_cli import wattgate
-from tests.support.house import Tenant, settle
+from tests.support.house import Tenant, settle_all
 from tests.support.redis_server import RedisServer, redis_server
-from tests.support.schema import bring_up
 from tests.support.servers import serving
 from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
@@ -92,10 +91,9 @@ async def gateways(tmp_path: Path) -> AsyncIterator[TwoGateways]:
     async with redis_server(tmp_path / "redis", "--appendonly", "no") as redis:
         settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'test.sqlite3'}", redis_url=redis.url)
         gateway = build_gateway(settings)
-        await bring_up(gateway.database)
         try:
+            (tenant,) = await settle_all(gateway, ["one"], is_shared=True)  # a Redis of its own, where no ids meet
             async with gateway.bus:
-                tenant = await settle(gateway, "one")
                 async with serving(create_app(settings)) as one, serving(create_app(settings)) as other:
                     yield TwoGateways(one, other, tenant, redis, settings)
         finally:
