@@ -30,7 +30,7 @@ from wattgate.graphql.types import resource_changes as inputs
 from wattgate.graphql.types.alerts import Channel
 from wattgate.realtime import topics
 
-pytestmark = pytest.mark.both_databases("a main path of its area")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 MINUTE, HALF_HOUR, HOUR, DAY = (timedelta(minutes=minutes) for minutes in (1, 30, 60, 1440))
 
@@ -85,6 +85,7 @@ async def meter(settled: Tenant) -> Meter:
     return meter
 
 
+@pytest.mark.both_databases("a main path of its area")
 async def test_threshold_fires_once_until_value_recovers_by_the_hysteresis(meter: Meter) -> None:
     rule = await meter.add(hysteresis=Decimal("0.5"))
     start = NOW + 20 * MINUTE  # the next half hour
@@ -131,6 +132,7 @@ async def test_rule_on_a_closed_resource_is_rejected(meter: Meter) -> None:
         await meter.add()
 
 
+@pytest.mark.both_databases("a main path of its area")
 async def test_several_workers_send_one_alert(meter: Meter) -> None:
     rule = await meter.add()
     workers = [AlertRuleWorker(meter.post.runner, meter.post.hub) for _ in range(4)]
@@ -322,6 +324,7 @@ async def test_live_evaluation_fires_like_the_back_test(meter: Meter) -> None:
     assert [firing.value for firing in result.firings] == [alert["value"] for alert in await meter.alerts(rule)]
 
 
+@pytest.mark.both_databases("a main path of its area")
 async def test_rule_does_not_fire_after_consent_is_revoked(settled: Tenant) -> None:
     post = Post(settled)
     await settled.run("verify_meter_point", mpxn="2000012345678")
@@ -395,6 +398,7 @@ async def test_rule_can_be_added_for_a_home(served: House) -> None:
     }
 
 
+@pytest.mark.both_databases("a main path of its area")
 async def test_running_gateway_sends_alerts_when_readings_arrive(served: House) -> None:
     resource_id = await served.one.add_resource("a live meter")
     added = await served.graphql(

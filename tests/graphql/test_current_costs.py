@@ -14,7 +14,7 @@ from wattgate.enums import Period, TariffKind
 from wattgate.graphql.types import resources as types
 from wattgate.graphql.types.tariffs import NewTariffBlock, NewTariffPrice
 
-pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 CURRENT = """query ($id: ID!) { resource(resourceId: $id) {
     current { resourceId field unit at value includesStandingCharge includesVat } noCurrentReason } }"""
@@ -59,6 +59,7 @@ async def assert_no_cost(house: House, cost: str, reason: str) -> None:
     assert absence["message"].endswith(".")
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_current_cost_is_the_power_at_the_present_rate(served: House) -> None:
     energy, cost, at = await powered_pair(served.one)
     await served.one.set_tariff(energy, rate=Decimal(20), standing_charge=Decimal("53.8"), vat_rate=Decimal(5))
@@ -156,6 +157,7 @@ async def test_stale_power_is_not_the_same_as_no_reading(served: House) -> None:
 
 
 @pytest.mark.parametrize("withheld", ["energy", "cost"])
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_current_cost_needs_consent_to_the_energy_and_to_the_cost(served: House, withheld: str) -> None:
     number = str(uuid4().int)[:13]
     energy = await served.one.add_resource(mpxn=number if withheld == "energy" else None)
@@ -174,6 +176,7 @@ async def test_current_cost_needs_consent_to_the_energy_and_to_the_cost(served: 
     assert (rest.status_code, rest.json()["code"]) == (403, "CONSENT_REVOKED")
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_other_tenant_finds_no_current_cost(served: House) -> None:
     _, cost, _ = await powered_pair(served.one)
     assert (await query_field(served, served.other, CURRENT, id=cost))["code"] == "NOT_FOUND"

@@ -19,7 +19,7 @@ from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.types.resources import Resource
 from wattgate.graphql.types.tariffs import NewTariffBand, NewTariffBlock, NewTariffPrice
 
-pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 LONDON = ZoneInfo("Europe/London")
 HALF_HOUR = timedelta(minutes=30)
@@ -85,6 +85,7 @@ def expected_rate(at: datetime) -> tuple[str | None, Decimal]:
         (date(2025, 10, 1), date(2025, 11, 1), date(2025, 10, 26), 50),
     ],
 )
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_costs_of_a_month_with_a_clock_change_are_exact_to_the_penny(
     served: House, first: date, following: date, changed: date, slots: int
 ) -> None:
@@ -237,6 +238,7 @@ async def series_of(served: House, resource_id: str, hours: tuple[int, int], per
     return await query_field(served, served.one, SERIES, id=resource_id, range=span(start, end), period=period, **more)
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_readings_of_a_cost_resource_are_computed_from_consumption_and_tariff(served: House) -> None:
     energy = await add_day(served, vat_rate=Decimal(20), standing_charge=Decimal(40))
     cost = await cost_resource(served.one, cost_of=ID(energy))
@@ -316,6 +318,7 @@ async def test_one_query_returns_the_costs_of_all_resources_of_a_home(served: Ho
     assert costs == {("240", "10"), ("480", "20"), ("720", "30")}
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_costs_are_withheld_without_consent(served: House) -> None:
     number = str(uuid4().int)[:13]
     energy = await served.one.add_resource(mpxn=number)

@@ -8,7 +8,7 @@ import pytest
 from tests.support.house import House, Tenant
 from tests.support.residents import resident
 
-pytestmark = pytest.mark.both_databases("a main path of its area")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 
 async def put(served: House, who: Tenant, path: str, caller: str = "account", **body: Any) -> httpx.Response:
@@ -29,6 +29,7 @@ async def owner(served: House) -> Tenant:
     return await resident(served.one)
 
 
+@pytest.mark.both_databases("a main path of its area")
 async def test_put_with_resources_replaces_the_resources_of_a_home(served: House, owner: Tenant) -> None:
     first, second, third = [await owner.add_resource() for _ in "abc"]
     home_id = await owner.add_home(first, second)
@@ -80,6 +81,7 @@ async def test_resource_that_is_in_the_home_already_is_a_conflict(served: House,
 
 
 @pytest.mark.parametrize("caller", ["account", "acting", "administrator", "application"])
+@pytest.mark.both_databases("a main path of its area")
 async def test_resource_of_another_user_or_tenant_does_not_join_a_home(
     served: House, owner: Tenant, caller: str
 ) -> None:
@@ -96,6 +98,7 @@ async def test_resource_of_another_user_or_tenant_does_not_join_a_home(
     assert await resource_ids(served, owner, home_id) == set()
 
 
+@pytest.mark.both_databases("a main path of its area")
 async def test_new_home_has_no_resource_of_another_user(served: House) -> None:
     theirs = await (await resident(served.one)).add_resource()
     body = {"veTypeId": served.one.ids["virtual_entity_type"], "name": "Mine", "resources": links(theirs)}
@@ -147,6 +150,7 @@ async def test_null_is_no_value_for_resources_and_active(served: House, owner: T
     assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT")
 
 
+@pytest.mark.both_databases("a main path of its area")
 async def test_home_of_another_user_does_not_change(served: House, owner: Tenant) -> None:
     home_id, stranger = await owner.add_home(), await resident(served.one)
     own = await stranger.add_resource()

@@ -25,7 +25,7 @@ from wattgate.graphql.services import tenancies
 from wattgate.graphql.types.meter_point_moves import MeterPointMove
 from wattgate.graphql.types.resources import NewResourceType
 
-pytestmark = pytest.mark.both_databases("separation of households")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 TABLES = {
     "resource": "resource_id",
@@ -100,6 +100,7 @@ async def furnished(house: House, ada: Tenant) -> tuple[Metered, str, str]:
     return point, display, elsewhere
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_a_preview_equals_the_effect_and_changes_nothing(served: House, ada: Tenant, bob: Tenant) -> None:
     point, display, elsewhere = await furnished(served, ada)
     moved_in = START + 37 * HALF_HOUR
@@ -212,6 +213,7 @@ async def test_a_household_moves_out_and_back_again(served: House, ada: Tenant, 
     assert texts == [["", first], [first, second], [second, ""]]
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_two_gateways_that_move_a_meter_point_at_once_move_it_once(
     served: House, ada: Tenant, bob: Tenant
 ) -> None:
@@ -266,6 +268,7 @@ async def test_a_move_takes_each_spelling_of_the_meter_point(
     assert code_of(await rest(served, "GET", "no-digits", userId=bob.user_id)) == (404, "NOT_FOUND")
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_a_late_move_deletes_many_readings_in_pieces(
     served: House, ada: Tenant, bob: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ from wattgate.clock import utc_now
 from wattgate.errors import BadInput, Conflict
 from wattgate.graphql.resolvers import catch_ups
 
-pytestmark = pytest.mark.both_databases("separation of users and applications")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
@@ -97,6 +97,7 @@ async def test_moved_resource_stays_closed_when_nobody_lives_there(
         assert code_of(await put(served, owner, path, active=True)) == (409, "CONFLICT")
 
 
+@pytest.mark.both_databases("separation of users and applications")
 async def test_moved_resource_starts_without_history_and_the_old_one_keeps_it(
     served: House, owner: Tenant, next_owner: Tenant
 ) -> None:
@@ -122,6 +123,7 @@ async def test_moved_resource_starts_without_history_and_the_old_one_keeps_it(
     assert code_of(await get(served, owner, path))[0] == 404
 
 
+@pytest.mark.both_databases("separation of users and applications")
 async def test_moved_resource_is_never_opened_again_by_its_old_owner(
     served: House, owner: Tenant, next_owner: Tenant
 ) -> None:
@@ -146,6 +148,7 @@ async def test_a_repeated_move_returns_the_same_resource(served: House, owner: T
     assert len((await get(served, next_owner, "/resource")).json()) == 1
 
 
+@pytest.mark.both_databases("separation of users and applications")
 async def test_old_owner_has_no_access_by_another_resource_at_the_meter_point(
     served: House, owner: Tenant, next_owner: Tenant
 ) -> None:
@@ -168,6 +171,7 @@ async def test_old_owner_has_no_access_by_another_resource_at_the_meter_point(
     assert code_of(again)[0] == 403
 
 
+@pytest.mark.both_databases("separation of users and applications")
 async def test_nobody_opens_a_resource_where_another_user_lives(
     served: House, owner: Tenant, next_owner: Tenant
 ) -> None:
@@ -192,6 +196,7 @@ async def test_costs_move_with_the_resource_of_their_energy(served: House, owner
 
 
 @pytest.mark.parametrize("kind", ["resource", "device"])
+@pytest.mark.both_databases("separation of users and applications")
 async def test_only_the_application_moves_records_and_only_to_its_own_active_users(
     served: House, owner: Tenant, next_owner: Tenant, kind: str
 ) -> None:
@@ -213,6 +218,7 @@ async def test_only_the_application_moves_records_and_only_to_its_own_active_use
     assert (await move(served, path, next_owner.user_id, "administrator")).status_code == 200
 
 
+@pytest.mark.both_databases("separation of users and applications")
 async def test_old_owner_cannot_claim_devices_at_the_meter_point_of_a_moved_resource(
     served: House, owner: Tenant, next_owner: Tenant
 ) -> None:
@@ -267,6 +273,7 @@ async def test_removed_device_keeps_its_history_and_frees_its_hardware_id(
     assert code_of(await get(served, next_owner, path))[0] == 404
 
 
+@pytest.mark.both_databases("separation of users and applications")
 async def test_moved_device_shows_its_new_owner_nothing_of_the_old_one(
     served: House, owner: Tenant, next_owner: Tenant
 ) -> None:

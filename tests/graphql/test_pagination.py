@@ -24,7 +24,7 @@ from wattgate.db.rows import Rows
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.pagination import MAX_PAGE_SIZE, PageArguments, RecordList, load_page, load_pages
 
-pytestmark = pytest.mark.both_databases("separation of users and applications")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 
 def cursor(name: str, created_at: str, key: str) -> str:
@@ -54,6 +54,7 @@ async def page(house: House, **variables: Any) -> Any:
     return result["data"]["viewer"]["userActions"]
 
 
+@pytest.mark.both_databases("separation of users and applications")
 async def test_pages_of_a_list_have_no_gaps_and_no_duplicates(served: House) -> None:
     body = {"userActionTypeId": served.one.ids["user_action_type"]}
     for _ in range(7):
@@ -112,6 +113,7 @@ async def test_invalid_page_arguments_are_rejected(served: House, subtests: pyte
             assert [problem["path"] for problem in error["problems"]] == [[argument]]
 
 
+@pytest.mark.both_databases("separation of users and applications")
 async def test_cursors_of_other_lists_users_and_deleted_records_are_rejected(served: House) -> None:
     document = "{ viewer { resources(first: 1) { edges { cursor } } userActions(first: 1) { edges { cursor } } } }"
     cursors = {}
@@ -231,6 +233,7 @@ CONNECTIONS = [
 ]
 
 
+@pytest.mark.both_databases("separation of users and applications")
 async def test_each_connection_returns_only_records_of_the_tenant(served: House, subtests: pytest.Subtests) -> None:
     for tenant in (served.one, served.other):
         await own_mail_suppression(tenant)

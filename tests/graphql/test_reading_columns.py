@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.house import House
 
-pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 START = datetime(2026, 4, 1, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)
@@ -49,6 +49,7 @@ async def count(house: House, resource_id: str) -> int:
     return len(page.at)
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_columns_are_recorded_in_any_order_with_their_qualities(served: House, interface: str) -> None:
     resource_id = await served.one.add_resource()
     result = await send(served, interface, columns(resource_id, 3, quality=["ACTUAL", "ESTIMATED", "QUESTIONABLE"]))

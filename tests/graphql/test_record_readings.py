@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.house import House
 
-pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 RECORD = """
 mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }
@@ -53,6 +53,7 @@ def problems_of(answer: dict[str, Any]) -> list[tuple[Any, str]]:
     return [(problem["path"][-1], problem["message"]) for problem in error["extensions"]["problems"]]
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_repeated_reading_replaces_the_first(served: House, resource_id: str) -> None:
     for value in ("0.100", "0.250"):
         answer = await record(served, resource_id, {"at": "2026-03-01T00:00:00Z", "value": value})
@@ -107,6 +108,7 @@ async def test_call_takes_at_most_10_000_readings(served: House, resource_id: st
     assert day[0]["value"] == sum(range(48)) / 1000
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_batch_for_several_resources_and_rejection_of_another_users(served: House, resource_id: str) -> None:
     second = await served.one.add_resource()
     reading = {"at": "2026-03-01T00:00:00Z", "value": 1}
@@ -123,6 +125,7 @@ async def test_unknown_field_is_rejected(served: House, resource_id: str) -> Non
     assert problems_of(answer) == [("field", "the resource has no field VOLTAGE")]
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_rest_accepts_objects_and_pairs(served: House, resource_id: str) -> None:
     path, headers = f"/resource/{resource_id}/readings", served.one.headers["account"]
     objects = {"readings": [{"at": "2026-03-02T00:00:00Z", "value": 0.5}], "unknown": 1}

@@ -31,7 +31,7 @@ from wattgate.graphql.resolvers import retention
 from wattgate.principal import Principal, Role
 from wattgate.rest_compat.bulk_intake import NDJSON
 
-pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 DAY = timedelta(days=1)
 SET = """
@@ -161,6 +161,7 @@ async def days_by_resource(timed: Timed, table: str, *resource_ids: str) -> dict
     return days
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_maintenance_deletes_whole_days_of_the_types_resources_only(timed: Timed) -> None:
     short, forever = await timed.add_type(STORAGE, retention_days=60), await timed.add_type(STORAGE)
     first, second = await timed.add_resources(short, 2)
@@ -213,6 +214,7 @@ async def stored_failures(tenant: Tenant) -> int:
 
 
 @pytest.mark.long("lets writers and maintenance compete for seconds; each of them stays in the short form")
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_old_readings_are_purged_for_100_resources_at_a_time(timed: Timed) -> None:
     type_id = await timed.add_type(STORAGE)
     resource_ids = await timed.add_resources(type_id, 105)

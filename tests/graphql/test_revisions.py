@@ -8,7 +8,7 @@ import pytest
 from tests.support.house import STORAGE
 from tests.support.timed import Timed, half_hours
 
-pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 HALF_HOUR = timedelta(minutes=30)
 DAY = datetime(2026, 5, 1, tzinfo=UTC)
@@ -86,6 +86,7 @@ async def test_series_with_a_gap_is_partial(timed: Timed, resource_id: str) -> N
 
 
 @pytest.mark.parametrize("period", ["PT30M", "PT1H", "P1D"])
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_revised_since_returns_changed_buckets_and_totals_of_the_whole_series(
     timed: Timed, resource_id: str, period: str
 ) -> None:
@@ -131,6 +132,7 @@ async def test_client_that_passes_as_of_back_misses_nothing(timed: Timed, resour
         }
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_concurrent_write_shorter_than_a_minute_is_not_missed(timed: Timed, resource_id: str) -> None:
     """A write that begins before a response and ends after it is stored with the time of its beginning."""
     began = timed.clock.now
@@ -142,6 +144,7 @@ async def test_concurrent_write_shorter_than_a_minute_is_not_missed(timed: Timed
     assert values_by_time(await read(timed, resource_id, since=answered["asOf"])) == {"00:00": 1}
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_months_equal_the_sum_of_their_half_hours_after_corrections(timed: Timed, resource_id: str) -> None:
     start, span = datetime(2026, 4, 1, tzinfo=UTC), timedelta(days=40)
     await timed.record(resource_id, *half_hours(start, (f"{n % 991 / 1000:.3f}" for n in range(40 * 48))))

@@ -22,7 +22,7 @@ from wattgate.errors import NotFound
 from wattgate.graphql.resolvers.tariffs import withdraw_tariff
 from wattgate.graphql.types.tariffs import NewTariffBlock
 
-pytestmark = pytest.mark.both_databases("a main path of its area")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 MONDAY = datetime(2026, 1, 5)
@@ -280,6 +280,7 @@ async def test_upcoming_tariff_is_listed_only_on_request(served: House) -> None:
     assert [entry["name"] for entry in upcoming["tariffs"]] == ["To come"]
 
 
+@pytest.mark.both_databases("a main path of its area")
 async def test_simultaneous_tariffs_get_different_versions_and_one_applies(served: House) -> None:
     resource_id = await served.one.add_resource()
     calls = (query_field(served, served.one, SET, input=tariff_fields(resource_id, name=str(n))) for n in range(4))
@@ -287,6 +288,7 @@ async def test_simultaneous_tariffs_get_different_versions_and_one_applies(serve
     assert len((await query_field(served, served.one, TARIFFS, id=resource_id))["tariffs"]) == 1
 
 
+@pytest.mark.both_databases("a main path of its area")
 async def test_tariff_of_another_tenant_or_user_is_not_found(served: House) -> None:
     theirs = await served.one.set_tariff(await served.one.add_resource(), kind=TariffKind.DYNAMIC)
     for query, variables in (
@@ -348,6 +350,7 @@ async def test_prices_need_a_dynamic_tariff_in_force_and_are_at_most_10_000(serv
     assert error["problems"] == [{"path": ["tariffId"], "message": "is FLAT, not DYNAMIC"}]
 
 
+@pytest.mark.both_databases("a main path of its area")
 async def test_account_sets_the_tariff_of_its_own_resource(served: House) -> None:
     resource_id = await served.one.add_resource()
     for caller in ("account", "acting", "administrator"):

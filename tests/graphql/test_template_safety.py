@@ -15,7 +15,7 @@ from tests.graphql.test_templates import (
 )
 from tests.support.house import House
 
-pytestmark = pytest.mark.both_databases("separation of users and applications")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 ADD_TEMPLATE = (
     "mutation ($input: NewTemplate!) { addTemplate(input: $input) { templateId active published { version } } }"
@@ -160,6 +160,7 @@ async def test_duplicates_of_a_template_say_which_one_alerts_use(served: House) 
 
 
 @pytest.mark.parametrize("name", ["archiveTemplate", "restoreTemplate", "shareTemplatePreview"])
+@pytest.mark.both_databases("separation of users and applications")
 async def test_template_of_another_application_is_neither_archived_nor_shared(served: House, name: str) -> None:
     selection = "previewUrl" if name == "shareTemplatePreview" else "name"
     document = f"mutation ($id: ID!) {{ {name}(templateId: $id) {{ {selection} }} }}"

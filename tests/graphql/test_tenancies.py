@@ -24,7 +24,7 @@ from wattgate.graphql.types.flexibility import DfsEventState, NewDfsEvent
 from wattgate.graphql.types.resources import NewResourceType
 from wattgate.principal import Permission
 
-pytestmark = pytest.mark.both_databases("separation of households")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 OLD_DAYS = timedelta(days=3)
 
@@ -65,6 +65,7 @@ async def test_the_first_household_retrieves_the_whole_history(served: House, ad
 
 
 @pytest.mark.parametrize("way", ["move", "close and add", "erase and add"])
+@pytest.mark.both_databases("separation of households")
 async def test_the_next_household_retrieves_nothing_of_the_time_before(
     served: House, ada: Tenant, bob: Tenant, way: str
 ) -> None:
@@ -91,6 +92,7 @@ async def test_readings_since_the_move_in_date_are_the_next_households(served: H
     assert await from_network(served, bob, moved) == [moved_in, moved_in + HALF_HOUR]
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_a_late_move_withdraws_the_readings_of_the_former_household(
     served: House, ada: Tenant, bob: Tenant
 ) -> None:
@@ -175,6 +177,7 @@ async def test_a_second_household_needs_the_end_of_the_first(served: House, ada:
     assert await event_codes(served, bob) == []
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_an_account_does_not_return_where_another_user_has_lived(served: House, ada: Tenant, bob: Tenant) -> None:
     """Bob has closed his resource for a while. Ada, who closed hers before he moved in, would watch his power."""
     point = await metered(ada)
@@ -199,6 +202,7 @@ async def test_a_move_in_date_without_a_meter_point_is_refused(served: House, ad
         assert answer.json()["problems"][0]["path"][-1] == "movedInAt"
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_two_households_at_once_leave_one(served: House, ada: Tenant, bob: Tenant) -> None:
     point = await metered(ada)
     await send(served, ada, "DELETE", f"/user/{ada.user_id}", "application")
@@ -207,6 +211,7 @@ async def test_two_households_at_once_leave_one(served: House, ada: Tenant, bob:
     assert sorted(answer.status_code for answer in answers) == [200, 409]
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_messages_from_before_the_move_are_not_the_next_owners(served: House, ada: Tenant, bob: Tenant) -> None:
     point = await metered(ada)
     device_id = await add_device(ada, point.resource_id)
@@ -220,6 +225,7 @@ async def test_messages_from_before_the_move_are_not_the_next_owners(served: Hou
     assert [value for _, value in current.json()["data"]] == [230]
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_a_sold_display_does_not_bring_the_sellers_messages(served: House, ada: Tenant, bob: Tenant) -> None:
     point, own = await metered(ada), await metered(bob)
     device_id = await add_device(ada, point.resource_id)
@@ -236,6 +242,7 @@ async def test_a_sold_display_does_not_bring_the_sellers_messages(served: House,
     assert await report(served, bob, hardware_id, utc_now()) == 1
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_a_display_in_the_home_of_another_cannot_feed_the_own_new_one(
     served: House, ada: Tenant, bob: Tenant
 ) -> None:
@@ -251,6 +258,7 @@ async def test_a_display_in_the_home_of_another_cannot_feed_the_own_new_one(
     assert allowed.status_code == 200, allowed.text
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_the_consent_of_a_former_household_ends(served: House, ada: Tenant, bob: Tenant) -> None:
     point = await metered(ada)
     await ada.record(point.resource_id, (START, "0.5"))
@@ -288,6 +296,7 @@ async def test_flexibility_events_that_are_ahead_change_hands(served: House, ada
             assert await households() == []
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_the_export_of_a_former_household_names_nothing_of_the_next(
     served: House, ada: Tenant, bob: Tenant
 ) -> None:

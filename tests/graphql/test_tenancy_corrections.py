@@ -23,7 +23,7 @@ from wattgate.db.models import MeterPointTenancy
 from wattgate.db.quotas import QUOTAS
 from wattgate.errors import BadInput, Conflict, NotFound
 
-pytestmark = pytest.mark.both_databases("separation of households")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 
 @pytest.mark.parametrize("spelling", ["{a} {b}", " {a}{b}", "{a}-{b}", "{a}\u200b{b}", "\uff11{rest}", "\u0661{rest}"])
@@ -75,6 +75,7 @@ async def test_each_interface_knows_a_meter_point_that_is_no_number(
         await served.one.run("move_meter_point", mpxn=" - ", user_id=ada.user_id)
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_a_display_that_was_pointed_elsewhere_before_the_move_feeds_nothing(
     served: House, ada: Tenant, bob: Tenant
 ) -> None:
@@ -93,6 +94,7 @@ async def test_a_display_that_was_pointed_elsewhere_before_the_move_feeds_nothin
     assert code_of(await send(served, ada, "PUT", f"/device/{device_id}", **change)) == (409, "CONFLICT")
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_readings_from_before_a_corrected_start_are_withdrawn(served: House, ada: Tenant) -> None:
     point = await metered(ada)
     instants = [START + n * HALF_HOUR for n in range(7)]
@@ -103,6 +105,7 @@ async def test_readings_from_before_a_corrected_start_are_withdrawn(served: Hous
         assert await connection.run_sync(check_rollups, [point.resource_id]) > 0
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_a_late_move_ends_the_export_with_the_withdrawn_readings(served: House, ada: Tenant, bob: Tenant) -> None:
     point = await metered(ada)
     await ada.record(point.resource_id, (START, "0.5"), (START + HALF_HOUR, "0.5"))
@@ -114,6 +117,7 @@ async def test_a_late_move_ends_the_export_with_the_withdrawn_readings(served: H
 
 
 @pytest.mark.parametrize("way", ["move", "revoke"])
+@pytest.mark.both_databases("separation of households")
 async def test_readings_that_are_dated_ahead_of_an_end_are_withdrawn(
     served: House, ada: Tenant, bob: Tenant, way: str
 ) -> None:
@@ -169,6 +173,7 @@ async def test_a_move_at_a_clock_that_was_ahead_is_corrected(timed: Timed, way: 
     assert found == WRONG_CLOCK[way](right, at)
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_a_correction_during_a_move_sees_the_move(served: House, ada: Tenant, bob: Tenant) -> None:
     """The second call waits for the first one, and then decides by its result: Ada has moved out and comes back."""
     point = await metered(ada)
@@ -181,6 +186,7 @@ async def test_a_correction_during_a_move_sees_the_move(served: House, ada: Tena
     assert await times(ada, point.mpxn) == [(None, moved_in), (came_back, None)]
 
 
+@pytest.mark.both_databases("separation of households")
 async def test_a_resource_that_closes_during_a_move_ends_with_the_move(served: House, ada: Tenant, bob: Tenant) -> None:
     """Both lock the tenancies before the resources, so that none waits for the other for ever."""
     point = await metered(ada)

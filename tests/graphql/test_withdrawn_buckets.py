@@ -25,7 +25,7 @@ from wattgate.graphql.types.alerts import Channel, NewAlert
 from wattgate.graphql.types.resources import NewResourceType
 from wattgate.principal import Permission
 
-pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 START = NOW.replace(hour=0, minute=0)
 MIDDLE = START + 5 * HALF_HOUR
@@ -197,6 +197,7 @@ async def test_alerts_that_report_withdrawn_readings_are_deleted(
     assert sorted(alert.data["at"][11:16] for alert in alerts) == kept
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_a_revocation_announces_the_readings_that_it_deletes(timed: Timed) -> None:
     """They are dated some minutes ahead. Nobody can read the series before the renewal."""
     home = await settled(timed)
@@ -251,6 +252,7 @@ async def test_an_erasure_empties_the_buckets_of_a_client(timed: Timed) -> None:
     assert await copy.poll() == []
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_ways_to_ask_agree(timed: Timed) -> None:
     """A list of resources, each function and REST return the same buckets. A whole read by REST shows no value."""
     home = await settled(timed)

@@ -23,7 +23,7 @@ from wattgate.rest_compat.arrow import frames
 from wattgate.rest_compat.arrow.readings import read_arrays
 from wattgate.rest_compat.bulk_intake import NDJSON
 
-pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)
@@ -62,6 +62,7 @@ def arrow_stream(*tables: pa.Table, **options: Any) -> bytes:
     return bytes(sink.getvalue())
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_valid_lines_are_recorded_and_invalid_lines_refused_by_number(served: House) -> None:
     resource_id = await served.one.add_resource()
     good = {"resourceId": resource_id, "at": "2026-01-01T00:00:00Z", "value": 0.125}
@@ -127,6 +128,7 @@ async def test_lines_may_be_split_across_chunks(served: House) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"resourceId": "dictionary"}, {"value": "decimal"}, {"value": "integer"}])
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_arrow_stream_is_recorded(served: House, options: dict[str, str]) -> None:
     resource_id = await served.one.add_resource()
     changes: dict[str, Any] = {"quality": pa.array([None, "ESTIMATED", "ACTUAL"], pa.string())}
@@ -323,6 +325,7 @@ async def test_readings_before_a_disconnect_are_recorded(served: House) -> None:
     await until_stored(served, resource_id, 50_001)
 
 
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_batch_may_name_more_resources_than_sql_parameters(served: House) -> None:
     resource_id = await served.one.add_resource()
     strangers = [{"resourceId": f"nobody-{n}", "at": "2026-01-01T00:00:00Z", "value": 1} for n in range(33_000)]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.house import House
 
-pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 HALF_HOUR = timedelta(minutes=30)
 
@@ -73,6 +73,7 @@ async def test_days_start_at_midnight_utc_without_an_offset(served: House, summe
 @pytest.mark.parametrize(
     ("function", "value"), [("sum", 0.001 + 0.0), ("avg", 0.0005), ("min", 0.0), ("max", 0.001), ("SUM", 0.001)]
 )
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_functions_aggregate_a_bucket(served: House, summer_resource: str, function: str, value: float) -> None:
     rows = await data(
         served, summer_resource, from_="2026-06-01T00:00:00", to="2026-06-01T00:59:59", period="PT1H", function=function
@@ -97,6 +98,7 @@ async def test_future_part_of_the_range_has_rows(served: House, summer_resource:
 
 
 @pytest.mark.parametrize(("period", "rows"), [("P1W", 1), ("P1M", 1), ("P1Y", 1), ("PT1M", 2)])
+@pytest.mark.both_databases("readings and their sums in SQL")
 async def test_every_period_returns_rows(served: House, summer_resource: str, period: str, rows: int) -> None:
     buckets = await data(served, summer_resource, from_="2026-06-01T00:00:00", to="2026-06-01T00:01:00", period=period)
     assert len(buckets) == rows

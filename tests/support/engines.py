@@ -2,6 +2,7 @@
 
 Tests of tests/db run on both, and so do modules with the marker `both_databases`: conformance, separation of users and
 applications, and a main path of each area. Each other module runs on one database, which the hash of its name chooses.
+In a module with the marker `either_database`, the hash of its name chooses for each test, so the module runs on both.
 With WATTGATE_TEST_DATABASES=both, every test with a database runs on both.
 """
 
@@ -18,6 +19,9 @@ DATABASES = "WATTGATE_TEST_DATABASES"
 
 BOTH_DATABASES = "both_databases"
 """The marker of tests that run on both databases. Its argument is the reason."""
+
+EITHER_DATABASE = "either_database"
+"""The marker of modules whose tests run on one database each. Those with `both_databases` still run on both."""
 
 ALWAYS_BOTH = "tests/db/"
 """The folder whose tests run on both databases."""
@@ -40,9 +44,12 @@ def engines_of(item: pytest.Item) -> list[str]:
         or module.startswith(ALWAYS_BOTH)
         or item.get_closest_marker(BOTH_DATABASES) is not None
     )
-    return ENGINES if is_both else [engine_of_module(module)]
+    if is_both:
+        return ENGINES
+    is_either = item.get_closest_marker(EITHER_DATABASE) is not None
+    return [engine_of(item.nodeid.partition("[")[0] if is_either else module)]
 
 
-def engine_of_module(module: str) -> str:
-    """Return the database of a module without the marker, by its path below the root of the repository."""
-    return ENGINES[hashlib.sha256(Path(module).as_posix().encode()).digest()[0] % len(ENGINES)]
+def engine_of(name: str) -> str:
+    """Return the database of a module by its path below the root of the repository, or of a test by its id."""
+    return ENGINES[hashlib.sha256(Path(name).as_posix().encode()).digest()[0] % len(ENGINES)]

@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 from tests.support.command import wattgate
-from tests.support.engines import ENGINES, engine_of_module
+from tests.support.engines import ENGINES, engine_of
 from tests.support.house import house, tenant_on
 from tests.support.link import link
 from tests.support.node import node, required_node
@@ -119,7 +119,7 @@ def _engine(item: pytest.Item) -> str:
     """Return the engine of a test. A test without a database follows the others of its module."""
     callspec = getattr(item, "callspec", None)
     engine = callspec.params.get("databases") if callspec else None
-    return str(engine or engine_of_module(item.nodeid.partition("::")[0]))
+    return str(engine or engine_of(item.nodeid.partition("::")[0]))
 
 
 def _uses_browser(module: list[pytest.Item]) -> bool:

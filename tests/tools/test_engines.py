@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.engines import DATABASES, ENGINES, engine_of_module, engines_of
+from tests.support.engines import DATABASES, ENGINES, engine_of, engines_of
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_other_modules_run_on_one_database_and_half_of_them_on_each() -> None:
     modules = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
-    counts = Counter(map(engine_of_module, modules))
+    counts = Counter(map(engine_of, modules))
     assert set(counts) == set(ENGINES)
     assert min(counts.values()) > len(modules) / 3
 
@@ -22,9 +22,22 @@ def test_environment_and_marker_choose_both_databases(
 ) -> None:
     item = request.node
     monkeypatch.delenv(DATABASES, raising=False)
-    assert engines_of(item) == [engine_of_module("tests/tools/test_engines.py")]
+    assert engines_of(item) == [engine_of("tests/tools/test_engines.py")]
     monkeypatch.setenv(DATABASES, "both")
     assert engines_of(item) == ENGINES
     monkeypatch.delenv(DATABASES)
+    item.add_marker(pytest.mark.both_databases("this test"))
+    assert engines_of(item) == ENGINES
+
+
+def test_tests_of_a_marked_module_run_on_one_database_each_unless_they_need_both(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item = request.node
+    monkeypatch.delenv(DATABASES, raising=False)
+    item.add_marker(pytest.mark.either_database("this module"))
+    assert engines_of(item) == [engine_of(f"tests/tools/test_engines.py::{item.originalname}")]
+    chosen = Counter(engine_of(f"tests/test_a.py::test_{number}") for number in range(200))
+    assert min(chosen[engine] for engine in ENGINES) > 70
     item.add_marker(pytest.mark.both_databases("this test"))
     assert engines_of(item) == ENGINES
