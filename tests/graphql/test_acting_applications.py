@@ -10,16 +10,18 @@ import pytest
 
 from tests.support import people
 from tests.support.house import House, Tenant, house
-from tests.support.interface_cases import InterfaceCase
+from tests.support.interface_cases import InterfaceCase, cases_on
 from tests.support.interfaces import InterfaceResult, by_graphql, rest_endpoints
 from tests.support.neighbour import add_neighbour, all_rows, private_values, rows_with
 from tests.support.servers import ON_SQLITE_ONLY, Databases
-from tests.support.short_form import sample
+from tests.support.short_form import sample, share
 from tests.support.socket import socket
 from wattgate.enums import to_camel_case
+from wattgate.errors import Forbidden
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import OperationKind
-from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Role
+from wattgate.graphql.core.operation import Operation, OperationKind
+from wattgate.graphql.core.row_reader import check_permission
+from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Principal, Role
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")
 
@@ -117,7 +119,7 @@ def _assert_no_leak(street: Street, result: InterfaceResult) -> None:
 @pytest.mark.timeout(600)
 async def test_acting_application_reads_nothing_of_another_user(street: Street, subtests: pytest.Subtests) -> None:
     """A query has a session that cannot write."""
-    for case in sample(READS, name_of):
+    for case in sample(cases_on(street.house, READS), name_of):
         with subtests.test(case.name):
             variables = await case.example(street.neighbour)
             result = await case.send(street.house, variables, street.acting, edge_depth=EDGE_DEPTH)
@@ -127,7 +129,7 @@ async def test_acting_application_reads_nothing_of_another_user(street: Street, 
 @pytest.mark.timeout(600)
 async def test_acting_application_changes_nothing_of_another_user(street: Street, subtests: pytest.Subtests) -> None:
     """The rows after a request are those before the next one, because the examples exist already."""
-    cases = sample(WRITES, name_of)
+    cases = sample(cases_on(street.house, WRITES), name_of)
     for start in range(0, len(cases), PREPARED):
         prepared = {case: await case.example(street.neighbour) for case in cases[start : start + PREPARED]}
         rows = await all_rows(street.neighbour)
@@ -146,11 +148,37 @@ def _assert_permission(case: InterfaceCase, result: InterfaceResult, *, permitte
     assert (result.code == "UNAUTHENTICATED") is (case.operation.name in FOR_OAUTH_TOKENS), result.body
 
 
+def is_permitted(principal: Principal, operation: Operation) -> bool:
+    try:
+        check_permission(principal, operation.needs, is_read=operation.is_read)
+    except Forbidden:
+        return False
+    return True
+
+
+def test_acting_application_may_run_what_the_account_may() -> None:
+    """GraphQL, REST and subscriptions ask this function before an operation, with its permission."""
+    account = Principal(Role.ACCOUNT, application_id="application", user_id="user", account_id="account")
+    acting = Principal(Role.APPLICATION, application_id="application", user_id="user")
+    of_acting, of_account = (
+        {operation.name for operation in OPERATIONS if is_permitted(principal, operation)}
+        for principal in (acting, account)
+    )
+    assert of_acting - of_account == set(MORE_THAN_THE_USER)
+    assert of_account - of_acting <= set(LESS_THAN_THE_USER)  # the resolvers refuse the others
+
+
 @ON_SQLITE_ONLY
 @pytest.mark.timeout(600)
-async def test_acting_application_may_run_what_the_account_may(street: Street, subtests: pytest.Subtests) -> None:
+async def test_each_interface_permits_and_refuses_operations_of_each_permission(
+    street: Street, subtests: pytest.Subtests
+) -> None:
+    """The table above has all operations. These are the exceptions, and an eighth with one of each permission."""
     token = {"token": await street.one.add_token()}
-    for case in sample(sorted(CASES, key=lambda case: case.writes), name_of):  # a change may end all tokens
+    exceptions = {*MORE_THAN_THE_USER, *LESS_THAN_THE_USER, *FOR_OAUTH_TOKENS}
+    usual = share([case for case in CASES if case.operation.name not in exceptions], name_of, lambda case: case.kind)
+    cases = [*usual, *(case for case in CASES if case.operation.name in exceptions)]
+    for case in sample(sorted(cases, key=lambda case: case.writes), name_of):  # a change may end all tokens
         with subtests.test(case.name):
             name, is_for_accounts = case.operation.name, case.operation.needs in GRANTS[Role.ACCOUNT]
             assert name not in (LESS_THAN_THE_USER if not is_for_accounts else MORE_THAN_THE_USER)

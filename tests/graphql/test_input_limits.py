@@ -195,7 +195,7 @@ async def test_merged_attributes_obey_the_rule(served: House) -> None:
 def test_a_value_that_cannot_be_encoded_does_not_break_the_others() -> None:
     data = {"big": 2**70, "text": "a\ud800", "deep": nested(300)}
     assert json.loads(encode_json([{"id": 1}, {"id": 2, "data": data}])) == [{"id": 1}, {"id": 2, "data": data}]
-    first, second = json.loads(encode_json([{"id": 1}, {"id": 2, "data": data | {"deep": nested(100_000)}}]))
+    first, second = json.loads(encode_json([{"id": 1}, {"id": 2, "data": data | {"deep": nested(10_000)}}]))
     assert first == {"id": 1}
     assert (second["id"], second["data"]["big"], second["data"]["text"]) == (2, str(2**70), "a\ufffd")
     assert repair_json({"a": [1, "x", None, 1.5]}) == {"a": [1, "x", None, 1.5]}

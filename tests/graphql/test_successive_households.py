@@ -1,6 +1,6 @@
 """Three households live in a home one after the other. None sees, receives or changes data of another one."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -23,7 +23,7 @@ from tests.support.household_jobs import (
     queue_alert,
     retrieved_instants,
 )
-from tests.support.interface_cases import InterfaceCase
+from tests.support.interface_cases import InterfaceCase, cases_on
 from tests.support.interfaces import InterfaceResult, document, field_of, rest_endpoints
 from tests.support.neighbour import all_rows, private_values, rows_with
 from tests.support.residents import resident
@@ -91,16 +91,6 @@ async def place(served: House) -> HomeOfThree:
 
 def name_of(case: InterfaceCase) -> str:
     return case.name
-
-
-def cases_on(served: House, cases: Sequence[InterfaceCase]) -> list[InterfaceCase]:
-    """Return the cases that run on the database of a gateway: about a half, and each case runs on one database.
-
-    An operation runs on one database by GraphQL, and on the other one by REST.
-    """
-    positions = {operation.name: position for position, operation in enumerate(OPERATIONS)}
-    is_sqlite = served.gateway.database.is_sqlite
-    return [case for case in cases if (positions[case.operation.name] % 2 == (case.rest is None)) == is_sqlite]
 
 
 @pytest.mark.timeout(600)

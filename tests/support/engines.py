@@ -21,7 +21,7 @@ BOTH_DATABASES = "both_databases"
 """The marker of tests that run on both databases. Its argument is the reason."""
 
 EITHER_DATABASE = "either_database"
-"""The marker of modules whose tests run on one database each. Those with `both_databases` still run on both."""
+"""The marker of modules whose tests run on one database each. Tests with the other marker still run on both."""
 
 ALWAYS_BOTH = "tests/db/"
 """The folder whose tests run on both databases."""

@@ -1,5 +1,6 @@
 """Operations on both interfaces as cases of walks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,7 @@ from tests.support.examples import EXAMPLES
 from tests.support.house import House, Tenant
 from tests.support.interfaces import InterfaceResult, by_graphql, by_rest
 from tests.support.legacy import REST_ARGUMENTS
+from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
 from wattgate.principal import Permission
 
@@ -43,3 +45,13 @@ class InterfaceCase:
             return await by_graphql(house, self.operation, variables, headers, edge_depth=edge_depth)
         change = REST_ARGUMENTS.get(self.rest.route_key)
         return await by_rest(house, self.operation, self.rest, change(variables) if change else variables, headers)
+
+
+def cases_on(served: House, cases: Sequence[InterfaceCase]) -> list[InterfaceCase]:
+    """Return the cases that run on the database of a gateway: about a half, and each case runs on one database.
+
+    An operation runs on one database by GraphQL, and on the other one by REST.
+    """
+    positions = {operation.name: position for position, operation in enumerate(OPERATIONS)}
+    is_sqlite = served.gateway.database.is_sqlite
+    return [case for case in cases if (positions[case.operation.name] % 2 == (case.rest is None)) == is_sqlite]
