@@ -48,7 +48,9 @@ def code_of(answer: Any) -> str:
 
 
 async def test_node_is_the_record_that_its_operation_returns(served: House, subtests: pytest.Subtests) -> None:
-    for name in sample(READERS):
+    """Each type is asked for on one database."""
+    of_database = sorted(READERS)[served.gateway.database.is_sqlite :: 2]
+    for name in sample(of_database):
         with subtests.test(name):
             await _assert_node_is_the_record(served, READERS[name])
 

@@ -56,8 +56,10 @@ def selected(value: Any, like: Any) -> Any:
 async def test_answers_do_not_depend_on_the_columns_that_are_read(timed: Timed) -> None:
     """A query of all fields reads all columns by graphql-core, which executes the first use of a document.
 
-    Each selection has the values of it, by graphql-core at first, and by its compiled plan for each series.
+    Each selection has the values of it, by graphql-core at first, and by its compiled plan for each series. A half of
+    the selections runs on each database.
     """
+    selections_of_database = SELECTIONS[timed.house.gateway.database.is_sqlite :: 2]
     type_id, different, uses = await timed.add_type(STORAGE), [], 2
     for values in (["1", "2", "3", "4"], ["1", "2"], []):
         (resource_id,) = await timed.add_resources(type_id, 1)
@@ -68,7 +70,7 @@ async def test_answers_do_not_depend_on_the_columns_that_are_read(timed: Timed) 
         as_of = (await ask(timed, resource_id, "asOf", None))["asOf"]
         for since in (None, as_of):
             of_all_columns = await ask(timed, resource_id, f"{' '.join(SELECTIONS)} # {resource_id} {since}\n", since)
-            for selection in SELECTIONS:
+            for selection in selections_of_database:
                 answers = [await ask(timed, resource_id, selection, since) for _ in range(uses)]
                 expected = selected(of_all_columns, answers[0])
                 different += [(values, since, selection) for answer in answers if answer != expected]
