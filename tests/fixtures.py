@@ -16,7 +16,7 @@ from playwright.async_api import Browser, expect
 from tests.support import chance, chromium, node, passwords, short_form, speed
 from tests.support.demonstration import demonstration
 from tests.support.encryption import TEST_KEYS
-from tests.support.engines import ENGINES, parametrize_databases
+from tests.support.engines import ENGINES, other_turns, parametrize_databases
 from tests.support.held_connections import HeldConnections, watching
 from tests.support.house import House, Tenant, house, tenant_on
 from tests.support.redis_server import RedisServer, redis_server
@@ -53,6 +53,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    left_out = other_turns(items)
+    items[:] = [item for item in items if item.nodeid not in left_out]
     speed.mark_slow(items)  # before pytest applies `-m "not slow"`
     config.stash[short_form.COLLECTED] = list(items)
     chromium.look_for_it_first(items)

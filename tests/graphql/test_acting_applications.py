@@ -219,6 +219,7 @@ def test_every_subscription_is_covered() -> None:
 
 
 @pytest.mark.parametrize("name", FOREIGN_SUBSCRIPTIONS)
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_acting_application_subscribes_to_nothing_of_another_user(street: Street, name: str) -> None:
     argument, kind, field = FOREIGN_SUBSCRIPTIONS[name]
     foreign = street.neighbour.ids[kind]

@@ -82,6 +82,7 @@ def change_password(tenant: Tenant, caller: Principal, number: int) -> Awaitable
 
 @pytest.mark.every_case("each operation asks for its hash at another place")
 @pytest.mark.parametrize("ask", [log_in, register, reset_password, change_password], ids=lambda ask: ask.__name__)
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_callers_that_wait_for_a_hash_hold_no_connection(
     settled: Tenant, caller: Principal, hashes: HashPool, ask: Ask
 ) -> None:

@@ -173,6 +173,7 @@ WAYS = [by_graphql, by_operation, by_rest, by_columns, by_stream, by_import, by_
 
 @pytest.mark.every_case("each is another way in")
 @pytest.mark.parametrize("send", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_late_readings_are_stored_by_the_consent_at_their_instant(
     home: Home, send: Callable[[Home], Awaitable[None]]
 ) -> None:

@@ -179,6 +179,7 @@ OWN_HOME: dict[str, str] = {
 
 
 @pytest.mark.parametrize("name", OWN_HOME)
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_display_reads_its_home(flat: Flat, name: str) -> None:
     query = OWN_HOME[name]
     known = {"veId": flat.home.ids["virtual_entity"], "id": flat.home.ids["resource"]}

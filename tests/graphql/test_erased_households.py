@@ -70,6 +70,7 @@ async def erased(who: Tenant, *, retention_days: int, is_repeated: bool = False)
 
 @pytest.mark.every_case("each way of an erasure ends in another step")
 @pytest.mark.parametrize("way", ["at once", "after the retention", "repeated after a restore"])
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_the_time_of_an_erased_household_is_for_nobody_else(settled: Tenant, way: str) -> None:
     """A household from before, the next one, and the application that corrects its start ask for the half hours."""
     before, gone, after = [await resident(settled) for _ in range(3)]

@@ -47,6 +47,7 @@ async def network_reads(house: House, who: Tenant) -> set[tuple[str, str, str, i
 
 
 @pytest.mark.parametrize("way", [MOVE, MOVE_ALL, CLOSE_AND_ADD])
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_a_former_household_neither_claims_nor_lists_devices(
     served: House, ada: Tenant, bob: Tenant, way: str
 ) -> None:
@@ -77,6 +78,7 @@ async def test_a_former_household_neither_claims_nor_lists_devices(
 
 
 @pytest.mark.parametrize("way", [MOVE, MOVE_ALL, CLOSE_AND_ADD])
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_texts_of_the_former_household_are_not_copied(served: House, ada: Tenant, bob: Tenant, way: str) -> None:
     """They are neither in what the next household reads and exports, nor anywhere after the erasure of their owner."""
     point, mark = await metered(ada), f"quuxotic {uuid4().hex}"
@@ -99,6 +101,7 @@ async def test_texts_of_the_former_household_are_not_copied(served: House, ada: 
 
 
 @pytest.mark.parametrize("is_of_elsewhere", [False, True])
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_a_cost_resource_at_the_meter_point_keeps_no_right(
     served: House, ada: Tenant, bob: Tenant, is_of_elsewhere: bool
 ) -> None:
@@ -155,6 +158,7 @@ def states_of(payload: Any) -> dict[str, tuple[str, str | None]]:
 
 
 @pytest.mark.parametrize("way", [REMOVE, MOVE, MOVE_ALL, CLOSE_AND_ADD])
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_a_display_loses_the_live_readings_of_a_resource_that_left_its_home(
     served: House, ada: Tenant, bob: Tenant, way: str
 ) -> None:

@@ -82,6 +82,7 @@ async def test_resource_that_is_in_the_home_already_is_a_conflict(served: House,
 
 @pytest.mark.parametrize("caller", ["account", "acting", "administrator", "application"])
 @pytest.mark.both_databases("a main path of its area")
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_resource_of_another_user_or_tenant_does_not_join_a_home(
     served: House, owner: Tenant, caller: str
 ) -> None:

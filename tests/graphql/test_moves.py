@@ -197,6 +197,7 @@ async def test_costs_move_with_the_resource_of_their_energy(served: House, owner
 
 @pytest.mark.parametrize("kind", ["resource", "device"])
 @pytest.mark.both_databases("separation of users and applications")
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_only_the_application_moves_records_and_only_to_its_own_active_users(
     served: House, owner: Tenant, next_owner: Tenant, kind: str
 ) -> None:

@@ -129,6 +129,7 @@ def first_field(operation: Operation) -> str | None:
         "/////w==",  # not UTF-8
     ],
 )
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_texts_that_are_no_global_ids_are_rejected(served: House, global_id: str) -> None:
     answer = await by_both_executors(served, NODE, served.one.headers["account"], id=global_id)
     assert code_of(answer) == "BAD_INPUT"

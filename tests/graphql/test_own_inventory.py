@@ -57,6 +57,7 @@ async def discover(served: House, point: Metered, headers: dict[str, str]) -> An
 
 
 @pytest.mark.parametrize("caller", ["account", "account basic", "acting", "application", "administrator"])
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_own_inventory_is_readable_with_every_credential(served: House, point: Metered, caller: str) -> None:
     found = await read(served, point, served.one.headers[caller])
     assert all(point.eui in euis for euis in found), found

@@ -66,6 +66,7 @@ async def test_the_first_household_retrieves_the_whole_history(served: House, ad
 
 @pytest.mark.parametrize("way", ["move", "close and add", "erase and add"])
 @pytest.mark.both_databases("separation of households")
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_the_next_household_retrieves_nothing_of_the_time_before(
     served: House, ada: Tenant, bob: Tenant, way: str
 ) -> None:

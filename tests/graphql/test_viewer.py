@@ -123,6 +123,7 @@ async def test_administrator_sees_only_the_own_records_as_viewer(served: House) 
         ("application", None, "UNAUTHENTICATED"),
     ],
 )
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_callers_who_are_no_user_or_no_administrator_get_an_error(
     served: House, field: str, who: str | None, code: str
 ) -> None:

@@ -258,6 +258,7 @@ async def test_stream_of_catch_ups_begins_without_those_of_a_withheld_resource(h
 
 
 @pytest.mark.parametrize("kind", [FRESHNESS, DEVICES])
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_live_freshness_of_a_withheld_resource_is_null(home: MeteredHome, kind: str) -> None:
     """So is that of the device that feeds it alone, with the state that the device last reported about itself."""
     electricity, _, gas = home.resource_ids

@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 from tests.support.command import wattgate
-from tests.support.engines import ENGINES, engine_of
+from tests.support.engines import ENGINES, database_of, engine_of
 from tests.support.house import house, tenant_on
 from tests.support.link import link
 from tests.support.node import node, required_node
@@ -117,9 +117,7 @@ def _by_engine(items: list[pytest.Item], first: str) -> list[pytest.Item]:
 
 def _engine(item: pytest.Item) -> str:
     """Return the engine of a test. A test without a database follows the others of its module."""
-    callspec = getattr(item, "callspec", None)
-    engine = callspec.params.get("databases") if callspec else None
-    return str(engine or engine_of(item.nodeid.partition("::")[0]))
+    return database_of(item) or engine_of(item.nodeid.partition("::")[0])
 
 
 def _uses_browser(module: list[pytest.Item]) -> bool:

@@ -1,11 +1,13 @@
 """Each test with a database runs on SQLite or PostgreSQL, and those that need it on both."""
 
+import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.support.engines import DATABASES, ENGINES, engine_of, engines_of
+from tests.support.engines import DATABASES, ENGINES, database_of, engine_of, engines_of
+from tests.support.servers import Databases
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,3 +43,20 @@ def test_tests_of_a_marked_module_run_on_one_database_each_unless_they_need_both
     assert min(chosen[engine] for engine in ENGINES) > 70
     item.add_marker(pytest.mark.both_databases("this test"))
     assert engines_of(item) == ENGINES
+
+
+@pytest.mark.both_databases("the subject")
+@pytest.mark.alternate_databases("the subject")
+@pytest.mark.parametrize("number", range(4))
+def test_cases_alternate_between_both_databases(
+    databases: Databases, number: int, request: pytest.FixtureRequest
+) -> None:
+    siblings = [
+        item
+        for item in request.session.items
+        if getattr(item, "originalname", "") == request.node.originalname and item.path == request.node.path
+    ]
+    if len(siblings) < 4:
+        pytest.skip("this run has not collected every case")
+    each = 4 if os.environ.get(DATABASES) == "both" else 2
+    assert Counter(map(database_of, siblings)) == dict.fromkeys(ENGINES, each)
