@@ -48,7 +48,7 @@ LOG_IN = """mutation ($application: ID!, $username: String!, $password: String!)
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The number of valid and invalid documents of each operation. Only one of `invalid_every` has invalid documents."""
+    """The number of valid and invalid documents of an operation. One of `invalid_every` has invalid documents."""
 
     seed: int
     valid: int
@@ -59,11 +59,9 @@ class Scale:
 def scale() -> Scale:
     """Return the scale of a long run if WATTGATE_TEST_FUZZ contains its seed, else the short scale."""
     first_seed = os.environ.get("WATTGATE_TEST_FUZZ")
-    return (
-        Scale(1, valid=1, invalid=1, invalid_every=3)
-        if first_seed is None
-        else Scale(int(first_seed), valid=40, invalid=20)
-    )
+    if first_seed is None:
+        return Scale(1, valid=1, invalid=1, invalid_every=3)
+    return Scale(int(first_seed), valid=40, invalid=20)
 
 
 @cache

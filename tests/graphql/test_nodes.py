@@ -48,7 +48,7 @@ def code_of(answer: Any) -> str:
 
 
 async def test_node_is_the_record_that_its_operation_returns(served: House, subtests: pytest.Subtests) -> None:
-    """Each type is asked for on one database."""
+    """Each type is read on one database."""
     of_database = sorted(READERS)[served.gateway.database.is_sqlite :: 2]
     for name in sample(of_database):
         with subtests.test(name):
