@@ -89,12 +89,12 @@ async def meter(settled: Tenant) -> Meter:
 async def test_threshold_fires_once_until_value_recovers_by_the_hysteresis(meter: Meter) -> None:
     rule = await meter.add(hysteresis=Decimal("0.5"))
     start = NOW + 20 * MINUTE  # the next half hour
-    for index, value in enumerate(["1.0", "1.2", "1.0", "0.7", "1.0", "0.4", "1.7"]):
+    for index, value in enumerate(["1.0", "1.2", "0.5", "1.6", "0.1", "1.3", "0.8"]):
         meter.post.clock.now = start + (index + 1) * HALF_HOUR
         await meter.record(start + index * HALF_HOUR, value)
         await meter.worker.evaluate_pending()
     alerts = await meter.alerts(rule)
-    # sums of the hours: 1.0, 2.2 (fires), 2.2, 1.7, 1.7, 1.4 (recovered), 2.1 (fires)
+    # sums of the hours: 1.0, 2.2 (fires), 1.7, 2.1 (still active), 1.7, 1.4 (recovered), 2.1 (fires)
     assert [alert["value"] for alert in alerts] == [2.2, 2.1]
     assert alerts[0] == {
         "ruleId": rule.rule_id, "rule": "Rule", "kind": "THRESHOLD", "resourceId": meter.resource_id, "field": "ENERGY",
