@@ -22,8 +22,8 @@ from websockets.utils import accept_key
 
 from wattgate.realtime import topics
 from wattgate.realtime.bus.redis_client import OPEN_STREAM_SCRIPT, stream_key
-from wattgate.realtime.connections import frames
 from wattgate.realtime.connections.redis_connection_slots import ACQUIRE_SCRIPT
+from wattgate.realtime.connections.wires import frames
 from wattgate.realtime.events import ReadingRecorded
 
 _BODY = msgspec.json.Decoder(tuple[str, str, ReadingRecorded])

@@ -14,8 +14,8 @@ from bench.gateway import SeededGateway
 from tests.support.house import operation
 from wattgate.clock import utc_now
 from wattgate.enums import TariffKind
-from wattgate.graphql.types import readings as reading_types
-from wattgate.graphql.types import tariffs as tariff_types
+from wattgate.operations.types.meters import readings as reading_types
+from wattgate.operations.types.meters import tariffs as tariff_types
 
 DISPLAY = """subscription ($id: ID!) { display(veId: $id) {
     at power { net unit at } today { electricity { value unit } cost { total } } freshness { state ageSeconds } } }"""

@@ -17,21 +17,21 @@ import uvloop
 from starlette.applications import Starlette
 
 from bench.sample import DEFAULT_FIRST, load_sample
-from wattgate.app.server.auth import Authenticator
-from wattgate.app.server.drain import DrainTimeouts
+from wattgate.app.server.edge.drain import DrainTimeouts
+from wattgate.app.server.edge.serving import DrainingServer, bind_sockets, build_uvicorn_config, tune_garbage_collection
 from wattgate.app.server.factory import build_gateway, serve_gateway
-from wattgate.app.server.serving import DrainingServer, bind_sockets, build_uvicorn_config, tune_garbage_collection
+from wattgate.app.server.gate.auth import Authenticator
 from wattgate.app.settings import Settings
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.identity.credentials import CredentialLookup
-from wattgate.db.row_scope import Scope
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
+from wattgate.db.scope.row_scope import Scope
 from wattgate.errors import NotFound
-from wattgate.graphql.core.fields import edge
-from wattgate.graphql.core.operation import Call, OperationKind, Unaudited, operation
-from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import build_schema
+from wattgate.operations.core.fields import edge
+from wattgate.operations.core.operation import Call, OperationKind, Unaudited, operation
+from wattgate.operations.core.runner import Runner
 from wattgate.principal import AuthScheme, Permission, Principal, Role
 from wattgate.realtime.bus.memory import MemoryBus
 

@@ -37,10 +37,10 @@ from tests.support.servers import database_on, postgresql
 from wattgate.app.server.factory import Gateway
 from wattgate.app.settings import Settings
 from wattgate.db.encryption.key_ring import new_key
-from wattgate.graphql.resolvers import provisioning
-from wattgate.graphql.types.alert_types import NewAlertType
-from wattgate.graphql.types.directories import NewDirectory
-from wattgate.graphql.types.webhook_endpoints import NewWebhookEndpoint
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.types.identity.directories import NewDirectory
+from wattgate.operations.types.messages.alert_types import NewAlertType
+from wattgate.operations.types.messages.webhook_endpoints import NewWebhookEndpoint
 from wattgate.principal import Principal, Role
 
 SECONDS = 4.0

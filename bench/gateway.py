@@ -19,9 +19,11 @@ from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
 from wattgate.db.encryption.key_ring import new_key
 from wattgate.db.migrate import upgrade
-from wattgate.graphql.resolvers import provisioning, resource_types, resources, tokens
-from wattgate.graphql.types import resources as types
-from wattgate.graphql.types import virtual_entities as home_types
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.credentials import tokens
+from wattgate.operations.homes import resource_types, resources
+from wattgate.operations.types.homes import resources as types
+from wattgate.operations.types.homes import virtual_entities as home_types
 from wattgate.principal import Principal, Role
 
 USERNAME, PASSWORD = "bench@example.org", "correct horse"

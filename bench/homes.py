@@ -13,10 +13,10 @@ from bench.gateway import PASSWORD, USERNAME, SeededGateway, seeded_gateway
 from tests.support.house import operation
 from wattgate.app.settings import Settings
 from wattgate.enums import TariffKind
-from wattgate.graphql.resolvers import tokens
-from wattgate.graphql.types import readings as reading_types
-from wattgate.graphql.types import tariffs as tariff_types
-from wattgate.graphql.types import virtual_entities as home_types
+from wattgate.operations.credentials import tokens
+from wattgate.operations.types.homes import virtual_entities as home_types
+from wattgate.operations.types.meters import readings as reading_types
+from wattgate.operations.types.meters import tariffs as tariff_types
 from wattgate.principal import Principal, Role
 
 START = datetime(2025, 1, 1, tzinfo=UTC)

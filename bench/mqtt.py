@@ -16,8 +16,8 @@ from tests.support.house import operation
 from wattgate.app.workers.mqtt_intake import MqttClient, MqttIntake
 from wattgate.clock import TimeRange, from_ms
 from wattgate.enums import Period
-from wattgate.graphql.resolvers import readings
-from wattgate.graphql.types import devices as device_types
+from wattgate.operations.readings import readings
+from wattgate.operations.types.meters import devices as device_types
 from wattgate.realtime.server_address import ServerAddress
 
 WINDOW = 1_000

@@ -1,4 +1,4 @@
-"""The processor time of edges and operations, from which `wattgate.graphql.core.cost_weights` derives its weights.
+"""The processor time of edges and operations, from which `operations.vocabulary.cost_weights` derives its weights.
 
 All work is done in this process, including that of SQLite. A measurement is the minimum of several rounds. The time of
 the same document without the measured part is subtracted.
@@ -24,17 +24,17 @@ from tests.support.house import operation
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms, utc_now
 from wattgate.enums import RuleKind, TariffKind, ThresholdSide
-from wattgate.graphql.core.context import GraphQLContext
-from wattgate.graphql.core.cost_weights import UNIT_MICROSECONDS
 from wattgate.graphql.execution.compiled.engine import ExecutionEngine
-from wattgate.graphql.execution.document_limits import DocumentLimits
-from wattgate.graphql.execution.documents import DocumentCache
-from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, record_reading_arrays
-from wattgate.graphql.types import alert_rules as rule_types
-from wattgate.graphql.types import alerts as alert_types
-from wattgate.graphql.types import devices as device_types
-from wattgate.graphql.types import tariffs as tariff_types
-from wattgate.graphql.types.alert_types import NewAlertType
+from wattgate.graphql.execution.documents.document_limits import DocumentLimits
+from wattgate.graphql.execution.documents.documents import DocumentCache
+from wattgate.operations.core.context import GraphQLContext
+from wattgate.operations.readings.bulk_recording import BulkReadingBatch, record_reading_arrays
+from wattgate.operations.types.messages import alert_rules as rule_types
+from wattgate.operations.types.messages import alerts as alert_types
+from wattgate.operations.types.messages.alert_types import NewAlertType
+from wattgate.operations.types.meters import devices as device_types
+from wattgate.operations.types.meters import tariffs as tariff_types
+from wattgate.operations.vocabulary.cost_weights import UNIT_MICROSECONDS
 
 RESOURCES, DAYS, ROUNDS = 40, 366, 7
 BULK_READINGS = 50_000

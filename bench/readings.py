@@ -30,7 +30,7 @@ from wattgate.db.models import Reading
 from wattgate.db.readings import partitions
 from wattgate.energy.buckets import DAY_MS
 from wattgate.enums import Period
-from wattgate.graphql.resolvers import readings
+from wattgate.operations.readings import readings
 
 HALF_HOUR = 30 * 60 * 1000
 START = to_ms(datetime(2025, 1, 1, tzinfo=UTC))

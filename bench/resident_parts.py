@@ -23,7 +23,7 @@ PARTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Starlette and uvicorn", ("starlette.applications", "uvicorn")),
     ("redis", ("redis.asyncio",)),
     ("tables", ("wattgate.db.models",)),
-    ("catalogue of operations", ("wattgate.graphql.catalogue",)),
+    ("catalogue of operations", ("wattgate.operations.catalogue",)),
     ("gateway", ("wattgate.app.server.factory",)),
     ("pyarrow, with the first Arrow stream", ("wattgate.rest_compat.arrow.readings",)),
 )

@@ -27,8 +27,8 @@ from tests.support.stalls import StallRecorder, recording
 from tests.support.timed import NOW, Clock, Timed
 from wattgate.app.demo import live
 from wattgate.app.demo.landing import describe_demonstration
+from wattgate.app.server.edge.serving import GARBAGE_COLLECTION_THRESHOLDS
 from wattgate.app.server.factory import create_app
-from wattgate.app.server.serving import GARBAGE_COLLECTION_THRESHOLDS
 
 for name in [name for name in os.environ if name.startswith("WATTGATE_") and not name.startswith("WATTGATE_TEST_")]:
     del os.environ[name]  # the tests choose their own settings

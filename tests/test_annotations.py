@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import pytest
 
-from wattgate import terms
-from wattgate.annotations import NO_FACTS, Described, Facts, MaxCharacters, MaxItems, facts_of
+from wattgate.values import terms
+from wattgate.values.annotations import NO_FACTS, Described, Facts, MaxCharacters, MaxItems, facts_of
 
 Named = Annotated[str, MaxCharacters(200), Described("Display name.")]
 

@@ -12,21 +12,21 @@ from typing import Annotated, get_origin
 import graphql
 
 from tests.support.gateway_schema import SCHEMA
-from wattgate import terms
 from wattgate.enums import to_camel_case
-from wattgate.graphql.catalogue import OPERATIONS, SYSTEM_OPERATIONS
-from wattgate.graphql.core import ids
-from wattgate.graphql.core.operation import Operation
+from wattgate.operations.catalogue import OPERATIONS, SYSTEM_OPERATIONS
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.vocabulary import ids
+from wattgate.values import terms
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "wattgate"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SESSIONS = {
-    "graphql/core/runner.py",
-    "graphql/core/row_reader.py",
+    "operations/core/runner.py",
+    "operations/core/row_reader.py",
     "db/identity/credentials.py",
-    "db/engine.py",
-    "db/encryption/rotation.py",  # the secrets of all applications
+    "db/connections/engine.py",
+    "db/key_rotation.py",  # the secrets of all applications
 }
 
 
@@ -76,33 +76,33 @@ def test_only_the_runner_and_the_database_open_sessions_or_commit() -> None:
 
 def test_only_login_accesses_another_application() -> None:
     users = [path for path in MODULES if re.search(r"\.for_application\(", path.read_text())]
-    assert [str(path.relative_to(PACKAGE)) for path in users] == ["graphql/services/login.py"]
+    assert [str(path.relative_to(PACKAGE)) for path in users] == ["operations/credentials/login.py"]
 
 
 def test_only_operations_of_the_system_list_applications() -> None:
     users = [path for path in MODULES if re.search(r"\.(application_ids_with|soonest)\(", path.read_text())]
     assert [str(path.relative_to(PACKAGE)) for path in users] == [
-        "graphql/resolvers/access_log.py",
-        "graphql/resolvers/account_purges.py",
-        "graphql/resolvers/alert_rules.py",
-        "graphql/resolvers/audit.py",
-        "graphql/resolvers/catch_ups.py",
-        "graphql/resolvers/data_exports.py",
-        "graphql/resolvers/deliveries.py",
-        "graphql/resolvers/erasures.py",
-        "graphql/resolvers/listed_tenancies.py",
-        "graphql/resolvers/mail.py",
-        "graphql/resolvers/paired_displays.py",
-        "graphql/resolvers/reading_imports.py",
-        "graphql/resolvers/retention.py",
-        "graphql/resolvers/webhooks.py",
+        "operations/accounts/account_purges.py",
+        "operations/accounts/audit.py",
+        "operations/alerts/alert_rules.py",
+        "operations/consent/access_log.py",
+        "operations/devices/catch_ups.py",
+        "operations/homes/paired_displays.py",
+        "operations/messages/deliveries.py",
+        "operations/messages/mail.py",
+        "operations/personal_data/data_exports.py",
+        "operations/personal_data/erasures.py",
+        "operations/readings/reading_imports.py",
+        "operations/readings/retention.py",
+        "operations/tenancies/listed_tenancies.py",
+        "operations/webhooks/webhooks.py",
     ]
 
 
 def test_only_commands_and_log_in_pages_read_the_list_of_applications() -> None:
     users = [path for path in MODULES if re.search(r"\.list_applications\(", path.read_text())]
     assert [str(path.relative_to(PACKAGE)) for path in users] == [
-        "app/cli/actions/demonstration.py",
+        "app/cli/actions/gateway/demonstration.py",
         "app/cli/actions/listing.py",
         "app/cli/actions/moves.py",
         "app/cli/actions/personal_data.py",
@@ -110,10 +110,10 @@ def test_only_commands_and_log_in_pages_read_the_list_of_applications() -> None:
         "app/demo/seed.py",
         "app/homes/home_selection.py",
         "app/homes/setup.py",
-        "app/server/login_application.py",
+        "app/server/pages/login_application.py",
     ]
     access = [path for path in MODULES if "SystemAccess.LIST_APPLICATIONS)" in path.read_text()]
-    assert [str(path.relative_to(PACKAGE)) for path in access] == ["graphql/core/row_reader.py"]
+    assert [str(path.relative_to(PACKAGE)) for path in access] == ["operations/core/row_reader.py"]
 
 
 def test_every_shared_type_of_arguments_and_fields_is_used() -> None:
@@ -127,7 +127,7 @@ def test_every_shared_type_of_arguments_and_fields_is_used() -> None:
 
 def test_facts_of_declarations_are_in_no_table_by_name() -> None:
     """A fact is at its declaration. The keys of a table by name are names of arguments, fields or enum values."""
-    for path in [*(PACKAGE / "graphql").rglob("*.py"), *(PACKAGE / "rest_compat" / "openapi").rglob("*.py")]:
+    for path in [*(PACKAGE / "operations").rglob("*.py"), *(PACKAGE / "rest_compat" / "openapi").rglob("*.py")]:
         if str(path.relative_to(PACKAGE)) in TABLES_BY_NAME:
             continue
         for node in nodes(path):
@@ -157,11 +157,11 @@ def test_facts_of_operations_are_in_no_table_by_name() -> None:
 
 def test_catalogue_lists_every_declared_operation() -> None:
     names = {operation.name for operation in (*OPERATIONS, *SYSTEM_OPERATIONS)}
-    for node in nodes(PACKAGE / "graphql" / "catalogue.py"):
+    for node in nodes(PACKAGE / "operations" / "catalogue.py"):
         assert not isinstance(node, ast.Attribute) or node.attr not in names, "The modules list their operations."
     listed = {*OPERATIONS, *SYSTEM_OPERATIONS}
-    for path in (PACKAGE / "graphql" / "resolvers").glob("*.py"):
-        module = importlib.import_module(f"wattgate.graphql.resolvers.{path.stem}")
+    for path in (PACKAGE / "operations").rglob("*.py"):
+        module = importlib.import_module(".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts))
         for value in vars(module).values():
             assert not isinstance(value, Operation) or value in listed, f"{path.stem}.{value.name}"
 

@@ -13,8 +13,8 @@ from tests.support.legacy import REST_ARGUMENTS, REST_RESULTS
 from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.short_form import sample
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.operation import Operation, OperationKind, RestRoute
 from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Role
 
 pytestmark = pytest.mark.both_databases("the conformance suite")

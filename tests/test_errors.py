@@ -13,17 +13,18 @@ from starlette.routing import Route
 from tests.support.house import House, Tenant
 from tests.support.residents import resident
 from tests.support.servers import serving
-from wattgate.app.server.application import unexpected_error_response
+from wattgate.app.server.gate.application import unexpected_error_response
 from wattgate.enums import TRACE_ID
 from wattgate.error_guide import ERROR_GUIDE
 from wattgate.errors import BadInput, GatewayError
-from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, RestRoute, operation
-from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import build_schema
-from wattgate.graphql.resolvers import live_readings, profiles
 from wattgate.graphql.transport.http import GraphQLEndpoint
-from wattgate.graphql.types.accounts import Done
+from wattgate.operations.accounts import profiles
+from wattgate.operations.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, RestRoute, operation
+from wattgate.operations.readings import live_readings
+from wattgate.operations.types.identity.accounts import Done
+from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
 from wattgate.rest_compat.routes import build_routes
 

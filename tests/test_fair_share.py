@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from wattgate.fair_share import FairQueue, FairShare, NoFreeSlot
+from wattgate.requests.fair_share import FairQueue, FairShare, NoFreeSlot
 
 ONE_TURN = 3
 """Turns of the event loop in which a task that was granted a slot continues."""

@@ -10,10 +10,10 @@ import pytest
 
 from tests.support import held_connections
 from tests.support.held_connections import HeldConnections
-from wattgate.db.engine import Database
-from wattgate.db.row_scope import RowScope
-from wattgate.realtime.rate_limit.budgets import LocalBucketStore
-from wattgate.realtime.rate_limit.scopes import Allowance, RateLimitScope
+from wattgate.db.connections.engine import Database
+from wattgate.db.scope.row_scope import RowScope
+from wattgate.rate_limit.budgets import LocalBucketStore
+from wattgate.rate_limit.scopes import Allowance, RateLimitScope
 
 SCOPE = RowScope("application")
 

@@ -39,40 +39,43 @@ LOOKUPS = {
     "db/queries/tenancies.py:consent_gaps": CONSENT,
     "db/queries/tenancies.py:find_home_at": OWN,
     "db/queries/tenancies.py:lives_at": TENANCY,
-    "graphql/resolvers/catch_ups.py:_consented_page": BOUNDS,
-    "graphql/resolvers/consent.py:consent_changes": OWN,
-    "graphql/resolvers/consent.py:_consent_ids": OWN,
-    "graphql/resolvers/device_changes.py:_check_hardware_id": "It finds nothing: it checks the text.",
-    "graphql/resolvers/devices.py:meter_point_inventory": CONSENT,
-    "graphql/resolvers/devices.py:smart_meter_inventory": CONSENT,
-    "graphql/resolvers/devices.py:_find_in_network": CONSENT,
-    "graphql/resolvers/eligibility.py:has_consumer_device": "A user needs an open resource there: `require_access`.",
-    "graphql/resolvers/eligibility.py:_find_display": "Its callers need an open resource there.",
-    "graphql/resolvers/flexibility.py:_active_opt_ins": "Enrolments of the user. They end with the tenancy.",
-    "graphql/resolvers/meter_messages.py:_load_displays": "Not before the owner had the device or moved in.",
-    "graphql/resolvers/meter_points.py:resources_at": "Open resources of the caller, which close at the end.",
-    "graphql/resolvers/raw_readings.py:meter_read": BOUNDS,
-    "graphql/services/consent_records.py:find_consent": OWN,
-    "graphql/services/consent_records.py:resources_of": OWN,
-    "graphql/services/consent_results.py:consents_of_resources": CONSENT,
-    "graphql/services/device_claims.py:find_claim": "A claim needs its code.",
-    "graphql/services/device_claims.py:_is_in_inventory": TENANCY,
-    "graphql/services/devices.py:find_by_any_id": "Open devices of the caller. A device has one owner.",
-    "graphql/services/devices.py:has_any_id": "A condition for the devices of the caller.",
-    "graphql/services/devices.py:close_other_holders": "It returns nothing: the new owner has proof.",
-    "graphql/services/devices.py:held_from": "It returns an instant, which bounds the messages of the new owner.",
+    "operations/devices/catch_ups.py:_consented_page": BOUNDS,
+    "operations/consent/consent.py:consent_changes": OWN,
+    "operations/consent/consent.py:_consent_ids": OWN,
+    "operations/devices/device_changes.py:_check_hardware_id": "It finds nothing: it checks the text.",
+    "operations/devices/devices.py:meter_point_inventory": CONSENT,
+    "operations/devices/devices.py:smart_meter_inventory": CONSENT,
+    "operations/devices/devices.py:_find_in_network": CONSENT,
+    "operations/devices/eligibility.py:has_consumer_device": "A user needs an open resource there: `require_access`.",
+    "operations/devices/eligibility.py:_find_display": "Its callers need an open resource there.",
+    "operations/flexibility.py:_active_opt_ins": "Enrolments of the user. They end with the tenancy.",
+    "operations/readings/meter_messages.py:_load_displays": "Not before the owner had the device or moved in.",
+    "operations/devices/meter_points.py:resources_at": "Open resources of the caller, which close at the end.",
+    "operations/readings/raw_readings.py:meter_read": BOUNDS,
+    "operations/consent/consent_records.py:find_consent": OWN,
+    "operations/consent/consent_records.py:resources_of": OWN,
+    "operations/types/consent/consent_results.py:consents_of_resources": CONSENT,
+    "operations/devices/device_claims.py:find_claim": "A claim needs its code.",
+    "operations/devices/device_claims.py:_is_in_inventory": TENANCY,
+    "operations/devices/device_records.py:find_by_any_id": "Open devices of the caller. A device has one owner.",
+    "operations/devices/device_records.py:has_any_id": "A condition for the devices of the caller.",
+    "operations/devices/device_records.py:close_other_holders": "It returns nothing: the new owner has proof.",
+    "operations/devices/device_records.py:held_from": "It returns an instant, which bounds messages of the new owner.",
     **dict.fromkeys(
         (
-            f"graphql/services/tenancies.py:{function}"
+            f"operations/tenancies/tenancies.py:{function}"
             for function in ("lock_tenancies", "_open_of", "_end_grants", "resources_of_tenancy")
         ),
         TENANCY,
     ),
     **dict.fromkeys(
-        (f"graphql/services/tenancy_plans.py:{function}" for function in ("is_at", "tenancies_at", "load_departure")),
+        (
+            f"operations/tenancies/tenancy_plans.py:{function}"
+            for function in ("is_at", "tenancies_at", "load_departure")
+        ),
         TENANCY,
     ),
-    "graphql/services/tenancy_repeats.py:_make_room": TENANCY,
+    "operations/tenancies/tenancy_repeats.py:_make_room": TENANCY,
 }
 """Each lookup, and the rule that bounds it to the household that lives there."""
 

@@ -24,8 +24,8 @@ from tests.support.odd_values import Path, odd_values, replaceable, value_at, wi
 from tests.support.servers import Databases
 from tests.support.short_form import sample
 from tests.support.stalls import Stall, StallRecorder
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import Operation, OperationKind
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.operation import Operation, OperationKind
 from wattgate.principal import GRANTS, Role
 
 RUN_LAST = ["delete_token", "revoke_token", "change_password", "delete_account", "delete_user"]

@@ -1,6 +1,6 @@
 """Entry point of the `wattgate` command and of `python -m wattgate`."""
 
-from wattgate.app.cli.dispatch import import_at_start
+from wattgate.app.cli.commands.dispatch import import_at_start
 
 
 def main() -> None:

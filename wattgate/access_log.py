@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from wattgate.client import current_client
 from wattgate.metrics import ACCESSES_DROPPED
 from wattgate.principal import Principal, Role
-from wattgate.request_context import format_actor
+from wattgate.requests.client import current_client
+from wattgate.requests.request_context import format_actor
 
 MAX_PENDING_COUNTERS = 50_000
 """Maximum counters in memory. While storage fails, further reads are only counted in a metric."""

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import orjson
 
-from wattgate.annotations import Described
+from wattgate.values.annotations import Described
 
 Clock = Callable[[], datetime]
 """A function that returns the present instant, aware and in UTC."""

@@ -23,7 +23,7 @@ from wattgate.app.cli.main import main
 from wattgate.app.cli.record_lists import print_records
 from wattgate.app.settings import Settings
 from wattgate.enums import to_camel_case
-from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.operations.catalogue import OPERATIONS
 
 
 def wattgate(*arguments: str, folder: Path, without: Collection[str] = (), **settings: str) -> CompletedProcess[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.cli import ALL_COMMANDS, Command, command_in
 from wattgate import __version__
-from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.operations.catalogue import OPERATIONS
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from starlette.routing import Mount, Route, WebSocketRoute
 
 from tests.graphql.test_request_costs import gateway
 from tests.support.house import House
-from wattgate.app.server.address_limited import AddressLimited, limit_by_address
-from wattgate.app.server.constant_answers import ConstantAnswer, accepts_gzip, has_tag
-from wattgate.client import UNLIMITED_ADDRESSES
+from wattgate.app.server.gate.address_limited import AddressLimited, limit_by_address
+from wattgate.app.server.pages.constant_answers import ConstantAnswer, accepts_gzip, has_tag
+from wattgate.requests.client import UNLIMITED_ADDRESSES
 
 HTML = {"accept": "text/html"}
 CONSTANT = {

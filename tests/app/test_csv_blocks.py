@@ -10,7 +10,7 @@ from wattgate.app.cli.imports.csv_columns import CsvBlock, CsvColumns
 from wattgate.app.cli.imports.line_reader import MAX_LINE_BYTES, decode_lines, read_blocks
 from wattgate.clock import to_ms
 from wattgate.errors import BadInput
-from wattgate.graphql.transport.bulk_recorder import InvalidLine
+from wattgate.operations.readings.bulk_recorder import InvalidLine
 
 HEADER = "resourceId,at,value,field,quality"
 LINE = b"a,2026-02-01T00:00:00Z,1.5,,\n"

@@ -16,10 +16,9 @@ from wattgate.delivery.channels.channel import OutboundMessage, Outcome, Permane
 from wattgate.delivery.schedule import PUSH_SCHEDULE
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
 from wattgate.errors import NotFound
-from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.resolvers import deliveries
-from wattgate.graphql.services import outbox
-from wattgate.graphql.types.alerts import Channel
+from wattgate.operations.core.operation import Call, OperationKind, operation
+from wattgate.operations.messages import deliveries, outbox
+from wattgate.operations.types.messages.alerts import Channel
 from wattgate.principal import Permission, Principal, Role
 from wattgate.realtime import topics
 

@@ -15,9 +15,9 @@ from tests.support.timed import NOW
 from wattgate.app.workers.deliveries import MAX_CONCURRENT_DELIVERIES, DeliveryHandler, DeliveryWorker
 from wattgate.delivery.channels.channel import OutboundMessage, Outcome, Sent
 from wattgate.enums import DeliveryKind
-from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.resolvers import provisioning
-from wattgate.graphql.services import outbox
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.core.operation import Call, OperationKind, operation
+from wattgate.operations.messages import outbox
 from wattgate.principal import Permission, Principal, Role
 
 

@@ -28,9 +28,11 @@ from wattgate.app.server.factory import build_gateway
 from wattgate.app.workers.catch_ups import process_waiting
 from wattgate.clock import TimeRange, utc_now
 from wattgate.enums import Function, Period
-from wattgate.graphql.core.fields import find_edge
-from wattgate.graphql.resolvers import catch_ups, readings, resources
-from wattgate.graphql.types import resources as types
+from wattgate.operations.core.fields import find_edge
+from wattgate.operations.devices import catch_ups
+from wattgate.operations.homes import resources
+from wattgate.operations.readings import readings
+from wattgate.operations.types.homes import resources as types
 
 ALDER, HARBOUR, MILL, _ = (home.habits for home in seed.HOMES)
 

@@ -14,7 +14,7 @@ import pytest
 from tests.support.demonstration import demonstration
 from tests.support.servers import Databases, serving
 from tests.support.socket import socket
-from wattgate.app.cli.actions.demonstration import print_demo
+from wattgate.app.cli.actions.gateway.demonstration import print_demo
 from wattgate.app.demo import live, seed
 from wattgate.app.demo.alerts import RULE_LIMIT, RULE_NAME
 from wattgate.app.demo.consents import FORMER_METER_POINT

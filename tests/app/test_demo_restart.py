@@ -27,11 +27,13 @@ from wattgate.app.homes.series import find_operation
 from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.clock import Clock, TimeRange, utc_now
 from wattgate.db.backup import back_up_sqlite
-from wattgate.graphql.core.fields import find_edge
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import alert_rules, consent, flexibility
-from wattgate.graphql.types.resources import Resource
-from wattgate.graphql.types.tariffs import Tariff
+from wattgate.operations import flexibility
+from wattgate.operations.alerts import alert_rules
+from wattgate.operations.consent import consent
+from wattgate.operations.core.fields import find_edge
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.types.homes.resources import Resource
+from wattgate.operations.types.meters.tariffs import Tariff
 
 HISTORY = timedelta(days=1)
 

@@ -28,9 +28,9 @@ from tests.support.plain_gateway import (
     repeatable,
 )
 from wattgate.app.observability.http_metrics import KNOWN_METHODS
-from wattgate.app.server.connection_guard import ConnectionGuard, HttpLimits
-from wattgate.app.server.direct_graphql import MAX_CACHED_FRAMES
-from wattgate.app.server.serving import KEEP_ALIVE_SECONDS
+from wattgate.app.server.edge.connection_guard import ConnectionGuard, HttpLimits
+from wattgate.app.server.edge.direct_graphql import MAX_CACHED_FRAMES
+from wattgate.app.server.edge.serving import KEEP_ALIVE_SECONDS
 from wattgate.graphql.transport.http import LARGE_BODY_BYTES
 
 Header = tuple[str, str]

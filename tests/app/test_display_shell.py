@@ -8,7 +8,7 @@ import httpx
 from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
 
-from wattgate.app.server.display_shell import (
+from wattgate.app.server.pages.display_shell import (
     MANIFEST_PATH,
     MAX_PARAMETER_CHARACTERS,
     WORKER_PATH,
@@ -17,7 +17,7 @@ from wattgate.app.server.display_shell import (
     shell_files,
     shell_version,
 )
-from wattgate.app.server.pages import STATIC_DIRECTORY
+from wattgate.app.server.pages.pages import STATIC_DIRECTORY
 
 DISPLAY = STATIC_DIRECTORY / "display"
 IMPORT = re.compile(r'^import [^;]*?"(\.[^"]+)";', re.MULTILINE)

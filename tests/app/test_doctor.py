@@ -30,7 +30,7 @@ from wattgate.app.server.components import build_components
 from wattgate.app.settings import Settings
 from wattgate.app.workers.server_problems import log_server_problems
 from wattgate.clock import utc_now
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.readings.partitions import ensure_upcoming_partitions
 from wattgate.realtime.bus.redis_state import find_state_problems
 from wattgate.realtime.redis_url import TlsFiles

@@ -17,8 +17,8 @@ from wattgate.app.cli.main import app
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.errors import Conflict, NotFound
-from wattgate.graphql.execution.trusted_documents import TrustedDocumentStore
-from wattgate.graphql.resolvers import provisioning
+from wattgate.graphql.execution.documents.trusted_documents import TrustedDocumentStore
+from wattgate.operations.accounts import provisioning
 from wattgate.principal import Principal, Role
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "trusted-documents.md").read_text()

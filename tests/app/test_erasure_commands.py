@@ -19,7 +19,8 @@ from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
 from wattgate.db.personal_data.erasure_list import ErasureList, ListedErasure
 from wattgate.errors import GatewayError, Unauthenticated
-from wattgate.graphql.resolvers import erasures, tokens
+from wattgate.operations.credentials import tokens
+from wattgate.operations.personal_data import erasures
 from wattgate.principal import Principal, Role
 
 pytestmark = pytest.mark.both_databases("a backup of either database is restored")

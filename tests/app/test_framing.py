@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.framing import APP, HOST, LAST, STREAMS, answers_of, check_framing, mutated
 from tests.support.servers import running_server
-from wattgate.app.server.connection_guard import HttpLimits
+from wattgate.app.server.edge.connection_guard import HttpLimits
 
 SEED, MUTATIONS = (int(os.environ["WATTGATE_TEST_FUZZ"]), 100_000) if "WATTGATE_TEST_FUZZ" in os.environ else (37, 300)
 """The seed of the changes by chance, and how many streams have them. `make fuzz` sends more."""

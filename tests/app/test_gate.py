@@ -8,11 +8,11 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tests.support.plain_gateway import TRACE, measured_requests
-from wattgate.app.server.gate import Gate, GateRules
+from wattgate.app.server.gate.gate import Gate, GateRules
 from wattgate.app.settings import Settings
-from wattgate.client import current_client
 from wattgate.enums import TRACE_ID
-from wattgate.request_limits import MAX_PARAMETERS
+from wattgate.requests.client import current_client
+from wattgate.requests.request_limits import MAX_PARAMETERS
 
 MAX_BODY_BYTES = 2_000
 RULES = GateRules.from_settings(

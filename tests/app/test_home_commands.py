@@ -23,12 +23,12 @@ from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.cli.passwords import ALPHABET, generate_password
 from wattgate.app.settings import Settings
 from wattgate.enums import ConsentBasis
-from wattgate.graphql.resolvers.consent import consent_receipts
-from wattgate.graphql.resolvers.reading_imports import resources_by_id
-from wattgate.graphql.resolvers.resource_changes import update_resource
-from wattgate.graphql.resolvers.virtual_entities import deactivate_virtual_entity
-from wattgate.graphql.types.consent import ConsentChangeKind
-from wattgate.graphql.types.resource_changes import ResourceChange
+from wattgate.operations.consent.consent import consent_receipts
+from wattgate.operations.homes.virtual_entities import deactivate_virtual_entity
+from wattgate.operations.moves.resource_changes import update_resource
+from wattgate.operations.readings.reading_imports import resources_by_id
+from wattgate.operations.types.consent.consent import ConsentChangeKind
+from wattgate.operations.types.homes.resource_changes import ResourceChange
 from wattgate.principal import Principal, Role
 
 APPLICATION, USER, HOME, ZONE = "My app", "ada@mine.example", "My home", "Europe/London"

@@ -23,13 +23,13 @@ from wattgate.app.cli.imports.readings import ImportReport, import_csv
 from wattgate.app.cli.main import app
 from wattgate.app.homes.home_selection import HomeChoice, Meter, find_home
 from wattgate.db import models
-from wattgate.energy.meter_points import check_digit
-from wattgate.energy.unit_conversion import GasProperties
+from wattgate.energy.meters.meter_points import check_digit
+from wattgate.energy.meters.unit_conversion import GasProperties
 from wattgate.errors import BadInput, NotFound
-from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.resolvers import provisioning
-from wattgate.graphql.types import resources as resource_types
-from wattgate.graphql.types import virtual_entities as home_types
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.core.operation import Call, OperationKind, operation
+from wattgate.operations.types.homes import resources as resource_types
+from wattgate.operations.types.homes import virtual_entities as home_types
 from wattgate.principal import Permission, Principal, Role
 
 MPAN_CORE, MPRN = "120001234567", "3012345678"

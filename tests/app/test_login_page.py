@@ -13,11 +13,11 @@ import pytest
 from tests.support.schema import bring_up
 from tests.support.servers import Databases, Relay, serving
 from wattgate.app.demo import logins, seed
-from wattgate.app.server import login_application
 from wattgate.app.server.factory import build_gateway, create_app
-from wattgate.app.server.pages import STATIC_DIRECTORY
+from wattgate.app.server.pages import login_application
+from wattgate.app.server.pages.pages import STATIC_DIRECTORY
 from wattgate.app.settings import Settings
-from wattgate.graphql.resolvers import provisioning
+from wattgate.operations.accounts import provisioning
 from wattgate.principal import Principal, Role
 
 PAGES = ["/display", "/preview"]

@@ -18,7 +18,7 @@ from tests.support.processes import gateway
 from wattgate.app.observability.logs import JsonFormatter, TextFormatter, redact
 from wattgate.enums import TRACE_ID
 from wattgate.principal import Principal, Role
-from wattgate.request_context import CURRENT_PRINCIPAL
+from wattgate.requests.request_context import CURRENT_PRINCIPAL
 
 __all__ = ["home"]
 

@@ -16,7 +16,7 @@ from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.personal_data.erasure_list import ErasureList
 from wattgate.errors import BadInput
-from wattgate.graphql.services import tenancies
+from wattgate.operations.tenancies import tenancies
 
 MPAN, ADA, BOB = "2300000000116", "ada@mine.example", "bob@mine.example"
 

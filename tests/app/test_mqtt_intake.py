@@ -31,10 +31,10 @@ from wattgate.app.settings import Settings
 from wattgate.app.workers.mqtt_intake import MAX_LOGGED_KINDS, MqttIntake, RefusalLog
 from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import Intake, NetworkState
-from wattgate.energy.meter_messages import Measurement, MeterMessage
+from wattgate.energy.meters.meter_messages import Measurement, MeterMessage
 from wattgate.errors import BadInput
-from wattgate.graphql.resolvers.meter_messages import MAX_MESSAGES, MessageRefusal, record_meter_messages
-from wattgate.graphql.types import resources as types
+from wattgate.operations.readings.meter_messages import MAX_MESSAGES, MessageRefusal, record_meter_messages
+from wattgate.operations.types.homes import resources as types
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.server_address import ServerAddress
 

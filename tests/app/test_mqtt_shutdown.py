@@ -14,7 +14,7 @@ from bench.mqtt_messages import MessageServer
 from tests.support.servers import Databases
 from wattgate.app.settings import Settings
 from wattgate.app.workers.mqtt_intake import MqttClient, MqttIntake, ReceivedMessage
-from wattgate.graphql.resolvers.raw_readings import raw_readings
+from wattgate.operations.readings.raw_readings import raw_readings
 from wattgate.realtime.server_address import ServerAddress
 
 COUNT = 6

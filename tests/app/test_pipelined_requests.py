@@ -17,9 +17,9 @@ from starlette.routing import Route
 from tests.support.framing import HOST
 from tests.support.schema import bring_up
 from tests.support.servers import running_server, serving
-from wattgate.app.server.connection_guard import HttpLimits
+from wattgate.app.server.edge.connection_guard import HttpLimits
+from wattgate.app.server.edge.http_protocol import GuardedHttpProtocol
 from wattgate.app.server.factory import create_app
-from wattgate.app.server.http_protocol import GuardedHttpProtocol
 from wattgate.app.settings import Settings
 
 PATIENCE_SECONDS = 60

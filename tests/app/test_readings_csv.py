@@ -21,7 +21,7 @@ from wattgate.app.cli.imports.reading_targets import UnitOptions
 from wattgate.app.cli.imports.readings import import_csv
 from wattgate.clock import to_ms
 from wattgate.errors import TooLarge
-from wattgate.graphql.transport import bulk_recorder
+from wattgate.operations.readings import bulk_recorder
 
 ROOT = Path(__file__).parents[2]
 LONDON = ZoneInfo("Europe/London")

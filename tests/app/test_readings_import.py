@@ -18,7 +18,7 @@ from wattgate.clock import TimeRange
 from wattgate.db.readings.reading_series import ReadingBucket
 from wattgate.enums import Function, Period
 from wattgate.errors import BadInput
-from wattgate.graphql.resolvers import readings
+from wattgate.operations.readings import readings
 
 pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
 

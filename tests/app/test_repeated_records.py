@@ -10,7 +10,7 @@ from wattgate.app.observability.repeated_records import (
     PERIOD_SECONDS,
     RepeatedRecordFilter,
 )
-from wattgate.request_context import client_fields
+from wattgate.requests.request_context import client_fields
 
 
 class Log:

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.framing import APP, HOST
 from tests.support.servers import serving
-from wattgate.app.server.connection_guard import HttpLimits
-from wattgate.app.server.request_heads import HeadLimits
+from wattgate.app.server.edge.connection_guard import HttpLimits
+from wattgate.app.server.gate.request_heads import HeadLimits
 
 LIMITS = HeadLimits(max_bytes=8_000, max_lines=20, max_line_bytes=4_000)
 START = b"GET /a HTTP/1.1\r\n" + HOST

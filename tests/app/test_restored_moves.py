@@ -31,9 +31,12 @@ from wattgate.db.backup import back_up_sqlite
 from wattgate.db.personal_data.erasure_list import ErasureList, ListedTenancy, encode_list
 from wattgate.db.personal_data.tenancy_check import UNLISTED, read_tenancies
 from wattgate.errors import Conflict, Forbidden
-from wattgate.graphql.resolvers import catch_ups, resource_changes, resources, users
-from wattgate.graphql.types.resource_changes import ResourceChange
-from wattgate.graphql.types.resources import NewResource, Resource
+from wattgate.operations.accounts import users
+from wattgate.operations.devices import catch_ups
+from wattgate.operations.homes import resources
+from wattgate.operations.moves import resource_changes
+from wattgate.operations.types.homes.resource_changes import ResourceChange
+from wattgate.operations.types.homes.resources import NewResource, Resource
 from wattgate.principal import Permission, Principal
 
 pytestmark = pytest.mark.both_databases("a backup of either database is restored")

@@ -12,9 +12,7 @@ from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 
 from tests.support.schema import bring_up
 from wattgate.app.server.factory import create_app
-from wattgate.app.server.mail_outbox import outbox_routes
-from wattgate.app.server.pages import STATIC_DIRECTORY
-from wattgate.app.server.security_headers import (
+from wattgate.app.server.gate.security_headers import (
     API,
     BASE,
     HEADER_POLICIES,
@@ -25,6 +23,8 @@ from wattgate.app.server.security_headers import (
     HeaderPolicies,
     HeaderPolicy,
 )
+from wattgate.app.server.pages.mail_outbox import outbox_routes
+from wattgate.app.server.pages.pages import STATIC_DIRECTORY
 from wattgate.app.settings import Settings
 
 BASE_PATH = "/api/v0-1"

@@ -20,9 +20,9 @@ from tests.app.test_cli import wattgate
 from tests.support.house import Tenant, settle_all
 from tests.support.processes import gateway
 from tests.support.servers import serving
-from wattgate.app.server.drain import DrainTimeouts, Readiness
+from wattgate.app.server.edge.drain import DrainTimeouts, Readiness
+from wattgate.app.server.edge.serving import DrainingServer, bind_sockets, bound_url, build_uvicorn_config
 from wattgate.app.server.factory import build_gateway, create_app
-from wattgate.app.server.serving import DrainingServer, bind_sockets, bound_url, build_uvicorn_config
 from wattgate.app.settings import Settings
 
 LINE = b'{"resourceId": "%s", "at": "2026-11-01T00:00:00Z", "value": 1, "field": "POWER"}\n'
@@ -290,7 +290,7 @@ async def test_address_is_logged_when_the_gateway_accepts_connections(caplog: py
     bound = bind_sockets("127.0.0.1", 0)
     url = bound_url(bound)
     server = DrainingServer(build_uvicorn_config(application), DrainTimeouts())
-    log, handler = logging.getLogger("wattgate.app.server.serving"), Connector()
+    log, handler = logging.getLogger("wattgate.app.server.edge.serving"), Connector()
     log.addHandler(handler)
     try:
         with caplog.at_level(logging.INFO, log.name):

@@ -18,9 +18,9 @@ from websockets.typing import Subprotocol
 
 from tests.support.schema import bring_up
 from tests.support.servers import running_server, serving
-from wattgate.app.server.connection_guard import HttpLimits
+from wattgate.app.server.edge.connection_guard import HttpLimits
+from wattgate.app.server.edge.http_protocol import GuardedHttpProtocol
 from wattgate.app.server.factory import create_app
-from wattgate.app.server.http_protocol import GuardedHttpProtocol
 from wattgate.app.settings import Settings
 
 SHORT = HttpLimits(head_seconds=0.3, body_seconds=0.3)

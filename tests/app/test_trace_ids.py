@@ -11,7 +11,7 @@ import pytest
 from tests.realtime.test_server_sent_events import TOKEN, stream, stream_request
 from tests.support.house import House
 from tests.support.socket import socket
-from wattgate.request_context import new_trace_id, parse_traceparent
+from wattgate.requests.request_context import new_trace_id, parse_traceparent
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 TRACEPARENT = f"00-{TRACE}-00f067aa0ba902b7-01"

@@ -31,11 +31,11 @@ from tests.support.servers import serving
 from tests.support.socket import socket
 from wattgate.app.observability.telemetry import OpenTelemetryBackend, TraceIdGenerator
 from wattgate.app.observability.tracing import NoopTracingBackend, create_tracing_backend
+from wattgate.app.server.edge.serving import bind_sockets, bound_url
 from wattgate.app.server.factory import create_app
-from wattgate.app.server.serving import bind_sockets, bound_url
 from wattgate.app.settings import Settings
 from wattgate.enums import TRACE_ID
-from wattgate.graphql.core.node import encode_global_id
+from wattgate.operations.vocabulary.node import encode_global_id
 
 __all__ = ["home"]
 

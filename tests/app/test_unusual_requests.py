@@ -7,8 +7,8 @@ from uuid import uuid4
 import httpx
 
 from tests.support.house import House
-from wattgate.app.server.pages import STATIC_DIRECTORY
-from wattgate.app.server.security_headers import API
+from wattgate.app.server.gate.security_headers import API
+from wattgate.app.server.pages.pages import STATIC_DIRECTORY
 
 METHODS = ("TRACE", "TRACK", "CONNECT", "DEBUG", "PROPFIND")
 PATHS = ("/", "/graphql", "/api/v0-1/account", "/display", "/healthz", "/static/shared/dom.js", "/nowhere")

@@ -26,10 +26,13 @@ from wattgate.delivery.channels.channel import OutboundMessage, Outcome, Sent, T
 from wattgate.delivery.channels.mail import SenderProfile
 from wattgate.delivery.mail_addresses import parse_mailbox
 from wattgate.enums import DeliveryKind, JobState
-from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.resolvers import alerts, data_exports, erasures, mail, users
-from wattgate.graphql.types import alerts as alert_types
+from wattgate.operations.accounts import users
+from wattgate.operations.alerts import alerts
+from wattgate.operations.core.operation import Call, OperationKind, operation
+from wattgate.operations.messages import mail
+from wattgate.operations.personal_data import data_exports, erasures
+from wattgate.operations.types.messages import alerts as alert_types
+from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Permission, Principal, Role
 
 POLICY = JobPolicy(billing_retention_days=30, export_lifetime_hours=1)

@@ -23,7 +23,7 @@ from tests.support.sinks import Received, Sink, answering, hanging, sink
 from wattgate.clock import utc_now
 from wattgate.db.models import Notification
 from wattgate.enums import DeliveryState, NotificationState
-from wattgate.graphql.types.alerts import Channel
+from wattgate.operations.types.messages.alerts import Channel
 
 pytestmark = pytest.mark.both_databases("a main path of its area")
 

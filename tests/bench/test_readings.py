@@ -16,7 +16,7 @@ from wattgate.app.settings import Settings
 from wattgate.clock import format_iso_ms, to_ms
 from wattgate.energy.buckets import HOUR_MS
 from wattgate.enums import Period
-from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, record_reading_arrays
+from wattgate.operations.readings.bulk_recording import BulkReadingBatch, record_reading_arrays
 
 pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
 

@@ -19,9 +19,9 @@ from tests.support.servers import Relay, serving
 from wattgate.app.demo import landing, seed
 from wattgate.app.server.factory import create_app
 from wattgate.clock import utc_now
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.recording import record_readings
-from wattgate.graphql.types import readings as types
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.readings.recording import record_readings
+from wattgate.operations.types.meters import readings as types
 
 HISTORY = timedelta(days=9)
 FIRST_HOME, SECOND_HOME = "12 Alder Road", "Harbour Cottage"

@@ -40,22 +40,18 @@ from wattgate.app.homes.series import SERIES, find_operation
 from wattgate.app.homes.setup import HomeSetup, set_up_home
 from wattgate.app.server.factory import create_app
 from wattgate.clock import to_ms
-from wattgate.energy.meter_messages import ELECTRICITY, EXPORT, GAS
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import (
-    consent,
-    home_resources,
-    provisioning,
-    recording,
-    resource_types,
-    resources,
-    tariffs,
-)
-from wattgate.graphql.resolvers.alerts import send_alert
-from wattgate.graphql.types import readings as types
-from wattgate.graphql.types.alert_types import NewAlertType
-from wattgate.graphql.types.alerts import Channel, NewAlert
-from wattgate.graphql.types.resources import NewResource, NewResourceType
+from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
+from wattgate.operations import tariffs
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.alerts.alerts import send_alert
+from wattgate.operations.consent import consent
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.homes import home_resources, resource_types, resources
+from wattgate.operations.readings import recording
+from wattgate.operations.types.homes.resources import NewResource, NewResourceType
+from wattgate.operations.types.messages.alert_types import NewAlertType
+from wattgate.operations.types.messages.alerts import Channel, NewAlert
+from wattgate.operations.types.meters import readings as types
 from wattgate.principal import Principal, Role
 
 APPLICATION, PASSWORD, ALERT_TYPE = "Home display", "correct horse battery", "HIGH-USE"

@@ -24,7 +24,7 @@ from wattgate.app.demo.alerts import send_alert
 from wattgate.app.demo.logins import USERNAME
 from wattgate.app.demo.seed import list_owners
 from wattgate.clock import utc_now
-from wattgate.graphql.services.login import TOKEN_LIFETIME
+from wattgate.operations.credentials.login import TOKEN_LIFETIME
 
 pytestmark = pytest.mark.browser
 

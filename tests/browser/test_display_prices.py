@@ -16,10 +16,10 @@ from tests.browser.page_checks import accessibility_violations
 from wattgate.app.demo.seed import SYSTEM_PRINCIPAL
 from wattgate.clock import utc_now
 from wattgate.enums import TariffKind
-from wattgate.graphql.resolvers.recording import record_readings
-from wattgate.graphql.resolvers.tariffs import set_tariff, set_tariff_prices
-from wattgate.graphql.types import readings as reading_types
-from wattgate.graphql.types import tariffs as tariff_types
+from wattgate.operations.readings.recording import record_readings
+from wattgate.operations.tariffs import set_tariff, set_tariff_prices
+from wattgate.operations.types.meters import readings as reading_types
+from wattgate.operations.types.meters import tariffs as tariff_types
 
 pytestmark = pytest.mark.browser
 

@@ -14,8 +14,8 @@ from tests.browser.displays import NO_VALUE, POWER_TEXT, open_display
 from wattgate.app.demo import network, seed
 from wattgate.app.demo.logins import USERNAME
 from wattgate.clock import utc_now
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.types.resources import NewResource
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.types.homes.resources import NewResource
 
 pytestmark = pytest.mark.browser
 ELECTRICITY, GAS = (make(11) for make in (network.mpan, network.mprn))

@@ -9,10 +9,10 @@ from playwright.async_api import Browser, Page, expect
 from tests.browser.controlled_homes import FIRST_HOME, SECOND_HOME, ControlledHomes, controlled_homes
 from tests.browser.displays import NO_VALUE, open_display, show_page
 from wattgate.app.demo import seed
-from wattgate.graphql.core.fields import find_edge
-from wattgate.graphql.resolvers.resources import resource
-from wattgate.graphql.resolvers.tariffs import withdraw_tariff
-from wattgate.graphql.types.resources import Resource
+from wattgate.operations.core.fields import find_edge
+from wattgate.operations.homes.resources import resource
+from wattgate.operations.tariffs import withdraw_tariff
+from wattgate.operations.types.homes.resources import Resource
 
 pytestmark = pytest.mark.browser
 ENERGY_TEXT = re.compile(rf"^(\d[\d.]* kWh|{NO_VALUE})$")

@@ -20,9 +20,9 @@ from wattgate.app.demo import seed
 from wattgate.app.demo.logins import USERNAME
 from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.models import AlertRule, Delivery
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 
 pytestmark = pytest.mark.browser
 

@@ -24,7 +24,7 @@ from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import Token
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 
 ENDED_SECONDS = 60
 """Maximum wait of a test for the end of a capability. The documented time is 5 s; a busy machine may be late."""

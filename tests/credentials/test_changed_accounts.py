@@ -16,15 +16,17 @@ from tests.support.people import anonymously, started_pairing
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import Databases
 from tests.support.socket import Socket, socket
-from wattgate.client import CURRENT_CLIENT, Client
 from wattgate.db.identity import passwords
 from wattgate.db.models import LoginSource, User
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import BadInput, Conflict, Forbidden
-from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.resolvers import paired_displays, tokens, user_changes
+from wattgate.operations.accounts import user_changes
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.credentials import tokens
+from wattgate.operations.homes import paired_displays
 from wattgate.principal import Role
 from wattgate.realtime.connections.limits import ConnectionLimits
+from wattgate.requests.client import CURRENT_CLIENT, Client
 
 pytestmark = pytest.mark.both_databases("first log-ins at once, and locks, differ between databases")
 

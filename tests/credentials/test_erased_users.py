@@ -14,19 +14,14 @@ from tests.support.held_operations import held, until_waiting
 from tests.support.house import PASSWORD, Tenant, tenant_on
 from tests.support.tables import columns_of_requests
 from wattgate.errors import BadInput, Conflict, NotFound
-from wattgate.graphql.resolvers import (
-    accounts,
-    alerts,
-    home_attributes,
-    resource_changes,
-    user_changes,
-    users,
-    virtual_entities,
-)
-from wattgate.graphql.types import accounts as account_types
-from wattgate.graphql.types.alerts import Channel, NewAlert
-from wattgate.graphql.types.users import UserChange
-from wattgate.graphql.types.virtual_entities import VirtualEntityChange
+from wattgate.operations.accounts import accounts, user_changes, users
+from wattgate.operations.alerts import alerts
+from wattgate.operations.homes import home_attributes, virtual_entities
+from wattgate.operations.moves import resource_changes
+from wattgate.operations.types.homes.virtual_entities import VirtualEntityChange
+from wattgate.operations.types.identity import accounts as account_types
+from wattgate.operations.types.messages.alerts import Channel, NewAlert
+from wattgate.operations.types.users.users import UserChange
 
 pytestmark = pytest.mark.both_databases("locks differ between databases")
 

@@ -32,15 +32,17 @@ from tests.support.servers import ON_SQLITE_ONLY
 from tests.support.short_form import sample
 from tests.support.tables import columns_of_requests
 from wattgate.db.identity import passwords
-from wattgate.db.lookups import model_columns
 from wattgate.db.models import EmailChange, LoginSource
 from wattgate.db.models.tenancy import Tenanted
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.rows.lookups import model_columns
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import BadInput, GatewayError, Unauthenticated
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import Operation, OperationKind, Preparation
-from wattgate.graphql.resolvers import accounts, oauth, paired_displays, tokens
-from wattgate.graphql.services.credential_endings import STORED_CAPABILITIES
+from wattgate.operations.accounts import accounts, oauth
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.operation import Operation, OperationKind, Preparation
+from wattgate.operations.credentials import tokens
+from wattgate.operations.credentials.credential_endings import STORED_CAPABILITIES
+from wattgate.operations.homes import paired_displays
 from wattgate.principal import Principal
 from wattgate.realtime.operation_request import OperationRequest
 

@@ -23,6 +23,7 @@ from tests.support.servers import ON_POSTGRESQL_ONLY, Databases, connected
 from tests.support.socket import socket
 from wattgate.clock import utc_now
 from wattgate.db.models import Account
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.db.stored_events import (
     LATE_SECONDS,
     EncodedEvent,
@@ -30,11 +31,10 @@ from wattgate.db.stored_events import (
     delete_old_events,
     insert_events,
 )
-from wattgate.db.tenancy_guard import SCOPED_OPTION
-from wattgate.graphql.resolvers.trusted_documents import require_trusted_documents
-from wattgate.graphql.transport.bodies import CREDENTIAL_CHECK_INTERVAL
+from wattgate.operations.trusted_documents import require_trusted_documents
 from wattgate.principal import Principal
 from wattgate.realtime.connections.limits import ConnectionLimits
+from wattgate.requests.bodies import CREDENTIAL_CHECK_INTERVAL
 
 pytestmark = pytest.mark.both_databases("processes learn of changes from the database")
 

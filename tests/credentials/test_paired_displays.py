@@ -22,7 +22,7 @@ from tests.support.socket import socket
 from wattgate.clock import utc_now
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME
 from wattgate.db.models import PairedDisplay, Token
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 
 DISPLAY = "subscription ($veId: ID!) { display(veId: $veId) { veId } }"
 

@@ -8,19 +8,19 @@ from sqlmodel import col
 
 from tests.support.house import PASSWORD, Tenant
 from tests.support.timed import NOW, Clock
-from wattgate.app.server.identity import create_identity
+from wattgate.app.server.gate.identity import create_identity
 from wattgate.app.settings import Settings
-from wattgate.client import UNLIMITED_ADDRESSES
 from wattgate.db.identity import passwords
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.models import Account
-from wattgate.db.row_scope import RowScope
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
+from wattgate.db.scope.row_scope import RowScope
 from wattgate.errors import RateLimited, SecondFactorRequired
-from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
+from wattgate.operations.vocabulary.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.principal import Principal
-from wattgate.realtime.rate_limit.budgets import Budgets, LocalBucketStore
-from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
+from wattgate.rate_limit.budgets import Budgets, LocalBucketStore
+from wattgate.rate_limit.scopes import Allowance, BudgetLimits
+from wattgate.requests.client import UNLIMITED_ADDRESSES
 
 
 def identity_of(tenant: Tenant, capacity: int) -> tuple[CredentialLookup, Budgets]:

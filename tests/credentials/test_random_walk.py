@@ -27,7 +27,7 @@ from tests.support.endings import (
 from tests.support.house import House, house
 from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.socket import Socket, socket
-from wattgate.graphql.resolvers import second_factor
+from wattgate.operations.credentials import second_factor
 from wattgate.principal import Principal
 
 FORBIDDEN = 4403

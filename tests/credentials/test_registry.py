@@ -10,7 +10,7 @@ from sqlalchemy import Column, LargeBinary, MetaData, String, Table
 from tests.support import capability_claims, reference_pages
 from tests.support.capability_tests import NO_CAPABILITY, TESTS
 from wattgate.graphql.capabilities import CAPABILITIES
-from wattgate.graphql.services.credential_endings import STORED_CAPABILITIES
+from wattgate.operations.credentials.credential_endings import STORED_CAPABILITIES
 
 ROOT = Path(__file__).parents[2]
 CLAIMED = [claim for capability in CAPABILITIES for claim in capability.claims]

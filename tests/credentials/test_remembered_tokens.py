@@ -26,11 +26,13 @@ from wattgate.db.identity.display_uses import DISPLAY_LIFETIME, USE_RESOLUTION
 from wattgate.db.identity.remembered_tokens import REMEMBERED_SECONDS, RememberedTokens
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.models import Account, Token
-from wattgate.db.row_scope import RowScope
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
+from wattgate.db.scope.row_scope import RowScope
 from wattgate.errors import SecondFactorRequired, Unauthenticated
-from wattgate.graphql.resolvers import accounts, provisioning, registration, tokens, trusted_documents, users
-from wattgate.graphql.types.virtual_entities import NewVirtualEntityType
+from wattgate.operations import trusted_documents
+from wattgate.operations.accounts import accounts, provisioning, registration, users
+from wattgate.operations.credentials import tokens
+from wattgate.operations.types.homes.virtual_entities import NewVirtualEntityType
 from wattgate.principal import AuthScheme, Principal, Role
 from wattgate.realtime import topics
 

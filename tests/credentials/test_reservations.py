@@ -17,8 +17,8 @@ from wattgate.principal import AuthScheme, Principal, Role
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
 from wattgate.realtime.bus.primary import create_finder
 from wattgate.realtime.bus.redis_client import RedisClient
-from wattgate.realtime.connections.redis_stream_reservations import RedisStreamReservations
-from wattgate.realtime.connections.stream_reservations import (
+from wattgate.realtime.connections.event_streams.redis_stream_reservations import RedisStreamReservations
+from wattgate.realtime.connections.event_streams.stream_reservations import (
     MAX_OWNER_RESERVATIONS,
     RESERVATION_SECONDS,
     LocalStreamReservations,

@@ -12,7 +12,7 @@ from tests.credentials.cluster import cluster as run_cluster
 from tests.support.house import PASSWORD
 from tests.support.live import live_house, settled_in
 from tests.support.socket import Socket, socket
-from wattgate.graphql.resolvers import provisioning
+from wattgate.operations.accounts import provisioning
 from wattgate.principal import Principal, Role
 
 FORBIDDEN = 4403

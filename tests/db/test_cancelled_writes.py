@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from tests.support.scopes import EVERYTHING
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 
 LOCK_TIMEOUT_SECONDS = 5.0
 """Maximum wait of the check for the write lock. The lock is free when the task has ended."""

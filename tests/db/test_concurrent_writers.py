@@ -14,8 +14,8 @@ from tests.support.house import House
 from tests.support.tables import check_rollups
 from wattgate.access_log import ReadCounter, ReadData, Reader
 from wattgate.db.models import AccessRecord
-from wattgate.graphql.resolvers.access_log import store_accesses
-from wattgate.graphql.transport import bulk_recorder
+from wattgate.operations.consent.access_log import store_accesses
+from wattgate.operations.readings import bulk_recorder
 from wattgate.rest_compat.bulk_intake import NDJSON
 
 DAY = datetime(2026, 4, 1, tzinfo=UTC)

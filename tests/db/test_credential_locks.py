@@ -8,10 +8,10 @@ from sqlalchemy import text
 
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import connected, database_on
-from wattgate.db.engine import Database
-from wattgate.db.reader import transaction_reader
-from wattgate.db.row_scope import RowScope, Scope
-from wattgate.db.scoped_connection import Locks
+from wattgate.db.connections.engine import Database
+from wattgate.db.connections.reader import transaction_reader
+from wattgate.db.connections.scoped_connection import Locks
+from wattgate.db.scope.row_scope import RowScope, Scope
 
 OWN_LOCKS = (
     "SELECT ((classid::bigint << 32) | objid::bigint)::text || ' ' || mode FROM pg_locks "

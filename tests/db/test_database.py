@@ -16,14 +16,15 @@ from tests.support.scopes import EVERYTHING
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms, utc_now
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.migrate import is_current, upgrade
 from wattgate.db.models import AlertType, Resource
 from wattgate.db.queries.templates import application_culture
-from wattgate.db.rows import Rows
-from wattgate.db.tenancy_guard import UnscopedStatementError
+from wattgate.db.rows.rows import Rows
+from wattgate.db.scope.tenancy_guard import UnscopedStatementError
 from wattgate.errors import BadInput, Conflict, NotFound, Unavailable
-from wattgate.graphql.resolvers import provisioning, virtual_entities
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.homes import virtual_entities
 from wattgate.principal import Permission, Principal, Role
 
 

@@ -16,6 +16,7 @@ from tests.support.house import Tenant
 from tests.support.tables import put
 from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.settings import Settings
+from wattgate.db.connections.engine import Database
 from wattgate.db.encryption.key_ring import (
     NO_KEYS,
     KeyRing,
@@ -26,11 +27,10 @@ from wattgate.db.encryption.key_ring import (
     new_key,
     parse_keys,
 )
-from wattgate.db.encryption.rotation import KeyCount, count_secrets, rotate_secrets, verify_keys
 from wattgate.db.encryption.secret_columns import ENCRYPTED_MODELS, SECRET_COLUMNS, SECRET_NAME, Protection
-from wattgate.db.engine import Database
+from wattgate.db.key_rotation import KeyCount, count_secrets, rotate_secrets, verify_keys
 from wattgate.db.migrate import upgrade
-from wattgate.graphql.types.webhook_endpoints import NewWebhookEndpoint
+from wattgate.operations.types.messages.webhook_endpoints import NewWebhookEndpoint
 
 AT = SecretLocation("webhook_endpoint", "secret", "row")
 SECRET = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"

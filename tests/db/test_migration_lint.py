@@ -14,7 +14,7 @@ from alembic import command
 from sqlalchemy import Connection, event
 
 from tests.support.servers import database_on
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.migrate import FIRST_REVISION, MIGRATIONS, NEWEST_REVISION, alembic_config
 
 FIRST_LINTED = "0002"

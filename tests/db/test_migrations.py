@@ -9,7 +9,7 @@ from sqlalchemy import Connection, make_url, text
 
 from tests.support.schema_dumps import DUMPS, dump_row_security, dump_schema
 from tests.support.servers import connected
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.migrate import (
     FIRST_REVISION,
     LAST_UNRELEASED_REVISION,

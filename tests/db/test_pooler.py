@@ -14,12 +14,12 @@ from tests.support.encryption import TEST_KEYS
 from tests.support.pgbouncer import PgBouncer, pgbouncer
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import database_on
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
+from wattgate.db.connections.pooler import pools_transactions
+from wattgate.db.connections.reader import fetch
+from wattgate.db.connections.scoped_connection import ROW_ROLE
 from wattgate.db.migrate import is_current, upgrade
-from wattgate.db.pooler import pools_transactions
-from wattgate.db.reader import fetch
-from wattgate.db.row_scope import RowScope
-from wattgate.db.scoped_connection import ROW_ROLE
+from wattgate.db.scope.row_scope import RowScope
 from wattgate.errors import Unavailable
 
 CLIENTS = 12

@@ -12,10 +12,10 @@ from tests.support.scopes import EVERYTHING
 from wattgate.clock import utc_now
 from wattgate.db import models
 from wattgate.db.models import Tenanted
-from wattgate.db.quotas import NOT_COUNTED, QUOTAS, Quota, QuotaChecker
-from wattgate.db.rows import Rows
+from wattgate.db.rows.quotas import NOT_COUNTED, QUOTAS, Quota, QuotaChecker
+from wattgate.db.rows.rows import Rows
 from wattgate.errors import QuotaExceeded
-from wattgate.graphql.resolvers.home_attributes import MAX_ATTRIBUTES_BYTES
+from wattgate.operations.homes.home_attributes import MAX_ATTRIBUTES_BYTES
 
 ACTION = """mutation ($type: ID!) { addUserAction(input: {userActionTypeId: $type, data: {}}) { userActionId } }"""
 ACTION_TYPE = """mutation { addUserActionType(input: {name: "quota", description: "d"}) { userActionTypeId } }"""

@@ -19,9 +19,9 @@ from tests.support.servers import ON_POSTGRESQL_ONLY
 from wattgate.clock import utc_now
 from wattgate.db import models
 from wattgate.db.models import Tenanted
-from wattgate.db.pages import Condition
-from wattgate.db.quotas import Quota, QuotaChecker
-from wattgate.db.rows import M, Rows
+from wattgate.db.rows.pages import Condition
+from wattgate.db.rows.quotas import Quota, QuotaChecker
+from wattgate.db.rows.rows import M, Rows
 from wattgate.errors import QuotaExceeded
 
 pytestmark = ON_POSTGRESQL_ONLY

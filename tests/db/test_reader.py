@@ -14,10 +14,10 @@ from sqlmodel import SQLModel, col
 from tests.support.house import House
 from tests.support.scopes import EVERYTHING
 from wattgate.clock import utc_now
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
+from wattgate.db.connections.reader import fetch
 from wattgate.db.models import Tariff, Tenanted
-from wattgate.db.reader import fetch
-from wattgate.db.tenancy_guard import SCOPED_OPTION, UnscopedStatementError
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION, UnscopedStatementError
 from wattgate.errors import BadInput, Unavailable
 from wattgate.tracer import NoopTracer
 

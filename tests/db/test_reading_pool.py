@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import event, text
 
 from tests.support.scopes import EVERYTHING
-from wattgate.db import reading_pool
-from wattgate.db.engine import Database
-from wattgate.db.reader import fetch
-from wattgate.db.reading_pool import ReadingPool
-from wattgate.db.row_scope import RowScope, Scope
+from wattgate.db.connections import reading_pool
+from wattgate.db.connections.engine import Database
+from wattgate.db.connections.reader import fetch
+from wattgate.db.connections.reading_pool import ReadingPool
+from wattgate.db.scope.row_scope import RowScope, Scope
 from wattgate.errors import Unavailable
 
 MAX_CONNECTIONS = 3

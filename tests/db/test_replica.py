@@ -17,13 +17,13 @@ from tests.support.house import house
 from tests.support.pgbouncer import pgbouncer
 from tests.support.postgresql_server import CopiedServer, PostgresqlServer, replicated_server
 from tests.support.scopes import EVERYTHING
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
+from wattgate.db.connections.reader import fetch
+from wattgate.db.connections.replica import StreamingReplica
+from wattgate.db.connections.replica_state import read_replica_state
+from wattgate.db.connections.scoped_connection import ROW_ROLE
 from wattgate.db.migrate import upgrade
-from wattgate.db.reader import fetch
-from wattgate.db.replica import StreamingReplica
-from wattgate.db.replica_state import read_replica_state
-from wattgate.db.row_scope import RowScope, Scope
-from wattgate.db.scoped_connection import ROW_ROLE
+from wattgate.db.scope.row_scope import RowScope, Scope
 from wattgate.metrics import REPLICA_READS
 from wattgate.tracer import NOOP_TRACER
 

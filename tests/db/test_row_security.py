@@ -18,22 +18,23 @@ from tests.support.pgbouncer import pgbouncer
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import database_on
 from wattgate.clock import to_ms
-from wattgate.db import row_security, scoped_connection
-from wattgate.db.engine import Database
+from wattgate.db import row_security
+from wattgate.db.connections import scoped_connection
+from wattgate.db.connections.engine import Database
+from wattgate.db.connections.reader import fetch
+from wattgate.db.connections.scoped_connection import ROW_ROLE, ScopeResponses
 from wattgate.db.migrate import upgrade
 from wattgate.db.models import Resource, Tariff, User
-from wattgate.db.reader import fetch
 from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
 from wattgate.db.readings.tariff_price_store import TariffPriceStore
-from wattgate.db.row_scope import RowScope, SystemAccess, system_access
 from wattgate.db.row_security import CLOSED_TABLES, SHARED_TABLES, VIEWS, install_policies, policy_conditions
-from wattgate.db.rows import Rows
-from wattgate.db.scoped_connection import ROW_ROLE, ScopeResponses
-from wattgate.db.tenancy_guard import SCOPED_OPTION, UnscopedStatementError
-from wattgate.energy.timeline import Price
-from wattgate.graphql.catalogue import OPERATIONS, SYSTEM_OPERATIONS
-from wattgate.graphql.resolvers import retention
+from wattgate.db.rows.rows import Rows
+from wattgate.db.scope.row_scope import RowScope, SystemAccess, system_access
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION, UnscopedStatementError
+from wattgate.energy.costs.timeline import Price
+from wattgate.operations.catalogue import OPERATIONS, SYSTEM_OPERATIONS
+from wattgate.operations.readings import retention
 from wattgate.principal import Principal, Role
 
 MARKED = {**SCOPED_OPTION, "synchronize_session": False}

@@ -19,10 +19,10 @@ from tests.support.house import House, operation
 from wattgate.clock import TimeRange
 from wattgate.db.readings.reading_series import ReadingSeries
 from wattgate.enums import BucketQuality, Function, Period, ReadingQuality, Weekday
-from wattgate.graphql.core.operation import OperationKind
-from wattgate.graphql.resolvers import readings, recording
-from wattgate.graphql.types import readings as types
-from wattgate.graphql.types import resources as resource_types
+from wattgate.operations.core.operation import OperationKind
+from wattgate.operations.readings import readings, recording
+from wattgate.operations.types.homes import resources as resource_types
+from wattgate.operations.types.meters import readings as types
 
 LONDON = ZoneInfo("Europe/London")
 CLOCK_CHANGES = {

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from wattgate.db.sqlite_connection import connect_with_one_call
+from wattgate.db.connections.sqlite_connection import connect_with_one_call
 
 STATEMENTS: tuple[tuple[str, Any], ...] = (
     ("CREATE TABLE reading (id INTEGER PRIMARY KEY, value TEXT UNIQUE)", None),

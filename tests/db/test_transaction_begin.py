@@ -12,11 +12,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import connected, database_on
-from wattgate.db.engine import Database
-from wattgate.db.engine_errors import translate_error
-from wattgate.db.reader import transaction_reader
-from wattgate.db.row_scope import RowScope
-from wattgate.db.scoped_connection import Locks, ScopeResponses
+from wattgate.db.connections.engine import Database
+from wattgate.db.connections.engine_errors import translate_error
+from wattgate.db.connections.reader import transaction_reader
+from wattgate.db.connections.scoped_connection import Locks, ScopeResponses
+from wattgate.db.scope.row_scope import RowScope
 from wattgate.errors import Unavailable
 
 INSERT = "INSERT INTO probe VALUES (1)"

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tests.support.servers import connected, database_on
 from wattgate.app.settings import Settings
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.migrate import LOCK_ATTEMPTS, LOCK_SECONDS, upgrade
 from wattgate.db.row_security import POLICY
 from wattgate.errors import Unavailable

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from wattgate.delivery.templates.contract import (
+from wattgate.delivery.templates.language.contract import (
     BASE_VARIABLES,
     RULE_VARIABLES,
     Contract,
@@ -13,9 +13,9 @@ from wattgate.delivery.templates.contract import (
     VariableType,
     build_contract,
 )
-from wattgate.delivery.templates.contract_values import MAX_DATA_PROBLEMS, data_problems, sample_values
-from wattgate.delivery.templates.declarations import MAX_VARIABLES, declaration_problems, with_default_units
-from wattgate.delivery.templates.diagnostics import Finding, MissingVariables, Severity, UnsafeTemplateValues
+from wattgate.delivery.templates.language.contract_values import MAX_DATA_PROBLEMS, data_problems, sample_values
+from wattgate.delivery.templates.language.declarations import MAX_VARIABLES, declaration_problems, with_default_units
+from wattgate.delivery.templates.language.diagnostics import Finding, MissingVariables, Severity, UnsafeTemplateValues
 from wattgate.delivery.templates.rendering import TemplateSource, render
 from wattgate.delivery.templates.report import render_preview
 from wattgate.delivery.templates.scope import RenderScope

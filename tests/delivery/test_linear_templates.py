@@ -11,11 +11,11 @@ from tests.support.short_form import sample
 from tests.support.timed import NOW
 from wattgate.delivery.channels.mail import MAX_SUBJECT_CHARACTERS, MailMessage, encode_mail, parse_mail
 from wattgate.delivery.mail_addresses import MAX_MAILBOX_LENGTH, Mailbox, NotMailable, parse_mailbox
-from wattgate.delivery.templates.diagnostics import TemplateError, TemplatePart
-from wattgate.delivery.templates.engine import parse_template, render_source
-from wattgate.delivery.templates.html_context import unescape
+from wattgate.delivery.templates.html.html_context import unescape
+from wattgate.delivery.templates.html.plain_text import html_to_text
+from wattgate.delivery.templates.language.diagnostics import TemplateError, TemplatePart
+from wattgate.delivery.templates.language.engine import parse_template, render_source
 from wattgate.delivery.templates.lint import lint_html
-from wattgate.delivery.templates.plain_text import html_to_text
 from wattgate.delivery.templates.rendering import TemplateSource, render_partially
 from wattgate.delivery.templates.report import render_preview
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from wattgate.app.demo.templates import TEMPLATES, DemoTemplate
-from wattgate.delivery.templates.contract import BASE_VARIABLES, Contract, build_contract
-from wattgate.delivery.templates.diagnostics import Severity
+from wattgate.delivery.templates.language.contract import BASE_VARIABLES, Contract, build_contract
+from wattgate.delivery.templates.language.diagnostics import Severity
 from wattgate.delivery.templates.rendering import TemplateSource
 from wattgate.delivery.templates.report import Preview, render_preview
 from wattgate.delivery.templates.scope import RenderScope

@@ -7,8 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from wattgate.delivery.templates.contract import BASE_VARIABLES, Contract, VariableDeclaration, VariableType
-from wattgate.delivery.templates.diagnostics import MissingVariables, TemplateLimitExceeded, TemplateSyntaxError
+from wattgate.delivery.templates.language.contract import BASE_VARIABLES, Contract, VariableDeclaration, VariableType
+from wattgate.delivery.templates.language.diagnostics import (
+    MissingVariables,
+    TemplateLimitExceeded,
+    TemplateSyntaxError,
+)
 from wattgate.delivery.templates.renderer import (
     MAX_INLINE_CHARACTERS,
     TemplateRenderer,

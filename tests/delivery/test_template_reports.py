@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from wattgate.delivery.templates.diagnostics import Severity
+from wattgate.delivery.templates.language.diagnostics import Severity
 from wattgate.delivery.templates.rendering import TemplateSource, render
 from wattgate.delivery.templates.report import HTML_ERROR_BYTES, HTML_WARNING_BYTES, build_report, render_preview
 

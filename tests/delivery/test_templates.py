@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattgate.delivery.templates.diagnostics import (
+from wattgate.delivery.templates.language.diagnostics import (
     MissingVariables,
     TemplateError,
     TemplateLimitExceeded,
     TemplateSyntaxError,
     UnsafeTemplateValues,
 )
-from wattgate.delivery.templates.engine import MAX_SOURCE_LENGTH
-from wattgate.delivery.templates.output_writer import RenderLimits
+from wattgate.delivery.templates.language.engine import MAX_SOURCE_LENGTH
+from wattgate.delivery.templates.language.output_writer import RenderLimits
 from wattgate.delivery.templates.rendering import TemplateSource, render, render_partially
 
 ATTACKS = st.sampled_from(

@@ -13,7 +13,7 @@ from tests.support.framing import APP, HOST, LAST, STREAMS, answers_of, fingerpr
 from tests.support.proxies import EXAMPLES, Proxy, running_proxy
 from tests.support.servers import serving
 from tests.support.short_form import sample
-from wattgate.app.server.connection_guard import HttpLimits
+from wattgate.app.server.edge.connection_guard import HttpLimits
 
 VICTIM = b"GET /victim HTTP/1.1\r\n" + HOST + b"token: victim\r\nConnection: close\r\n\r\n"
 MUTATIONS = 60

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from wattgate.delivery.channels import push
 from wattgate.delivery.schedule import PUSH_SCHEDULE, WEBHOOK_SCHEDULE
-from wattgate.delivery.templates.contract import BASE_VARIABLES, RULE_VARIABLES, VariableType
-from wattgate.delivery.templates.format_filters import FORMAT_FILTERS
-from wattgate.delivery.templates.language import NUMBER_FILTERS, TEXT_FILTERS
-from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS
+from wattgate.delivery.templates.language.contract import BASE_VARIABLES, RULE_VARIABLES, VariableType
+from wattgate.delivery.templates.language.format_filters import FORMAT_FILTERS
+from wattgate.delivery.templates.language.language import NUMBER_FILTERS, TEXT_FILTERS
+from wattgate.delivery.templates.language.output_writer import DEFAULT_RENDER_LIMITS
 from wattgate.enums import NotificationState
-from wattgate.graphql.services import notifications, outbox
+from wattgate.operations.messages import notifications, outbox
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "alerts.md").read_text()
 TEMPLATES = (Path(__file__).parents[2] / "docs" / "reference" / "template-language.md").read_text()

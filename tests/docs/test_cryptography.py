@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.support.passwords import GATEWAY_HASHER
 from wattgate.db.encryption.key_ring import KEY_BYTES
 from wattgate.db.identity.secrets import new_readable_secret, new_secret
-from wattgate.graphql.services.second_factor import RECOVERY_ALPHABET, RECOVERY_GROUPS
+from wattgate.operations.credentials.second_factor_codes import RECOVERY_ALPHABET, RECOVERY_GROUPS
 from wattgate.tls import client_context
 
 ROOT = Path(__file__).parents[2]

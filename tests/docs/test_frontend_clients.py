@@ -15,10 +15,10 @@ from tests.support.client_project import FILES, PAGES, Project, RecordedGateway,
 from tests.support.command import wattgate
 from tests.support.link import Client
 from tests.support.node import GUIDE, Node
-from wattgate.graphql.execution.document_limits import DocumentLimits
-from wattgate.graphql.execution.document_tokens import parse_cost
-from wattgate.graphql.types.alerts import Channel, NewAlert
-from wattgate.graphql.types.virtual_entities import VirtualEntityChange
+from wattgate.graphql.execution.documents.document_limits import DocumentLimits
+from wattgate.graphql.execution.documents.document_tokens import parse_cost
+from wattgate.operations.types.homes.virtual_entities import VirtualEntityChange
+from wattgate.operations.types.messages.alerts import Channel, NewAlert
 
 CLIENTS = {"Apollo Client": "show-apollo.ts", "urql": "show-urql.ts", "gql": "show.py"}
 each_client = pytest.mark.parametrize("script", CLIENTS.values(), ids=CLIENTS)

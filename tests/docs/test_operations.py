@@ -13,7 +13,7 @@ from monitoring.table import ALERTS
 from tests.support.redis_server import redis_server
 from tests.support.watching import reading
 from wattgate.app.observability.logs import JsonFormatter
-from wattgate.app.server.serving import build_uvicorn_config
+from wattgate.app.server.edge.serving import build_uvicorn_config
 from wattgate.app.settings import Settings
 from wattgate.enums import TRACE_ID
 from wattgate.metrics import METRICS

@@ -11,7 +11,7 @@ import pytest
 from tests.support.cli import command_in
 from tests.support.house import House
 from tests.support.markdown import code_blocks
-from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.operations.catalogue import OPERATIONS
 
 pytestmark = pytest.mark.both_databases("a main path of its area")
 

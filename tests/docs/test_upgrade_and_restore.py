@@ -29,10 +29,10 @@ from wattgate.app.server.components import Components, build_components
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.backup import back_up_sqlite
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.readings.partitions import ensure_upcoming_partitions
 from wattgate.errors import Conflict, Unauthenticated, Unavailable
-from wattgate.graphql.resolvers import tokens
+from wattgate.operations.credentials import tokens
 from wattgate.principal import Principal, Role
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "upgrade-and-restore.md").read_text()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wattgate.db.models import NetworkState
-from wattgate.energy.meter_messages import Measurement, MeterMessage, MeterMessageError, parse_message
+from wattgate.energy.meters.meter_messages import Measurement, MeterMessage, MeterMessageError, parse_message
 
 MAC = "BCDDC2C6A91C"
 ELECTRICITY_TOPIC, GAS_TOPIC, STATE_TOPIC = (

@@ -18,10 +18,10 @@ from wattgate.clock import to_ms
 from wattgate.db.models import StorageDefinition, StorageField, Tariff
 from wattgate.energy.alert_rules import PaceReplay, Rule
 from wattgate.energy.buckets import DAY_MS, HOUR_MS
+from wattgate.energy.costs.pricing import Bill, EnergySample, build_bill, cost_by_bucket, price_samples
+from wattgate.energy.costs.timeline import period_edges, rate_spans, standing_charge_days
 from wattgate.energy.ownership import ALWAYS, NO_END, NO_START, Ownership, Tenancy, find_ownership
-from wattgate.energy.pricing import Bill, EnergySample, build_bill, cost_by_bucket, price_samples
 from wattgate.energy.storage_fields import ReadingField, parse_fields
-from wattgate.energy.timeline import period_edges, rate_spans, standing_charge_days
 from wattgate.enums import Period, TariffKind
 
 CLOCK_CHANGES = [

@@ -25,8 +25,7 @@ from tests.support.pricing import (
 )
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Tariff, TariffBand
-from wattgate.energy.ownership import ALWAYS
-from wattgate.energy.pricing import (
+from wattgate.energy.costs.pricing import (
     Bill,
     EnergySample,
     build_bill,
@@ -36,8 +35,9 @@ from wattgate.energy.pricing import (
     round_half_up,
     to_decimal,
 )
-from wattgate.energy.tariffs import find_problems
-from wattgate.energy.timeline import Price, PricesByTariff, energy_needed_from, rate_spans, standing_charge_days
+from wattgate.energy.costs.tariffs import find_problems
+from wattgate.energy.costs.timeline import Price, PricesByTariff, energy_needed_from, rate_spans, standing_charge_days
+from wattgate.energy.ownership import ALWAYS
 from wattgate.enums import CostLineKind, Period, TariffKind, Weekday
 
 LONDON = ZoneInfo("Europe/London")

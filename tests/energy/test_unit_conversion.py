@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattgate.energy.unit_conversion import GasProperties, UnitError, unit_converter
+from wattgate.energy.meters.unit_conversion import GasProperties, UnitError, unit_converter
 
 GAS = "gas.consumption"
 

@@ -27,7 +27,7 @@ from tests.support.tables import check_rollups
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.clock import from_ms
-from wattgate.graphql.resolvers import tokens
+from wattgate.operations.credentials import tokens
 from wattgate.principal import Principal, Role
 
 ReportRow = Callable[[str, Mapping[str, int]], None]

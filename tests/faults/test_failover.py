@@ -20,7 +20,7 @@ from tests.support.encryption import TEST_KEYS
 from tests.support.postgresql_server import replicated_server
 from tests.support.servers import Relay
 from wattgate.clock import to_ms
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 
 HOME = "--application App --user ada@example.org --name Home --time-zone Europe/London --electricity 2300000000116"
 PRICES = "--unit-rate 24.5 --standing-charge 53.8 --json"

@@ -17,7 +17,7 @@ from tests.faults.displays import FINAL_CODES, Connection
 from tests.faults.scale import selected_scale
 from tests.support.live import NEVER, RESUMING, LiveHouse, live_house, settled_in
 from tests.support.redis_server import RedisServer
-from wattgate.app.server.serving import tune_garbage_collection
+from wattgate.app.server.edge.serving import tune_garbage_collection
 from wattgate.metrics import OPEN_SUBSCRIPTIONS
 from wattgate.realtime.connections.limits import ConnectionLimits
 

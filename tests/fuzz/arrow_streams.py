@@ -12,7 +12,7 @@ import pyarrow as pa
 from tests.fuzz.event_loop import run
 from tests.fuzz.harness import Harness
 from wattgate.energy.storage_fields import QUALITY_CODES
-from wattgate.graphql.transport.bulk_recorder import UnreadableInput
+from wattgate.operations.readings.bulk_recorder import UnreadableInput
 from wattgate.rest_compat.arrow.frames import CONTINUATION
 from wattgate.rest_compat.arrow.readings import RejectedRows, read_arrays
 

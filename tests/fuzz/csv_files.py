@@ -13,7 +13,7 @@ from wattgate.app.cli.imports.csv_columns import CsvColumns, CsvReading
 from wattgate.app.cli.imports.line_reader import decode_lines, read_blocks, read_header
 from wattgate.clock import to_ms
 from wattgate.errors import BadInput
-from wattgate.graphql.transport.bulk_recorder import InvalidLine
+from wattgate.operations.readings.bulk_recorder import InvalidLine
 
 BLOCK_LINES = 3
 """Lines of a block, so few that inputs have several blocks."""

@@ -22,12 +22,16 @@ from tests.fuzz.harness import MAX_INPUT_BYTES
 FOLDER = Path(__file__).parents[2] / "build" / "fuzz"
 
 INSTRUMENTED = {
-    "http": ["wattgate.app.server.http_protocol", "wattgate.app.server.request_heads", "h11"],
-    "frames": ["wattgate.realtime.connections.frame_wire", "wattgate.realtime.connections.protocol", "websockets"],
-    "csv": ["wattgate.app.cli.imports", "wattgate.energy.plain_columns", "wattgate.decimals"],
+    "http": ["wattgate.app.server.edge.http_protocol", "wattgate.app.server.gate.request_heads", "h11"],
+    "frames": [
+        "wattgate.realtime.connections.wires.frame_wire",
+        "wattgate.realtime.connections.protocol",
+        "websockets",
+    ],
+    "csv": ["wattgate.app.cli.imports", "wattgate.energy.plain_columns", "wattgate.values.decimals"],
     "ndjson": ["wattgate.rest_compat.bulk_intake", "wattgate.graphql.transport", "wattgate.energy.plain_columns"],
     "arrow": ["wattgate.rest_compat.arrow"],
-    "meter-messages": ["wattgate.energy.meter_messages", "wattgate.decimals"],
+    "meter-messages": ["wattgate.energy.meters.meter_messages", "wattgate.values.decimals"],
     "templates": ["wattgate.delivery.templates", "liquid"],
     "tokens": ["wattgate.delivery.openid", "jwt"],
 }

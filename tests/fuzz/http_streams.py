@@ -14,9 +14,9 @@ from uvicorn.server import ServerState
 from tests.fuzz.event_loop import MemoryTransport, SteppedLoop
 from tests.fuzz.harness import Harness
 from tests.support.framing import APP, HOST, LAST, NEXT, PIECES, POST, STREAMS, check_framing, parsed_answers
-from wattgate.app.server.connection_guard import HttpLimits
-from wattgate.app.server.http_protocol import GuardedConfig, GuardedHttpProtocol
-from wattgate.app.server.serving import build_uvicorn_config
+from wattgate.app.server.edge.connection_guard import HttpLimits
+from wattgate.app.server.edge.http_protocol import GuardedConfig, GuardedHttpProtocol
+from wattgate.app.server.edge.serving import build_uvicorn_config
 
 SPACES = re.compile(rb"[A-Z]  |  HTTP")
 """Two spaces in a line of a request. RFC 9112 (3) lets servers accept them. h11 does not."""

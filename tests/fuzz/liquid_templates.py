@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 from tests.fuzz.harness import Harness
 from wattgate.app.demo.templates import TEMPLATES
-from wattgate.delivery.templates.diagnostics import (
+from wattgate.delivery.templates.language.diagnostics import (
     MissingVariables,
     TemplateError,
     TemplateLimitExceeded,
@@ -15,8 +15,8 @@ from wattgate.delivery.templates.diagnostics import (
     TemplateSyntaxError,
     UnsafeTemplateValues,
 )
-from wattgate.delivery.templates.engine import parse_template
-from wattgate.delivery.templates.output_writer import RenderLimits
+from wattgate.delivery.templates.language.engine import parse_template
+from wattgate.delivery.templates.language.output_writer import RenderLimits
 from wattgate.delivery.templates.rendering import RenderedTemplate, TemplateSource, render, render_partially
 from wattgate.delivery.templates.scope import RenderScope
 from wattgate.delivery.templates.tasks import check_sources

@@ -17,7 +17,7 @@ from tests.energy.test_meter_messages import (
     gas,
 )
 from tests.fuzz.harness import Harness
-from wattgate.energy.meter_messages import (
+from wattgate.energy.meters.meter_messages import (
     MAX_TEXT_LENGTH,
     QUANTITIES,
     MeterMessage,

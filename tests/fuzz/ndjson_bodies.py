@@ -8,9 +8,9 @@ from typing import Any
 from tests.fuzz.event_loop import run
 from tests.fuzz.harness import Harness
 from wattgate.clock import to_ms
-from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.resolvers.bulk_recording import RecordedArrays
-from wattgate.graphql.transport.bulk_recorder import BulkRecorder
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.readings.bulk_recorder import BulkRecorder
+from wattgate.operations.readings.bulk_recording import RecordedArrays
 from wattgate.rest_compat.bulk_intake import read_ndjson
 
 Reading = tuple[str, str | None, int, float, int]

@@ -18,8 +18,8 @@ from websockets.protocol import SERVER, Protocol
 from tests.fuzz.event_loop import MemoryTransport, SteppedLoop
 from tests.fuzz.harness import Harness
 from wattgate.realtime.connections import protocol
-from wattgate.realtime.connections.frame_wire import FrameWire
 from wattgate.realtime.connections.session import Session
+from wattgate.realtime.connections.wires.frame_wire import FrameWire
 
 logging.getLogger("websockets.protocol").setLevel(logging.CRITICAL)
 

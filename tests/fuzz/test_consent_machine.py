@@ -14,7 +14,7 @@ from tests.support.house import Tenant
 from tests.support.machines import GatewayMachine, run_machine
 from tests.support.residents import resident
 from tests.support.timed import RECORD, Timed
-from wattgate.graphql.services.consent_records import MAX_CONSENT_PERIOD
+from wattgate.operations.consent.consent_records import MAX_CONSENT_PERIOD
 
 HALF_HOUR, HOUR, DAY = timedelta(minutes=30), timedelta(hours=1), timedelta(days=1)
 

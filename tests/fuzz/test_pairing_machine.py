@@ -14,7 +14,7 @@ from tests.support.pairing import Interface, Refusal
 from tests.support.residents import resident
 from tests.support.timed import Timed
 from wattgate.db.identity.login_backoff import FREE_ATTEMPTS
-from wattgate.graphql.services.display_pairing import MAX_POLL_SECONDS, PAIRING_LIFETIME, POLL_SECONDS, POLL_TOLERANCE
+from wattgate.operations.homes.display_pairing import MAX_POLL_SECONDS, PAIRING_LIFETIME, POLL_SECONDS, POLL_TOLERANCE
 
 
 @dataclass(eq=False)

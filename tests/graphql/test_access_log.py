@@ -15,10 +15,10 @@ from tests.support.timed import Timed
 from wattgate.access_log import AccessLog, ReadData, Reader
 from wattgate.app.workers.access_log import flush_access_log
 from wattgate.app.workers.maintenance import Lifetimes, maintain_once
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.errors import Unavailable
-from wattgate.graphql.core.runner import Runner
 from wattgate.metrics import ACCESSES_DROPPED
+from wattgate.operations.core.runner import Runner
 from wattgate.realtime.bus.memory import MemoryBus
 
 AT = datetime(2026, 1, 5, tzinfo=UTC)

@@ -16,11 +16,11 @@ from tests.support.house import PASSWORD, House, Tenant
 from tests.support.interfaces import INTERFACES, InterfaceResult, by_interface
 from tests.support.scopes import EVERYTHING
 from tests.support.timed import Timed
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.delivery.account_mails import CONFIRM_EMAIL, RESET, VERIFY
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import registration
-from wattgate.graphql.services.one_time_codes import MAX_CODE_ATTEMPTS
+from wattgate.operations.accounts import registration
+from wattgate.operations.accounts.one_time_codes import MAX_CODE_ATTEMPTS
+from wattgate.operations.core.runner import Runner
 from wattgate.principal import Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.bus.memory import MemoryBus

@@ -18,9 +18,9 @@ from tests.support.short_form import sample, share
 from tests.support.socket import socket
 from wattgate.enums import to_camel_case
 from wattgate.errors import Forbidden
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import Operation, OperationKind
-from wattgate.graphql.core.row_reader import check_permission
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.operation import Operation, OperationKind
+from wattgate.operations.core.row_reader import check_permission
 from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Principal, Role
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")

@@ -17,13 +17,13 @@ from wattgate.db.models import Account, AccountMail, Delivery, Tenanted, User
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES, VERIFY
 from wattgate.enums import RuleKind
 from wattgate.errors import BadInput, Conflict, NotFound
-from wattgate.graphql.resolvers import account_purges
-from wattgate.graphql.resolvers.account_purges import ANSWERED_BY_USERS, MAIL_RETENTION
-from wattgate.graphql.types import alert_rules as rule_types
-from wattgate.graphql.types import alert_types
-from wattgate.graphql.types import alerts as types
-from wattgate.graphql.types import virtual_entities as home_types
-from wattgate.graphql.types.accounts import AccountChange
+from wattgate.operations.accounts import account_purges
+from wattgate.operations.accounts.account_purges import ANSWERED_BY_USERS, MAIL_RETENTION
+from wattgate.operations.types.homes import virtual_entities as home_types
+from wattgate.operations.types.identity.accounts import AccountChange
+from wattgate.operations.types.messages import alert_rules as rule_types
+from wattgate.operations.types.messages import alert_types
+from wattgate.operations.types.messages import alerts as types
 from wattgate.principal import Permission, Principal, Role
 
 LIFETIME = timedelta(days=7)

@@ -8,9 +8,9 @@ from strawberry.types import get_object_definition
 
 from tests.support.house import House
 from tests.support.residents import resident
-from wattgate.graphql.core.fields import edge_of
-from wattgate.graphql.core.node import is_global_id
-from wattgate.graphql.types.alerts import Alert
+from wattgate.operations.core.fields import edge_of
+from wattgate.operations.types.messages.alerts import Alert
+from wattgate.operations.vocabulary.node import is_global_id
 from wattgate.realtime.events import AlertSent
 
 POWER = {"name": "power", "type": "POWER", "description": "Power at present", "sample": 4321}

@@ -20,14 +20,16 @@ from wattgate.db.queries import alert_rules as queries
 from wattgate.db.queries.alert_rules import BackTest
 from wattgate.enums import Function, Period, RuleKind, ThresholdSide
 from wattgate.errors import BadInput, ConsentRevoked
-from wattgate.graphql.core.fields import find_edge
-from wattgate.graphql.resolvers import alert_rules as operations
-from wattgate.graphql.resolvers import recording, resource_changes, templates
-from wattgate.graphql.types import alert_rules as types
-from wattgate.graphql.types import alerts as alert_types
-from wattgate.graphql.types import readings as reading_types
-from wattgate.graphql.types import resource_changes as inputs
-from wattgate.graphql.types.alerts import Channel
+from wattgate.operations.alerts import alert_rules as operations
+from wattgate.operations.core.fields import find_edge
+from wattgate.operations.moves import resource_changes
+from wattgate.operations.readings import recording
+from wattgate.operations.templates import templates
+from wattgate.operations.types.homes import resource_changes as inputs
+from wattgate.operations.types.messages import alert_rules as types
+from wattgate.operations.types.messages import alerts as alert_types
+from wattgate.operations.types.messages.alerts import Channel
+from wattgate.operations.types.meters import readings as reading_types
 from wattgate.realtime import topics
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")

@@ -10,9 +10,9 @@ from strawberry import ID
 from tests.rest_compat.test_spec import assert_record_matches
 from tests.support.house import House, Tenant, operation
 from tests.support.watching import since
-from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.resolvers import webhooks
-from wattgate.graphql.types import alerts as types
+from wattgate.operations.types.messages import alerts as types
+from wattgate.operations.vocabulary.scalars import Json
+from wattgate.operations.webhooks import webhooks
 from wattgate.realtime import topics
 from wattgate.realtime.bus.codec import EventDecoder, encode_event
 from wattgate.realtime.events import AlertSent, AlertsRead

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.support.house import Tenant, operation
-from wattgate.client import Client
 from wattgate.errors import Unavailable
-from wattgate.graphql.core.anonymous_turns import ANONYMOUS_PART, AnonymousTurns
-from wattgate.graphql.core.operation import Call, OperationKind
+from wattgate.operations.core.anonymous_turns import ANONYMOUS_PART, AnonymousTurns
+from wattgate.operations.core.operation import Call, OperationKind
 from wattgate.principal import Principal, Role
+from wattgate.requests.client import Client
 
 ANONYMOUS = Principal(Role.ANONYMOUS)
 FLOOD = 20

@@ -13,16 +13,16 @@ from tests.support.endings import set_account_columns
 from tests.support.house import House, Tenant, house, operation, settle_without_records
 from tests.support.servers import Databases
 from wattgate.app.server.factory import Gateway
-from wattgate.db.audit_chain import FIRST_DIGEST, ChainCheck
-from wattgate.db.change_recorder import MAX_CHANGES, REDACTED, ChangeRecorder, redact
+from wattgate.db.audit.audit_chain import FIRST_DIGEST, ChainCheck
+from wattgate.db.audit.change_recorder import MAX_CHANGES, REDACTED, ChangeRecorder, redact
 from wattgate.db.models import User
 from wattgate.errors import BadInput, Forbidden, GatewayError
-from wattgate.graphql.catalogue import OPERATIONS, SYSTEM_OPERATIONS
-from wattgate.graphql.core.operation import Call, OperationKind
-from wattgate.graphql.core.operation import operation as declare
-from wattgate.graphql.resolvers import audit, provisioning
-from wattgate.graphql.types import accounts as account_types
-from wattgate.graphql.types import webhook_endpoints as endpoint_types
+from wattgate.operations.accounts import audit, provisioning
+from wattgate.operations.catalogue import OPERATIONS, SYSTEM_OPERATIONS
+from wattgate.operations.core.operation import Call, OperationKind
+from wattgate.operations.core.operation import operation as declare
+from wattgate.operations.types.identity import accounts as account_types
+from wattgate.operations.types.messages import webhook_endpoints as endpoint_types
 from wattgate.principal import AuthScheme, Permission, Principal, Role
 
 pytestmark = pytest.mark.both_databases("locks and claims differ between databases")

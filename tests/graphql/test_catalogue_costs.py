@@ -22,8 +22,12 @@ from bench.graphql import HOME, MONTH
 from tests.support.documents import INTROSPECTION as TOOLS
 from tests.support.documents import ROOT, own
 from tests.support.gateway_schema import SCHEMA
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.cost_weights import (
+from wattgate.graphql.cost.estimate import estimate_cost
+from wattgate.graphql.cost.operation_cost import MAX_COST, OperationCost
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.fields import edge_of, list_sizes_of
+from wattgate.operations.core.operation import OperationKind
+from wattgate.operations.vocabulary.cost_weights import (
     DEFAULT_LIST_SIZE,
     DISPLAY_WEIGHT,
     FRESHNESS_WEIGHT,
@@ -36,10 +40,6 @@ from wattgate.graphql.core.cost_weights import (
     Amount,
     ListSize,
 )
-from wattgate.graphql.core.fields import edge_of, list_sizes_of
-from wattgate.graphql.core.operation import OperationKind
-from wattgate.graphql.cost.estimate import estimate_cost
-from wattgate.graphql.cost.operation_cost import MAX_COST, OperationCost
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PAGE = (ROOT / "docs" / "reference" / "limits.md").read_text()

@@ -20,9 +20,9 @@ from wattgate.clock import format_iso
 from wattgate.db.meter_network import MeterNetworkReading, RegistryMeterNetwork
 from wattgate.enums import CatchUpState
 from wattgate.errors import ConsentRevoked, Unavailable
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import catch_ups
-from wattgate.graphql.types import resources as resource_types
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.devices import catch_ups
+from wattgate.operations.types.homes import resources as resource_types
 from wattgate.realtime import topics
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.hub import Hub

@@ -13,11 +13,13 @@ from wattgate.clock import utc_now
 from wattgate.db.identity import passwords
 from wattgate.db.identity.passwords import HashPool
 from wattgate.db.models import Account
-from wattgate.db.row_scope import RowScope
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
+from wattgate.db.scope.row_scope import RowScope
 from wattgate.errors import BadInput, RateLimited, Unauthenticated
-from wattgate.graphql.resolvers import accounts, registration, template_previews, tokens
-from wattgate.graphql.types.template_previews import TemplateToPreview
+from wattgate.operations.accounts import accounts, registration
+from wattgate.operations.credentials import tokens
+from wattgate.operations.templates import template_previews
+from wattgate.operations.types.messages.template_previews import TemplateToPreview
 from wattgate.principal import Principal, Role
 
 pytestmark = pytest.mark.both_databases("locks and connections differ between databases")

@@ -9,7 +9,7 @@ from strawberry import ID
 
 from tests.support.house import House
 from tests.support.socket import socket
-from wattgate.graphql.types.resources import NewResource
+from wattgate.operations.types.homes.resources import NewResource
 
 pytestmark = pytest.mark.both_databases("a main path of its area")
 

@@ -19,31 +19,26 @@ from tests.support.metering import HALF_HOUR, add_device, metered, readings, rec
 from tests.support.residents import resident
 from tests.support.timed import NOW, Timed
 from wattgate.clock import format_iso, to_ms
-from wattgate.db.consent_policy import ConsentPolicy
 from wattgate.db.models import NetworkRegister, NetworkState, VirtualEntity
-from wattgate.db.queries.display_inputs import StoredEnergy, learn_levels
-from wattgate.db.queries.displays import load_homes
+from wattgate.db.queries.displays.display_inputs import StoredEnergy, learn_levels
+from wattgate.db.queries.displays.displays import load_homes
 from wattgate.db.readings.aggregates import Aggregates
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
+from wattgate.db.scope.consent_policy import ConsentPolicy
 from wattgate.energy.buckets import BucketGrid, BucketRun
 from wattgate.energy.display.meter import MeterKind
-from wattgate.energy.meter_messages import Measurement, MeterMessage
+from wattgate.energy.meters.meter_messages import Measurement, MeterMessage
 from wattgate.energy.storage_fields import StorageDefinition, parse_fields
 from wattgate.enums import Period, RuleKind
 from wattgate.errors import ConsentRevoked, GatewayError
-from wattgate.graphql.core.fields import find_edge
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import (
-    alert_rules,
-    bulk_recording,
-    catch_ups,
-    meter_messages,
-    reading_imports,
-    recording,
-)
-from wattgate.graphql.types import alert_rules as rule_types
-from wattgate.graphql.types import readings as types
-from wattgate.graphql.types.alerts import Channel
+from wattgate.operations.alerts import alert_rules
+from wattgate.operations.core.fields import find_edge
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.devices import catch_ups
+from wattgate.operations.readings import bulk_recording, meter_messages, reading_imports, recording
+from wattgate.operations.types.messages import alert_rules as rule_types
+from wattgate.operations.types.messages.alerts import Channel
+from wattgate.operations.types.meters import readings as types
 from wattgate.principal import Permission, Principal, Role
 from wattgate.realtime.bus.memory import MemoryBus
 

@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import text
 
 from tests.support.house import House
-from wattgate.db.consent_policy import ConsentPolicy
-from wattgate.graphql.core.fields import find_edge
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.types.resources import Resource
-from wattgate.graphql.types.users import NewUser
+from wattgate.db.scope.consent_policy import ConsentPolicy
+from wattgate.operations.core.fields import find_edge
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.types.homes.resources import Resource
+from wattgate.operations.types.users.users import NewUser
 from wattgate.realtime.bus.memory import MemoryBus
 
 ADD_RESOURCE = "mutation ($input: NewResource!) { addResource(input: $input) { resourceId } }"

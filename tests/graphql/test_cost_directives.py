@@ -22,9 +22,9 @@ from graphql.execution.values import VariableValues
 
 from tests.support.gateway_schema import SCHEMA, sdl
 from wattgate.clock import utc_now
-from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, STATEMENT_WEIGHT
-from wattgate.graphql.core.fields import edge_of, list_sizes_of, operation_of
 from wattgate.graphql.cost.estimate import estimate_cost
+from wattgate.operations.core.fields import edge_of, list_sizes_of, operation_of
+from wattgate.operations.vocabulary.cost_weights import DEFAULT_LIST_SIZE, STATEMENT_WEIGHT
 
 
 @cache

@@ -7,8 +7,8 @@ from strawberry import ID
 
 from tests.support.costs import cost_resource, priced_half_hours, query_field
 from tests.support.house import House, Tenant
-from wattgate.graphql.core.cost_weights import PRICED_READINGS_PER_UNIT
-from wattgate.graphql.resolvers.catch_ups import network_readings
+from wattgate.operations.devices.catch_ups import network_readings
+from wattgate.operations.vocabulary.cost_weights import PRICED_READINGS_PER_UNIT
 
 pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
 

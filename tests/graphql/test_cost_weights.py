@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from wattgate.clock import TimeRange
 from wattgate.energy import buckets
 from wattgate.enums import Period
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.cost_weights import (
+from wattgate.graphql.cost.call_cost import cost_of_call
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.vocabulary.cost_weights import (
     MUTATION_WEIGHT,
     PASSWORD_HASH_WEIGHT,
     STATEMENT_WEIGHT,
@@ -25,9 +27,7 @@ from wattgate.graphql.core.cost_weights import (
     sample_count,
     stored_reading_count,
 )
-from wattgate.graphql.core.edge import EdgeField
-from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.cost.call_cost import cost_of_call
+from wattgate.operations.vocabulary.edge import EdgeField
 from wattgate.principal import Permission
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -10,10 +10,10 @@ from strawberry import ID
 from tests.support import people
 from tests.support.house import PASSWORD, House, operation
 from tests.support.house import basic as basic_headers
-from wattgate.delivery.templates.cultures import canonical_culture
-from wattgate.graphql.resolvers import provisioning
-from wattgate.graphql.types import alerts as types
-from wattgate.graphql.types.users import UserChange
+from wattgate.delivery.templates.language.cultures import canonical_culture
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.types.messages import alerts as types
+from wattgate.operations.types.users.users import UserChange
 
 NO_TAG = "is not a language tag such as en-GB"
 UPDATE = "mutation($user: ID!, $input: UserChange!) { updateUser(userId: $user, input: $input) { cultureCode } }"

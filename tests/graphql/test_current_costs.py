@@ -11,8 +11,8 @@ from strawberry import ID
 from tests.support.costs import COST_STORAGE, cost_resource, query_field
 from tests.support.house import STORAGE, House, Tenant
 from wattgate.enums import Period, TariffKind
-from wattgate.graphql.types import resources as types
-from wattgate.graphql.types.tariffs import NewTariffBlock, NewTariffPrice
+from wattgate.operations.types.homes import resources as types
+from wattgate.operations.types.meters.tariffs import NewTariffBlock, NewTariffPrice
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
 

@@ -13,9 +13,9 @@ from graphql import GraphQLInputObjectType, GraphQLScalarType, get_named_type
 from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
 from wattgate.app.cli.imports.network import parse_record
-from wattgate.decimals import InvalidDecimal, parse_decimal
-from wattgate.energy.meter_messages import parse_message
-from wattgate.graphql.transport.bulk_recorder import InvalidLine, parse_number
+from wattgate.energy.meters.meter_messages import parse_message
+from wattgate.operations.readings.bulk_recorder import InvalidLine, parse_number
+from wattgate.values.decimals import InvalidDecimal, parse_decimal
 
 BAD_NUMBERS = [
     "NaN",

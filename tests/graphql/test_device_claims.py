@@ -16,7 +16,7 @@ from tests.support.residents import resident
 from tests.support.scopes import EVERYTHING
 from tests.support.timed import Timed
 from wattgate.db.models import Device
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 
 
 def new_mac() -> str:

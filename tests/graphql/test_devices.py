@@ -12,7 +12,7 @@ from tests.support.metering import add_device, metered, resource_at
 from wattgate.clock import utc_now
 from wattgate.db.queries.devices import device_activity
 from wattgate.enums import DeviceActivity
-from wattgate.graphql.types import resources as types
+from wattgate.operations.types.homes import resources as types
 
 RECORD = {
     "deviceId": str,

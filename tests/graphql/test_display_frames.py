@@ -14,7 +14,7 @@ from wattgate.app.demo.seed import HOMES
 from wattgate.app.demo.simulation import HALF_HOUR, simulate_half_hour, simulate_power
 from wattgate.clock import format_iso
 from wattgate.enums import ReadingQuality, TariffKind, Weekday
-from wattgate.graphql.types.tariffs import NewTariffBand, NewTariffPrice
+from wattgate.operations.types.meters.tariffs import NewTariffBand, NewTariffPrice
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, ReadingRecorded
 from wattgate.realtime.subscriptions.display_reducer import DisplayReducer

@@ -18,17 +18,18 @@ from tests.support.neighbour import add_neighbour, private_values
 from tests.support.servers import ON_POSTGRESQL_ONLY, ON_SQLITE_ONLY, Databases
 from tests.support.short_form import share
 from tests.support.socket import socket
-from wattgate.db import home_scope, models
+from wattgate.db import models
+from wattgate.db.connections.reader import fetch
 from wattgate.db.models import Tenanted
-from wattgate.db.reader import fetch
-from wattgate.db.row_scope import RowScope
-from wattgate.db.rows import Rows
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.rows.rows import Rows
+from wattgate.db.scope import home_scope
+from wattgate.db.scope.row_scope import RowScope
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.enums import to_camel_case
 from wattgate.errors import Forbidden
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
-from wattgate.graphql.core.row_reader import DISPLAY_ONLY, check_permission
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.operation import Operation, OperationKind, RestRoute
+from wattgate.operations.core.row_reader import DISPLAY_ONLY, check_permission
 from wattgate.principal import GRANTS, OAUTH_SCOPES, AccessScope, Permission, Principal, Role
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")

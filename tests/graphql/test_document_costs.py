@@ -28,7 +28,11 @@ from hypothesis import strategies as st
 
 from tests.support.documents import bomb
 from tests.support.priced import SCHEMA, documents
-from wattgate.graphql.core.cost_weights import (
+from wattgate.graphql.cost.estimate import estimate_cost
+from wattgate.graphql.cost.operation_cost import OperationCost
+from wattgate.operations.core.fields import edge_of, operation_of
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.vocabulary.cost_weights import (
     DEFAULT_LIST_SIZE,
     INTROSPECTION_WEIGHTS,
     MUTATION_WEIGHT,
@@ -36,11 +40,7 @@ from wattgate.graphql.core.cost_weights import (
     VALUES_PER_UNIT,
     Amount,
 )
-from wattgate.graphql.core.edge import EdgeField
-from wattgate.graphql.core.fields import edge_of, operation_of
-from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.cost.estimate import estimate_cost
-from wattgate.graphql.cost.operation_cost import OperationCost
+from wattgate.operations.vocabulary.edge import EdgeField
 
 RULES = [rule for rule in specified_rules if rule not in (NoUnusedFragmentsRule, NoUnusedVariablesRule)]
 

@@ -21,7 +21,7 @@ from graphql import parse as parse_text
 from hypothesis import given
 
 from tests.support.documents import INTROSPECTION, ROOT, bomb, chain, own, shapeless
-from wattgate.graphql.execution.document_limits import (
+from wattgate.graphql.execution.documents.document_limits import (
     DefinitionSize,
     DocumentLimits,
     limit_error,

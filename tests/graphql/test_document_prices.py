@@ -17,18 +17,22 @@ from tests.support.scaling import check_linear
 from tests.support.timed import NOW, Clock
 from wattgate.errors import BadInput
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
-from wattgate.graphql.execution.document_limits import DocumentLimits
-from wattgate.graphql.execution.document_queue import DocumentQueue
-from wattgate.graphql.execution.document_tokens import FREE_TOKENS, UNITS_PER_TOKEN, count_tokens, parse_cost
-from wattgate.graphql.execution.documents import MAX_CACHED_NAME_CHARACTERS, MAX_VALIDATION_ERRORS, InvalidRequest
+from wattgate.graphql.execution.documents.document_limits import DocumentLimits
+from wattgate.graphql.execution.documents.document_queue import DocumentQueue
+from wattgate.graphql.execution.documents.document_tokens import FREE_TOKENS, UNITS_PER_TOKEN, count_tokens, parse_cost
+from wattgate.graphql.execution.documents.documents import (
+    MAX_CACHED_NAME_CHARACTERS,
+    MAX_VALIDATION_ERRORS,
+    InvalidRequest,
+)
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import MAX_ERROR_CHARACTERS, normalize_errors
-from wattgate.graphql.transport.bodies import DEFAULT_BODIES
 from wattgate.graphql.transport.http import read_request
+from wattgate.rate_limit.budgets import Budgets, LocalBucketStore
+from wattgate.rate_limit.scopes import Allowance, BudgetLimits
 from wattgate.realtime.operation_request import OperationRequest
-from wattgate.realtime.rate_limit.budgets import Budgets, LocalBucketStore
-from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
-from wattgate.request_limits import size_cost
+from wattgate.requests.bodies import DEFAULT_BODIES
+from wattgate.requests.request_limits import size_cost
 
 CAPACITY = 1_000_000
 LIMITS = DocumentLimits()

@@ -8,14 +8,14 @@ import pytest
 
 from tests.support.house import tenant_on
 from wattgate.errors import RateLimited, Unavailable
-from wattgate.graphql.execution.document_limits import DocumentLimits
-from wattgate.graphql.execution.document_queue import (
+from wattgate.graphql.execution.documents.document_limits import DocumentLimits
+from wattgate.graphql.execution.documents.document_queue import (
     ANONYMOUS_SHARE,
     MAX_WORK_SECONDS,
     DocumentQueue,
     pause_after,
 )
-from wattgate.graphql.execution.documents import MAX_ANONYMOUS_DOCUMENTS, DocumentCache
+from wattgate.graphql.execution.documents.documents import MAX_ANONYMOUS_DOCUMENTS, DocumentCache
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.principal import Principal, Role
 from wattgate.realtime.operation_request import OperationRequest

@@ -19,11 +19,11 @@ from wattgate.db.models import Account, AccountMail, Delivery
 from wattgate.delivery.account_mails import CONFIRM_EMAIL
 from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.errors import BadInput, RateLimited
-from wattgate.graphql.resolvers import accounts, user_changes
-from wattgate.graphql.services.email_changes import MAX_EMAIL_CHANGES
-from wattgate.graphql.services.mail_bounds import MAIL_BOUNDS
-from wattgate.graphql.types.alerts import Channel, NewAlert
-from wattgate.graphql.types.users import NewUser
+from wattgate.operations.accounts import accounts, user_changes
+from wattgate.operations.credentials.email_changes import MAX_EMAIL_CHANGES
+from wattgate.operations.messages.mail_bounds import MAIL_BOUNDS
+from wattgate.operations.types.messages.alerts import Channel, NewAlert
+from wattgate.operations.types.users.users import NewUser
 from wattgate.principal import Permission, Principal, Role
 
 EMAIL_BOUND = MAIL_BOUNDS[DeliveryKind.EMAIL]

@@ -15,9 +15,9 @@ from tests.support.house import House
 from wattgate.clock import TimeRange, format_iso
 from wattgate.enums import Period, TariffKind, Weekday
 from wattgate.errors import BadInput
-from wattgate.graphql.core.fields import find_edge
-from wattgate.graphql.types.resources import Resource
-from wattgate.graphql.types.tariffs import NewTariffBand, NewTariffBlock, NewTariffPrice
+from wattgate.operations.core.fields import find_edge
+from wattgate.operations.types.homes.resources import Resource
+from wattgate.operations.types.meters.tariffs import NewTariffBand, NewTariffBlock, NewTariffPrice
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
@@ -372,7 +372,7 @@ async def test_range_with_too_many_readings_is_rejected_not_truncated(
     served: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resource_id = await add_day(served)
-    monkeypatch.setattr("wattgate.db.queries.costs.MAX_SAMPLES", 47)
+    monkeypatch.setattr("wattgate.db.queries.series.costs.MAX_SAMPLES", 47)
     answer = await served.graphql(
         COST, served.one.headers["account"], id=resource_id, range=span(DAY, DAY + timedelta(days=1))
     )

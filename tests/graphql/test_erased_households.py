@@ -16,8 +16,11 @@ from wattgate.app.workers.user_jobs import JobPolicy, process_jobs
 from wattgate.clock import utc_now
 from wattgate.db import models
 from wattgate.errors import Conflict
-from wattgate.graphql.resolvers import catch_ups, erasures, resource_changes, users
-from wattgate.graphql.types.resource_changes import ResourceChange
+from wattgate.operations.accounts import users
+from wattgate.operations.devices import catch_ups
+from wattgate.operations.moves import resource_changes
+from wattgate.operations.personal_data import erasures
+from wattgate.operations.types.homes.resource_changes import ResourceChange
 from wattgate.principal import Permission, Principal
 
 pytestmark = pytest.mark.both_databases("separation of households")

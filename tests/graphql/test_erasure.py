@@ -14,16 +14,16 @@ from tests.support.redis_server import RedisServer
 from tests.support.servers import Databases
 from tests.support.timed import Clock
 from tests.support.traces import find_in_files, find_in_redis, find_in_tables
-from wattgate.client import CURRENT_CLIENT, Client
 from wattgate.db import models
-from wattgate.db.audit_chain import AuditAct
+from wattgate.db.audit.audit_chain import AuditAct
 from wattgate.db.personal_data.tables import RULES
 from wattgate.enums import ErasureAction
-from wattgate.graphql.core.operation import Call, OperationKind
-from wattgate.graphql.core.operation import operation as declare
-from wattgate.graphql.resolvers import audit
-from wattgate.graphql.types.prompts import NewPromptType
+from wattgate.operations.accounts import audit
+from wattgate.operations.core.operation import Call, OperationKind
+from wattgate.operations.core.operation import operation as declare
+from wattgate.operations.types.content.prompts import NewPromptType
 from wattgate.principal import Permission, Principal, Role
+from wattgate.requests.client import CURRENT_CLIENT, Client
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")
 

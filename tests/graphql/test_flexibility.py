@@ -11,8 +11,8 @@ import pytest
 from tests.support import people
 from tests.support.house import House, basic, operation
 from tests.support.socket import socket
-from wattgate.graphql.resolvers.flexibility import ALLOWED_TRANSITIONS
-from wattgate.graphql.types.flexibility import DfsEventState, NewDfsEvent
+from wattgate.operations.flexibility import ALLOWED_TRANSITIONS
+from wattgate.operations.types.content.flexibility import DfsEventState, NewDfsEvent
 from wattgate.principal import Principal, Role
 
 MOVE = "mutation ($id: ID!, $to: DfsEventState!) { moveDfsEvent(dfsEventId: $id, state: $to) { state } }"

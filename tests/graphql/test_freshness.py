@@ -24,10 +24,10 @@ from wattgate.energy.freshness import (
     learn_interval,
     most_informative_heartbeat,
 )
-from wattgate.energy.meter_messages import Measurement, MeterMessage
+from wattgate.energy.meters.meter_messages import Measurement, MeterMessage
 from wattgate.enums import FreshnessCause, FreshnessState
-from wattgate.graphql.resolvers.meter_messages import record_meter_messages
-from wattgate.graphql.types import resources as types
+from wattgate.operations.readings.meter_messages import record_meter_messages
+from wattgate.operations.types.homes import resources as types
 
 LIVE, DELAYED, STALE, OFFLINE = FreshnessState
 NOON = 1_780_000_000_000

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.house import House
-from wattgate.graphql.execution.documents import MAX_VALIDATION_ERRORS
+from wattgate.graphql.execution.documents.documents import MAX_VALIDATION_ERRORS
 
 ALLOWED_BY_DESIGN = {"get_method_support"}
 """Checks that the gateway answers differently on purpose. The page gives the reason."""

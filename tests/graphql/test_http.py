@@ -14,14 +14,15 @@ from starlette.routing import Route
 
 from tests.support.house import House
 from tests.support.servers import serving
-from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, build_schema, normalize_errors
-from wattgate.graphql.resolvers import live_readings, tokens
-from wattgate.graphql.transport.accept import negotiate_media_type, prefers_event_stream
 from wattgate.graphql.transport.http import MIN_COMPRESSED_BYTES, GraphQLEndpoint
-from wattgate.graphql.types.accounts import Done
+from wattgate.operations.core.operation import Call, OperationKind, operation
+from wattgate.operations.credentials import tokens
+from wattgate.operations.readings import live_readings
+from wattgate.operations.types.identity.accounts import Done
 from wattgate.principal import Permission
+from wattgate.requests.accept import negotiate_media_type, prefers_event_stream
 
 pytestmark = pytest.mark.both_databases("a time limit cancels the statement on PostgreSQL")
 

@@ -19,14 +19,14 @@ from sqlalchemy import text
 from tests.support.gateway_schema import GATEWAY_SCHEMA, SCHEMA
 from tests.support.house import House, operation
 from wattgate.errors import BadInput
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.definitions import declared_facts
-from wattgate.graphql.core.input_limits import check_arguments, list_limit
-from wattgate.graphql.core.operation import Argument
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.input_limits import check_arguments, list_limit
+from wattgate.operations.core.operation import Argument
+from wattgate.operations.vocabulary.definitions import declared_facts
 from wattgate.rest_compat.arguments import parse_json_body
 from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.row_renderer import wire_name
-from wattgate.stored_json import INPUT_JSON_LIMITS, UnstorableJson, check_json, encode_json, repair_json
+from wattgate.values.stored_json import INPUT_JSON_LIMITS, UnstorableJson, check_json, encode_json, repair_json
 
 ATTRIBUTES = "mutation ($id: ID!, $value: JSON!) { setVirtualEntityAttributes(veId: $id, attributes: $value) { veId } }"
 REMOVAL = "mutation ($id: ID!, $names: [String!]!) { removeVirtualEntityAttributes(veId: $id, names: $names) { veId } }"

@@ -13,12 +13,12 @@ from tests.graphql.test_request_costs import gateway
 from tests.support.gateway_schema import GATEWAY_SCHEMA
 from tests.support.house import House
 from wattgate.errors import TooLarge
-from wattgate.graphql.execution.document_limits import DocumentLimits
-from wattgate.graphql.execution.documents import DocumentCache
+from wattgate.graphql.execution.documents.document_limits import DocumentLimits
+from wattgate.graphql.execution.documents.documents import DocumentCache
 from wattgate.graphql.execution.root_fields import refuse_unpermitted
 from wattgate.graphql.transport.http import parse_query_string
 from wattgate.principal import Principal, Role
-from wattgate.request_limits import (
+from wattgate.requests.request_limits import (
     FREE_BODY_BYTES,
     MAX_ANONYMOUS_BODY_BYTES,
     MAX_BODY_CONTAINERS,

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.documents import ROOT
 from wattgate.errors import TooLarge, Unavailable
-from wattgate.graphql.execution.input_worker import MAX_WAITING, InputWorker
-from wattgate.request_limits import (
+from wattgate.requests.input_worker import MAX_WAITING, InputWorker
+from wattgate.requests.request_limits import (
     BYTES_PER_UNIT,
     FREE_BODY_BYTES,
     INLINE_BODY_BYTES,
@@ -19,7 +19,7 @@ from wattgate.request_limits import (
     MAX_SUBSCRIPTION_BYTES,
     check_structure,
 )
-from wattgate.stored_json import INPUT_JSON_LIMITS
+from wattgate.values.stored_json import INPUT_JSON_LIMITS
 
 
 async def test_large_inputs_are_validated_in_a_thread_and_small_ones_on_the_event_loop() -> None:

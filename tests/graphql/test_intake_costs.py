@@ -14,18 +14,18 @@ from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms
 from wattgate.errors import RateLimited
-from wattgate.graphql.core.cost_weights import (
+from wattgate.graphql.cost.call_cost import cost_of_call
+from wattgate.operations.readings.bulk_recording import BulkReadingBatch, record_reading_arrays
+from wattgate.operations.readings.raw_readings import ARROW
+from wattgate.operations.vocabulary.cost_weights import (
     BULK_READINGS_PER_UNIT,
     MUTATION_WEIGHT,
     RECORDED_HOURS_PER_UNIT,
     per_reading,
 )
-from wattgate.graphql.cost.call_cost import cost_of_call
-from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, record_reading_arrays
-from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.principal import Principal, Role
-from wattgate.realtime.rate_limit.budgets import Budgets, LocalBucketStore
-from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
+from wattgate.rate_limit.budgets import Budgets, LocalBucketStore
+from wattgate.rate_limit.scopes import Allowance, BudgetLimits
 from wattgate.rest_compat.call_charge import MAX_PACE_SECONDS, CallCharge
 
 START = datetime(2026, 1, 5, tzinfo=UTC)

@@ -17,14 +17,14 @@ from tests.support.stalls import StallRecorder
 from wattgate.db.queries import alert_rules as queries
 from wattgate.db.serialized_column import SerializedColumn
 from wattgate.enums import Function, RuleKind
-from wattgate.graphql.core.cost_weights import EVALUATED_READINGS_PER_UNIT
 from wattgate.graphql.execution.json_encoding import PIECE_VALUES, encode_large_json, encode_pieces
 from wattgate.graphql.transport.http import LARGE_BODY_BYTES, GraphQLResponse
-from wattgate.graphql.types.alert_rules import NewAlertRule
-from wattgate.graphql.types.alerts import Channel
-from wattgate.graphql.types.readings import NewReading, NewReadings
+from wattgate.operations.types.messages.alert_rules import NewAlertRule
+from wattgate.operations.types.messages.alerts import Channel
+from wattgate.operations.types.meters.readings import NewReading, NewReadings
+from wattgate.operations.vocabulary.cost_weights import EVALUATED_READINGS_PER_UNIT
 from wattgate.pauses import PAUSE_ITEMS, collect
-from wattgate.stored_json import encode_json
+from wattgate.values.stored_json import encode_json
 
 ROWS = [{"id": str(number), "values": [number, None, 0.5], "name": "é"} for number in range(PIECE_VALUES)]
 

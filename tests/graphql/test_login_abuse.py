@@ -18,15 +18,15 @@ from tests.support.house import PASSWORD, House, basic, house
 from tests.support.servers import Databases
 from tests.support.socket import socket
 from tests.support.timed import Clock
-from wattgate.app.server.request_client import DEVICE_COOKIE
+from wattgate.app.server.gate.request_client import DEVICE_COOKIE
 from wattgate.clock import utc_now
 from wattgate.db.identity.passwords import HASH_POOL, HashPool
 from wattgate.enums import TRACE_ID
 from wattgate.errors import Unavailable
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import OperationKind
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.operation import OperationKind
 from wattgate.principal import Permission
-from wattgate.realtime.rate_limit.address_limits import NETWORK_FACTOR
+from wattgate.rate_limit.address_limits import NETWORK_FACTOR
 
 LIMIT = 12
 """The limit of each kind of work for an address. It is above the number of free attempts with a name."""

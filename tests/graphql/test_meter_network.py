@@ -23,9 +23,9 @@ from wattgate.db.meter_network import (
     RegistryMeterNetwork,
 )
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint
-from wattgate.energy import meter_points
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import eligibility
+from wattgate.energy.meters import meter_points
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.devices import eligibility
 from wattgate.realtime.bus.memory import MemoryBus
 
 

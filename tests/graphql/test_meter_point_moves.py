@@ -18,12 +18,12 @@ from tests.support.residents import resident
 from tests.support.sample_records import silence_rule
 from tests.support.tables import check_rollups
 from wattgate.clock import format_iso, utc_now
-from wattgate.energy.meter_points import check_digit
+from wattgate.energy.meters.meter_points import check_digit
 from wattgate.errors import Conflict
-from wattgate.graphql.resolvers import meter_point_moves
-from wattgate.graphql.services import tenancies
-from wattgate.graphql.types.meter_point_moves import MeterPointMove
-from wattgate.graphql.types.resources import NewResourceType
+from wattgate.operations.moves import meter_point_moves
+from wattgate.operations.tenancies import tenancies
+from wattgate.operations.types.homes.meter_point_moves import MeterPointMove
+from wattgate.operations.types.homes.resources import NewResourceType
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
 

@@ -14,9 +14,9 @@ from tests.support.house import House, Tenant
 from tests.support.metering import START, add_device, metered, record
 from wattgate.clock import format_iso
 from wattgate.db.models import NetworkRegister
-from wattgate.energy.meter_messages import MeterMessage, parse_message
-from wattgate.graphql.resolvers.meter_messages import record_meter_messages
-from wattgate.graphql.types import resources as types
+from wattgate.energy.meters.meter_messages import MeterMessage, parse_message
+from wattgate.operations.readings.meter_messages import record_meter_messages
+from wattgate.operations.types.homes import resources as types
 
 pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
 

@@ -14,7 +14,7 @@ from tests.support.residents import resident
 from tests.support.sample_records import silence_rule
 from wattgate.clock import utc_now
 from wattgate.errors import BadInput, Conflict
-from wattgate.graphql.resolvers import catch_ups
+from wattgate.operations.devices import catch_ups
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
 

@@ -11,7 +11,7 @@ from tests.support.costs import cost_resource, query_field
 from tests.support.house import House
 from wattgate.clock import format_iso
 from wattgate.enums import TariffKind
-from wattgate.graphql.types.tariffs import NewTariffPrice
+from wattgate.operations.types.meters.tariffs import NewTariffPrice
 
 DAY = datetime(2026, 1, 5, tzinfo=UTC)
 HOUR, HALF_HOUR = timedelta(hours=1), timedelta(minutes=30)

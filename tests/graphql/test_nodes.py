@@ -8,15 +8,15 @@ from tests.support.examples import EXAMPLES
 from tests.support.house import House, operation
 from tests.support.interfaces import by_graphql, field_of, selection
 from tests.support.short_form import sample
-from wattgate.db.reading_pool import LentConnection, ReadingPool
-from wattgate.db.row_scope import ScopeHolder
+from wattgate.db.connections.reading_pool import LentConnection, ReadingPool
+from wattgate.db.scope.row_scope import ScopeHolder
 from wattgate.enums import to_camel_case
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS
-from wattgate.graphql.core.node import Node, decode_global_id, encode_global_id, is_global_id
-from wattgate.graphql.core.operation import Operation, OperationKind
-from wattgate.graphql.nodes import MAX_NODES, reading_operations
-from wattgate.graphql.types.users import NewUser
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
+from wattgate.operations.core.operation import Operation, OperationKind
+from wattgate.operations.nodes import MAX_NODES, reading_operations
+from wattgate.operations.types.users.users import NewUser
+from wattgate.operations.vocabulary.node import Node, decode_global_id, encode_global_id, is_global_id
 from wattgate.principal import GRANTS, Role
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")

@@ -9,9 +9,9 @@ from strawberry.types.base import StrawberryOptional
 
 from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
-from wattgate.graphql.core.directives import ONLY_ON_ERROR
-from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
+from wattgate.operations.core.fields import edge_of
+from wattgate.operations.vocabulary.directives import ONLY_ON_ERROR
 from wattgate.realtime.operation_request import OperationRequest
 
 OBJECT_TYPES = [

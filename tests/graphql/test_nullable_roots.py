@@ -9,7 +9,7 @@ from tests.support.gateway_schema import SCHEMA, sdl
 from tests.support.house import House
 from tests.support.socket import socket
 from wattgate.enums import to_camel_case
-from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.operations.catalogue import OPERATIONS
 
 GRAPHQL = "application/graphql-response+json"
 HOMES = 'query { virtualEntities { veId } resource(resourceId: "nope") { name } }'

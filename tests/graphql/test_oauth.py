@@ -17,14 +17,14 @@ from tests.support.scopes import EVERYTHING
 from tests.support.socket import socket
 from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import AuthorizationCode, OAuthClient, RefreshToken, Token
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import BadInput, Forbidden, GatewayError
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.fields import find_edge
-from wattgate.graphql.core.operation import OperationKind
-from wattgate.graphql.resolvers.oauth import s256
-from wattgate.graphql.services.display_pairing import DEVICE_GRANT
-from wattgate.graphql.types.resources import Resource
+from wattgate.operations.accounts.oauth import s256
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.fields import find_edge
+from wattgate.operations.core.operation import OperationKind
+from wattgate.operations.homes.display_pairing import DEVICE_GRANT
+from wattgate.operations.types.homes.resources import Resource
 from wattgate.principal import OAUTH_SCOPES, Permission
 
 BY_TOKEN = "{ virtualEntities { name } }"

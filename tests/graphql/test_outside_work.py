@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from wattgate.errors import BadInput
-from wattgate.graphql.core.outside_work import MAX_ROUNDS, OutsideWork, WorkNeeded
+from wattgate.operations.core.outside_work import MAX_ROUNDS, OutsideWork, WorkNeeded
 
 
 class Rounds:

@@ -9,7 +9,7 @@ from tests.support.house import House
 from tests.support.metering import Metered, metered, record
 from tests.support.residents import resident
 from wattgate.db.models import NetworkDevice
-from wattgate.energy.meter_points import check_digit
+from wattgate.energy.meters.meter_points import check_digit
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")
 

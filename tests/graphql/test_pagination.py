@@ -20,9 +20,9 @@ from tests.support.residents import resident
 from tests.support.scopes import EVERYTHING
 from wattgate.clock import utc_now
 from wattgate.db.models import Content, LanguageContent, UserAction
-from wattgate.db.rows import Rows
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.pagination import MAX_PAGE_SIZE, PageArguments, RecordList, load_page, load_pages
+from wattgate.db.rows.rows import Rows
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.pagination import MAX_PAGE_SIZE, PageArguments, RecordList, load_page, load_pages
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
 

@@ -18,26 +18,22 @@ from tests.support.scopes import EVERYTHING
 from tests.support.servers import Databases
 from tests.support.timed import Timed
 from wattgate.app.workers.maintenance import maintain_once
-from wattgate.client import CURRENT_CLIENT, Client
 from wattgate.db import models
 from wattgate.db.identity.credential_states import MAX_KEYS_PER_STATEMENT
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME, USE_RESOLUTION
 from wattgate.db.identity.login_backoff import BACKOFF_LIFETIME, FREE_ATTEMPTS
 from wattgate.db.identity.secrets import hash_secret
-from wattgate.db.lookups import model_columns, model_table
-from wattgate.db.quotas import MAX_PAIRED_DISPLAYS
-from wattgate.db.tenancy_guard import SCOPED_OPTION
-from wattgate.graphql.core.operation import Call, OperationKind, Unaudited
-from wattgate.graphql.core.operation import operation as declare
-from wattgate.graphql.resolvers import provisioning
-from wattgate.graphql.resolvers.paired_displays import start_display_pairing
-from wattgate.graphql.services.display_pairing import (
-    DEVICE_GRANT,
-    MAX_OPEN_PAIRINGS,
-    USER_CODE_ALPHABET,
-)
+from wattgate.db.rows.lookups import model_columns, model_table
+from wattgate.db.rows.quotas import MAX_PAIRED_DISPLAYS
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.core.operation import Call, OperationKind, Unaudited
+from wattgate.operations.core.operation import operation as declare
+from wattgate.operations.homes.display_pairing import DEVICE_GRANT, MAX_OPEN_PAIRINGS, USER_CODE_ALPHABET
+from wattgate.operations.homes.paired_displays import start_display_pairing
 from wattgate.principal import AuthScheme, Permission, Principal, Role
+from wattgate.requests.client import CURRENT_CLIENT, Client
 
 
 async def add_owner(tenant: Tenant) -> Tenant:

@@ -15,8 +15,8 @@ from tests.support.pairing import Interface, Refusal
 from tests.support.scopes import EVERYTHING
 from wattgate.db import models
 from wattgate.db.identity.secrets import hash_secret
-from wattgate.db.tenancy_guard import SCOPED_OPTION
-from wattgate.graphql.core.anonymous_turns import ANONYMOUS_PART
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
+from wattgate.operations.core.anonymous_turns import ANONYMOUS_PART
 
 pytestmark = pytest.mark.both_databases("locks and claims differ between databases")
 

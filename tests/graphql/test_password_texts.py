@@ -4,7 +4,7 @@ import re
 from uuid import uuid4
 
 from tests.support.house import House
-from wattgate.app.server.pages import STATIC_DIRECTORY
+from wattgate.app.server.pages.pages import STATIC_DIRECTORY
 
 PASSWORDS = {
     " Two spaces at each end  ": ["Two spaces at each end"],

@@ -12,8 +12,8 @@ import pytest
 from tests.support.house import House, house
 from tests.support.socket import socket
 from wattgate.errors import PersistedQueryNotFound
-from wattgate.graphql.resolvers import trusted_documents
-from wattgate.graphql.resolvers.trusted_documents import NewDocument
+from wattgate.operations import trusted_documents
+from wattgate.operations.trusted_documents import NewDocument
 from wattgate.realtime.apq_store import digest_of
 
 TRANSPORTS = ("post", "get", "socket", "stream", "stream by get")

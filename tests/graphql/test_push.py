@@ -27,11 +27,11 @@ from wattgate.delivery.http.egress import ALLOW_ALL, PUBLIC_HTTPS_ONLY
 from wattgate.delivery.http.outbound_http import OutboundHttpClient
 from wattgate.enums import DeliveryKind, NotificationState
 from wattgate.errors import BadInput
-from wattgate.graphql.core.operation import Call, OperationKind
-from wattgate.graphql.core.operation import operation as declare
-from wattgate.graphql.resolvers import push as push_resolvers
-from wattgate.graphql.resolvers.accounts import MAX_PUSH_TOKENS
-from wattgate.graphql.types.alerts import Channel, Priority
+from wattgate.operations.accounts.accounts import MAX_PUSH_TOKENS
+from wattgate.operations.core.operation import Call, OperationKind
+from wattgate.operations.core.operation import operation as declare
+from wattgate.operations.messages import push as push_resolvers
+from wattgate.operations.types.messages.alerts import Channel, Priority
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 

@@ -20,13 +20,13 @@ from wattgate.energy.plain_columns import parse_instants, parse_numbers
 from wattgate.energy.storage_fields import QUALITY_CODES
 from wattgate.enums import ReadingQuality, to_camel_case
 from wattgate.errors import BadInput
-from wattgate.graphql.core.cost_weights import per_reading
-from wattgate.graphql.core.decoded_readings import DecodedReadings
-from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
-from wattgate.graphql.core.input_limits import check_arguments
 from wattgate.graphql.execution.reading_decoder import PlainReading, PlainReadings, decode_new_readings
-from wattgate.graphql.resolvers.recording import record_readings
-from wattgate.graphql.types.readings import NewReading, NewReadings
+from wattgate.operations.core.input_limits import check_arguments
+from wattgate.operations.readings.recording import record_readings
+from wattgate.operations.types.meters.readings import NewReading, NewReadings
+from wattgate.operations.vocabulary.cost_weights import per_reading
+from wattgate.operations.vocabulary.decoded_readings import DecodedReadings
+from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
 from wattgate.realtime import topics
 
 FIELD: Any = GATEWAY_SCHEMA._schema.mutation_type.fields["recordReadings"]  # type: ignore[union-attr]

@@ -14,16 +14,16 @@ from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.errors import CostTooHigh, RateLimited
-from wattgate.graphql.core.cost_weights import PRICED_READINGS_PER_UNIT
 from wattgate.graphql.cost.expressions import CostExpression
 from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
 from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate, ListCost
-from wattgate.graphql.execution.documents import Document
+from wattgate.graphql.execution.documents.documents import Document
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
+from wattgate.operations.vocabulary.cost_weights import PRICED_READINGS_PER_UNIT
 from wattgate.principal import Principal, Role
+from wattgate.rate_limit.budgets import Budgets, LocalBucketStore
+from wattgate.rate_limit.scopes import Allowance, BudgetLimits
 from wattgate.realtime.operation_request import OperationRequest
-from wattgate.realtime.rate_limit.budgets import Budgets, LocalBucketStore
-from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
 
 RESOURCES = 300
 READINGS = """readings(range: {start: "2026-01-01T00:00:00Z", end: "2026-02-01T00:00:00Z"}, period: PT30M)

@@ -19,7 +19,7 @@ from wattgate.clock import utc_now
 from wattgate.db.models import Account, Delivery, User
 from wattgate.delivery.account_mails import RESET, VERIFY
 from wattgate.enums import DeliveryState
-from wattgate.graphql.resolvers.registration import NOBODY
+from wattgate.operations.accounts.registration import NOBODY
 
 CLOCK = Clock(utc_now())
 STATES = ("free", "active", "pending", "closed")

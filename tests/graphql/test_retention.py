@@ -21,13 +21,13 @@ from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.app.workers.maintenance import maintain_once
 from wattgate.clock import to_ms
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.identity.login_backoff import BACKOFF_LIFETIME
 from wattgate.db.readings import partitions, recording
 from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
-from wattgate.db.row_scope import RowScope
-from wattgate.graphql.resolvers import retention
+from wattgate.db.scope.row_scope import RowScope
+from wattgate.operations.readings import retention
 from wattgate.principal import Principal, Role
 from wattgate.rest_compat.bulk_intake import NDJSON
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from wattgate.db.engine import Database
-from wattgate.db.rows import Rows
+from wattgate.db.connections.engine import Database
+from wattgate.db.rows.rows import Rows
 from wattgate.errors import Forbidden, Unauthenticated
-from wattgate.graphql.core.row_reader import RowReader
+from wattgate.operations.core.row_reader import RowReader
 from wattgate.principal import Permission, Principal, Role
 
 

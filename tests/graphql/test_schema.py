@@ -8,8 +8,8 @@ from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLObjectType
 from tests.support.gateway_schema import SCHEMA, sdl
 from tests.support.house import House
 from tests.support.openapi import DOCUMENT
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import Operation
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.operation import Operation
 from wattgate.principal import GRANTS, Permission, Role
 
 SDL = Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql"

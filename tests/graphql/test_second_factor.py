@@ -17,7 +17,7 @@ from tests.support import people
 from tests.support.house import PASSWORD, House, basic, house
 from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.timed import Timed
-from wattgate.graphql.services.second_factor import RECOVERY_ALPHABET, RECOVERY_CODES, matching_step
+from wattgate.operations.credentials.second_factor_codes import RECOVERY_ALPHABET, RECOVERY_CODES, matching_step
 
 LOG_IN = """
 mutation ($app: ID, $user: String, $password: String, $code: String) {

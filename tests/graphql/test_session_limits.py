@@ -9,11 +9,11 @@ import pytest
 from tests.support import people
 from tests.support.house import PASSWORD, Tenant
 from tests.support.timed import Timed
-from wattgate.db.account_policy import AccountPolicy
+from wattgate.db.scope.account_policy import AccountPolicy
 from wattgate.errors import BadInput, Unauthenticated
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import oauth as oauth_operations
-from wattgate.graphql.resolvers import tokens
+from wattgate.operations.accounts import oauth as oauth_operations
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.credentials import tokens
 from wattgate.principal import Principal, Role
 from wattgate.realtime.bus.memory import MemoryBus
 

@@ -45,9 +45,9 @@ from tests.support.timed import Timed
 from tests.support.user_jobs import exported_files
 from wattgate.clock import from_ms, utc_now
 from wattgate.errors import BadInput, Conflict, ConsentRevoked
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import OperationKind
-from wattgate.graphql.services.notifications import CONSENT_ENDED
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.operation import OperationKind
+from wattgate.operations.messages.notifications import CONSENT_ENDED
 from wattgate.principal import GRANTS, AuthScheme, Permission, Role
 
 pytestmark = pytest.mark.both_databases("separation of households")
@@ -303,25 +303,25 @@ async def test_each_way_stores_only_readings_of_the_own_time(served: House, subt
 
 OWN_WALKS = {
     "db.queries.alert_rules:load_rules": costs_of_moves.test_a_pace_counts_from_the_move,
-    "db.queries.costs:_load_priced_energy": costs_of_moves.test_each_household_pays_for_its_own_days,
-    "db.queries.displays:_load_energy": costs_of_moves.test_each_household_pays_for_its_own_days,
-    "db.queries.readings:readings": costs_of_moves.test_each_household_pays_for_its_own_days,
+    "db.queries.series.costs:_load_priced_energy": costs_of_moves.test_each_household_pays_for_its_own_days,
+    "db.queries.displays.displays:_load_energy": costs_of_moves.test_each_household_pays_for_its_own_days,
+    "db.queries.series.readings:readings": costs_of_moves.test_each_household_pays_for_its_own_days,
 }
 """Walks with a clock of their own, of functions whose figures depend on the day of the month."""
 
-COST_SOURCE = "graphql.resolvers.resources:_find_cost_source"
+COST_SOURCE = "operations.homes.resources:_find_cost_source"
 """A function for which only a household that has come back has another answer: it has a closed resource of its own."""
 
-ERASED_OWNER = "graphql.resolvers.meter_messages:_load_displays"
+ERASED_OWNER = "operations.readings.meter_messages:_load_displays"
 """A function that bounds a device alone only after an erasure. After other moves, the device also has a new start."""
 
 
 NETWORK_READERS = {
-    "graphql.resolvers.devices:meter_point_resources",
-    "graphql.resolvers.eligibility:display_at_postcode",
-    "graphql.resolvers.meter_points:_resources_to_check",
-    "graphql.resolvers.meter_points:find_inventory_error",
-    "graphql.resolvers.raw_readings:meter_read",
+    "operations.devices.devices:meter_point_resources",
+    "operations.devices.eligibility:display_at_postcode",
+    "operations.devices.meter_points:_resources_to_check",
+    "operations.devices.meter_points:find_inventory_error",
+    "operations.readings.raw_readings:meter_read",
 }
 """Functions that only read, so that their walks end in the same home."""
 

@@ -16,11 +16,11 @@ from tests.support.house import House
 from tests.support.pricing import EVERY_DAY, WORKING_DAYS, band, band_at, blocks, tariff
 from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import Tariff, TariffBand
-from wattgate.energy.tariffs import find_problems
+from wattgate.energy.costs.tariffs import find_problems
 from wattgate.enums import Period, TariffKind, Weekday
 from wattgate.errors import NotFound
-from wattgate.graphql.resolvers.tariffs import withdraw_tariff
-from wattgate.graphql.types.tariffs import NewTariffBlock
+from wattgate.operations.tariffs import withdraw_tariff
+from wattgate.operations.types.meters.tariffs import NewTariffBlock
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
 

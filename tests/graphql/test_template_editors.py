@@ -12,10 +12,10 @@ from tests.support.servers import ON_SQLITE_ONLY
 from tests.support.short_form import share
 from tests.support.socket import socket
 from wattgate.errors import BadInput, Forbidden
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
-from wattgate.graphql.core.row_reader import check_permission
-from wattgate.graphql.resolvers import provisioning
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.operation import Operation, OperationKind, RestRoute
+from wattgate.operations.core.row_reader import check_permission
 from wattgate.principal import GRANTS, AccessScope, Permission, Principal, Role
 
 CASES: list[tuple[Operation, RestRoute | None]] = [

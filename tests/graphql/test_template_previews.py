@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.house import House
-from wattgate.delivery.templates.contract import RESERVED_NAMES
+from wattgate.delivery.templates.language.contract import RESERVED_NAMES
 
 PREVIEW = """
 query ($input: TemplateToPreview!) {

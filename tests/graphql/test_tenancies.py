@@ -18,10 +18,10 @@ from tests.support.residents import resident
 from tests.support.tables import check_rollups
 from wattgate.clock import format_iso, utc_now
 from wattgate.errors import BadInput, Conflict
-from wattgate.graphql.resolvers import catch_ups
-from wattgate.graphql.services.data_archive import write_archive
-from wattgate.graphql.types.flexibility import DfsEventState, NewDfsEvent
-from wattgate.graphql.types.resources import NewResourceType
+from wattgate.operations.devices import catch_ups
+from wattgate.operations.personal_data.data_archive import write_archive
+from wattgate.operations.types.content.flexibility import DfsEventState, NewDfsEvent
+from wattgate.operations.types.homes.resources import NewResourceType
 from wattgate.principal import Permission
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")

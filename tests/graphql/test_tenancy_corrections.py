@@ -20,7 +20,7 @@ from tests.support.timed import Timed
 from tests.support.user_jobs import exported
 from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import MeterPointTenancy
-from wattgate.db.quotas import QUOTAS
+from wattgate.db.rows.quotas import QUOTAS
 from wattgate.errors import BadInput, Conflict, NotFound
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")

@@ -14,7 +14,7 @@ from tests.support.scopes import EVERYTHING
 from wattgate.db.identity.passwords import decoy_hash, hash_password, password_matches
 from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import Account, ApplicationCredential, Token
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 
 LOG_IN = """
 mutation ($app: ID, $user: String!, $password: String!) {

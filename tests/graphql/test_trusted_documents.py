@@ -6,12 +6,12 @@ from uuid import uuid4
 import pytest
 
 from tests.support.house import Tenant
-from wattgate.app.server.auth import Authenticator
+from wattgate.app.server.gate.auth import Authenticator
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.errors import Conflict, NotFound
-from wattgate.graphql.execution.trusted_documents import TrustedDocumentStore, normalize_document_id
-from wattgate.graphql.resolvers import trusted_documents
-from wattgate.graphql.resolvers.trusted_documents import DocumentRegistration, NewDocument
+from wattgate.graphql.execution.documents.trusted_documents import TrustedDocumentStore, normalize_document_id
+from wattgate.operations import trusted_documents
+from wattgate.operations.trusted_documents import DocumentRegistration, NewDocument
 from wattgate.principal import Principal, Role
 from wattgate.realtime.apq_store import digest_of
 

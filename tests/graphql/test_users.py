@@ -18,13 +18,14 @@ from tests.support.timed import Timed
 from wattgate.db.encryption.key_ring import is_encrypted
 from wattgate.db.identity.login_backoff import backoff_id, enforce_login_backoff
 from wattgate.db.models import Account, LoginBackoff, LoginSource, OneTimeCode, Token
-from wattgate.db.rows import Rows
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.rows.rows import Rows
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.delivery.account_mails import CONFIRM_EMAIL
 from wattgate.errors import BadInput, RateLimited
-from wattgate.graphql.resolvers import devices, lookups, profiles, registration, users
-from wattgate.graphql.services.one_time_codes import MAX_OPEN_CODES
-from wattgate.graphql.types.accounts import NewAccount
+from wattgate.operations.accounts import lookups, profiles, registration, users
+from wattgate.operations.accounts.one_time_codes import MAX_OPEN_CODES
+from wattgate.operations.devices import devices
+from wattgate.operations.types.identity.accounts import NewAccount
 
 WEAK_PASSWORD = {"path": ["newPassword"], "message": "has 5 characters and must have at least 8 characters"}
 

@@ -11,13 +11,13 @@ from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
 from tests.support.metering import resource_at
 from tests.support.timed import NOW
-from wattgate.graphql.core.node import encode_global_id
-from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.vocabulary.node import encode_global_id
+from wattgate.rate_limit.budgets import Budgets, LocalBucketStore, rate_limit_headers
+from wattgate.rate_limit.scopes import Allowance, BudgetLimits
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.operation_request import OperationRequest
-from wattgate.realtime.rate_limit.budgets import Budgets, LocalBucketStore, rate_limit_headers
-from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")
 

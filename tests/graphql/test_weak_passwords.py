@@ -9,11 +9,11 @@ from tests.support import people
 from tests.support.house import PASSWORD, Tenant, operation
 from wattgate.app.cli import passwords as cli_passwords
 from wattgate.errors import BadInput
-from wattgate.graphql.catalogue import OPERATIONS, SYSTEM_OPERATIONS
-from wattgate.graphql.resolvers import accounts, provisioning, registration
-from wattgate.graphql.services.login import WeakPassword
-from wattgate.graphql.types.accounts import NewAccount
-from wattgate.graphql.types.users import NewUser
+from wattgate.operations.accounts import accounts, provisioning, registration
+from wattgate.operations.catalogue import OPERATIONS, SYSTEM_OPERATIONS
+from wattgate.operations.credentials.login import WeakPassword
+from wattgate.operations.types.identity.accounts import NewAccount
+from wattgate.operations.types.users.users import NewUser
 from wattgate.principal import Principal, Role
 
 SETTING = {"register", "add_user", "add_account", "change_password", "reset_password", "create_user"}

@@ -17,12 +17,12 @@ from tests.support.timed import NOW, Timed
 from tests.support.user_jobs import erased
 from wattgate.clock import format_iso, to_ms
 from wattgate.enums import Function, TariffKind
-from wattgate.graphql.core.operation import Call, OperationKind
-from wattgate.graphql.core.operation import operation as declare
-from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.resolvers.alerts import create_alert
-from wattgate.graphql.types.alerts import Channel, NewAlert
-from wattgate.graphql.types.resources import NewResourceType
+from wattgate.operations.alerts.alerts import create_alert
+from wattgate.operations.core.operation import Call, OperationKind
+from wattgate.operations.core.operation import operation as declare
+from wattgate.operations.types.homes.resources import NewResourceType
+from wattgate.operations.types.messages.alerts import Channel, NewAlert
+from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Permission
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")

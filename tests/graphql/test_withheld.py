@@ -18,10 +18,10 @@ from tests.support.socket import Socket, socket
 from tests.support.timed import RECORD, Timed
 from wattgate.clock import utc_now
 from wattgate.db.models import NetworkState
-from wattgate.energy.meter_messages import MeterMessage
-from wattgate.graphql.core.fields import edge_of
-from wattgate.graphql.resolvers.meter_messages import record_meter_messages
-from wattgate.graphql.types.resources import NewResource, NewResourceType
+from wattgate.energy.meters.meter_messages import MeterMessage
+from wattgate.operations.core.fields import edge_of
+from wattgate.operations.readings.meter_messages import record_meter_messages
+from wattgate.operations.types.homes.resources import NewResource, NewResourceType
 from wattgate.principal import Permission
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")

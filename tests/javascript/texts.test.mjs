@@ -77,7 +77,7 @@ describe("keys", () => {
     const names = readdirSync(new URL(folder, FOLDER)).filter((name) => name.endsWith(".js") && name !== "texts.js");
     return names.map((name) => folder + name);
   });
-  const loginFiles = ["../shared/login-form.js", "../../server/login_page.py", ...LOGIN];
+  const loginFiles = ["../shared/login-form.js", "../../server/pages/login_page.py", ...LOGIN];
   const sources = [...modules, ...loginFiles].map((name) => readFileSync(new URL(name, FOLDER), "utf8"));
   const pages = ["index.html", "../pair/index.html"];
   const page = pages.map((name) => readFileSync(new URL(name, FOLDER), "utf8")).join("\n");

@@ -13,9 +13,9 @@ from tests.support.timed import Timed
 from wattgate.clock import utc_now
 from wattgate.db.queries.alerts import count_unread_alerts
 from wattgate.enums import CatchUpState, ReadingQuality
-from wattgate.graphql.resolvers import catch_ups
-from wattgate.graphql.types.alerts import Channel, NewAlert
-from wattgate.graphql.types.flexibility import DfsEventState, NewDfsEvent
+from wattgate.operations.devices import catch_ups
+from wattgate.operations.types.content.flexibility import DfsEventState, NewDfsEvent
+from wattgate.operations.types.messages.alerts import Channel, NewAlert
 from wattgate.realtime.events import ReadingRecorded
 from wattgate.realtime.subscriptions import backfill
 

@@ -21,17 +21,13 @@ from tests.support.servers import serving
 from tests.support.timed import Clock
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
-from wattgate.client import AddressPolicy, Client
 from wattgate.errors import CostTooHigh, RateLimited
-from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.cost.call_cost import cost_of_call
 from wattgate.metrics import RATE_LIMIT_REJECTIONS
+from wattgate.operations.catalogue import OPERATIONS
 from wattgate.principal import Principal, Role
-from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
-from wattgate.realtime.bus.primary import create_finder
-from wattgate.realtime.bus.redis_client import RedisClient
-from wattgate.realtime.rate_limit.address_limits import NETWORK_FACTOR, AddressLimits
-from wattgate.realtime.rate_limit.budgets import (
+from wattgate.rate_limit.address_limits import NETWORK_FACTOR, AddressLimits
+from wattgate.rate_limit.budgets import (
     FULL_BUCKET,
     UNLIMITED_BUDGETS,
     Balance,
@@ -44,8 +40,12 @@ from wattgate.realtime.rate_limit.budgets import (
     rate_limit_headers,
     rate_limited_error,
 )
-from wattgate.realtime.rate_limit.redis_budgets import RedisBucketStore
-from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits, RateLimitScope, rate_limit_scopes
+from wattgate.rate_limit.redis_budgets import RedisBucketStore
+from wattgate.rate_limit.scopes import Allowance, BudgetLimits, RateLimitScope, rate_limit_scopes
+from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
+from wattgate.realtime.bus.primary import create_finder
+from wattgate.realtime.bus.redis_client import RedisClient
+from wattgate.requests.client import AddressPolicy, Client
 from wattgate.rest_compat.routes import build_routes
 
 TEN = Allowance(10, 1.0)

@@ -15,12 +15,12 @@ from tests.support.timed import Timed
 from tests.support.watching import since
 from wattgate.clock import from_ms
 from wattgate.db.models import MeterPointConsent, NetworkState
-from wattgate.db.rows import Rows
-from wattgate.energy.meter_messages import Measurement, MeterMessage
+from wattgate.db.rows.rows import Rows
+from wattgate.energy.meters.meter_messages import Measurement, MeterMessage
 from wattgate.enums import FreshnessCause, FreshnessState, ReadingQuality
 from wattgate.errors import ConsentRevoked
-from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.resolvers.meter_messages import record_intake_heartbeat, record_meter_messages
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.readings.meter_messages import record_intake_heartbeat, record_meter_messages
 from wattgate.realtime import topics
 from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeartbeat, ReadingRecorded
 from wattgate.realtime.subscriptions.freshness_reducers import DeviceStatesReducer, ResourceFreshnessReducer

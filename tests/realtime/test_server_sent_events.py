@@ -13,7 +13,7 @@ import pytest
 from tests.support.costs import COST_MEMBERS
 from tests.support.house import House
 from tests.support.socket import socket
-from wattgate.realtime.connections.event_stream import HEARTBEAT
+from wattgate.realtime.connections.event_streams.event_stream import HEARTBEAT
 
 READINGS = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { value } }"
 RESUMING = "subscription ($ids: [ID!]!, $since: String) { readings(resourceIds: $ids, since: $since) { value } }"

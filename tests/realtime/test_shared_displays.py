@@ -15,7 +15,7 @@ from tests.support.house import Tenant
 from tests.support.socket import Socket, socket
 from tests.support.timed import Timed
 from wattgate.errors import GatewayError
-from wattgate.graphql.types.alerts import Channel, NewAlert
+from wattgate.operations.types.messages.alerts import Channel, NewAlert
 from wattgate.principal import Principal, Role
 from wattgate.realtime.connections.protocol import CloseCode
 from wattgate.realtime.operation_request import OperationRequest

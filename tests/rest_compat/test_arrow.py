@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from tests.support.house import House
-from wattgate.graphql.resolvers import raw_readings
-from wattgate.graphql.resolvers.raw_readings import ARROW
+from wattgate.operations.readings import raw_readings
+from wattgate.operations.readings.raw_readings import ARROW
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)

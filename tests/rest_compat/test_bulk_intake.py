@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from tests.support.chance import examples
 from tests.support.house import House
-from wattgate.graphql.resolvers.raw_readings import ARROW
-from wattgate.graphql.transport.bulk_recorder import UnreadableInput
+from wattgate.operations.readings.bulk_recorder import UnreadableInput
+from wattgate.operations.readings.raw_readings import ARROW
 from wattgate.rest_compat.arrow import frames
 from wattgate.rest_compat.arrow.readings import read_arrays
 from wattgate.rest_compat.bulk_intake import NDJSON

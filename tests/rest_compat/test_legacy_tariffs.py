@@ -10,7 +10,7 @@ from strawberry import ID
 from tests.support.house import House
 from wattgate.clock import utc_now
 from wattgate.enums import Period, TariffKind, Weekday
-from wattgate.graphql.types.tariffs import NewTariffBand, NewTariffBlock, NewTariffPrice
+from wattgate.operations.types.meters.tariffs import NewTariffBand, NewTariffBlock, NewTariffPrice
 
 DAYS = ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
 DAY = NewTariffBand(name="day", rate=Decimal(30), weekdays=list(Weekday), start="05:30", end="20:30")

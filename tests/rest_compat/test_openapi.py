@@ -13,8 +13,8 @@ from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
 from tests.support.openapi import DOCUMENT, check_value, resolve
 from wattgate.enums import to_camel_case
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import JSON
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.operation import JSON
 from wattgate.rest_compat.formats import LEGACY_FORMATS
 from wattgate.rest_compat.openapi.errors import implied_kinds
 

@@ -16,7 +16,7 @@ import pytest
 from tests.support.chance import fuzzing
 from tests.support.house import House, house
 from tests.support.residents import resident
-from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.operations.catalogue import OPERATIONS
 from wattgate.principal import AuthScheme
 
 # Three checks contradict the design. REST ignores unknown members. A request that matches a schema may refer to a

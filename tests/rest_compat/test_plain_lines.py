@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wattgate.errors import GatewayError
-from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.resolvers.bulk_recording import RecordedArrays
-from wattgate.graphql.transport.bulk_recorder import BATCH_SIZE
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.readings.bulk_recorder import BATCH_SIZE
+from wattgate.operations.readings.bulk_recording import RecordedArrays
 from wattgate.rest_compat.bulk_intake import MAX_LINE_BYTES, read_ndjson, record_stream
 
 AT = "2026-03-01T00:00:00Z"

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Scope
 
 from tests.support.chance import examples
 from tests.support.house import House
-from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.operations.catalogue import OPERATIONS
 from wattgate.rest_compat.rest_router import RestRouter
 from wattgate.rest_compat.routes import Endpoint, build_routes
 

@@ -16,15 +16,18 @@ from tests.support import spec
 from tests.support.gateway_schema import GATEWAY_SCHEMA
 from tests.support.house import House
 from tests.support.servers import serving
-from wattgate.app.server.application import unexpected_error_response
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.fields import edge_of
-from wattgate.graphql.core.node import is_global_id
-from wattgate.graphql.core.operation import Call
+from wattgate.app.server.gate.application import unexpected_error_response
 from wattgate.graphql.execution.schema import build_schema
-from wattgate.graphql.resolvers import live_readings
-from wattgate.graphql.resolvers.webhooks import record_webhook
-from wattgate.graphql.types import accounts, alert_types, alerts, content, resources, webhooks
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.fields import edge_of
+from wattgate.operations.core.operation import Call
+from wattgate.operations.readings import live_readings
+from wattgate.operations.types.content import content
+from wattgate.operations.types.homes import resources
+from wattgate.operations.types.identity import accounts
+from wattgate.operations.types.messages import alert_types, alerts, webhooks
+from wattgate.operations.vocabulary.node import is_global_id
+from wattgate.operations.webhooks.webhooks import record_webhook
 from wattgate.principal import AuthScheme
 from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.routes import build_routes

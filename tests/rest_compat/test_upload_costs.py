@@ -12,12 +12,12 @@ from tests.graphql.test_intake_costs import Clock, build_charge
 from tests.rest_compat.test_bulk_intake import arrow_stream, lines, table
 from tests.support.house import Tenant
 from wattgate.errors import MAX_LISTED_PROBLEMS, RateLimited
-from wattgate.graphql.core.cost_weights import BULK_READINGS_PER_UNIT
-from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.cost.call_cost import cost_of_call
-from wattgate.graphql.resolvers.raw_readings import ARROW
-from wattgate.graphql.transport.bulk_recorder import YIELD_EVERY_LINES
-from wattgate.realtime.rate_limit.scopes import Allowance
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.readings.bulk_recorder import YIELD_EVERY_LINES
+from wattgate.operations.readings.raw_readings import ARROW
+from wattgate.operations.vocabulary.cost_weights import BULK_READINGS_PER_UNIT
+from wattgate.rate_limit.scopes import Allowance
 from wattgate.rest_compat.arrow.frames import MESSAGE_LINES
 from wattgate.rest_compat.bulk_intake import BODY_READERS, MAX_REASON_CHARACTERS, NDJSON, record_stream
 from wattgate.rest_compat.call_charge import MAX_PACE_SECONDS

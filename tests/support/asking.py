@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tests.support.house import Tenant
-from wattgate.db.rows import Rows
-from wattgate.graphql.core.operation import Call, Operation, OperationKind
+from wattgate.db.rows.rows import Rows
+from wattgate.operations.core.operation import Call, Operation, OperationKind
 from wattgate.principal import Permission, Principal
 
 

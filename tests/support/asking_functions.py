@@ -16,7 +16,7 @@ from sqlmodel import col
 
 from wattgate.db.models import Resource
 from wattgate.energy.consent_gaps import StorageBounds
-from wattgate.energy.meter_points import meter_point_spellings
+from wattgate.energy.meters.meter_points import meter_point_spellings
 from wattgate.energy.ownership import ALWAYS
 
 PACKAGE = Path(__file__).parents[2] / "wattgate"

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 
 from tests.support.house import House, Tenant
-from wattgate.energy.meter_messages import Measurement, MeterMessage
-from wattgate.graphql.resolvers import meter_messages
+from wattgate.energy.meters.meter_messages import Measurement, MeterMessage
+from wattgate.operations.readings import meter_messages
 from wattgate.principal import Principal, Role
 
 

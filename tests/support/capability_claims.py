@@ -12,7 +12,7 @@ from sqlmodel import SQLModel
 import wattgate
 from wattgate.db import models
 from wattgate.enums import CatchUpState, DeliveryKind, JobState
-from wattgate.graphql.services.credential_endings import STORED_CAPABILITIES
+from wattgate.operations.credentials.credential_endings import STORED_CAPABILITIES
 
 MODULES = sorted(Path(wattgate.__file__).parent.rglob("*.py"))
 

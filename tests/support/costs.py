@@ -7,8 +7,8 @@ from typing import Any
 from strawberry import ID
 
 from tests.support.house import House, Tenant
-from wattgate.graphql.types import resources as types
-from wattgate.graphql.types.readings import NewReading, NewReadings
+from wattgate.operations.types.homes import resources as types
+from wattgate.operations.types.meters.readings import NewReading, NewReadings
 
 HALF_HOUR = timedelta(minutes=30)
 

@@ -15,7 +15,12 @@ from tests.support.house import STORAGE, Tenant
 from tests.support.interfaces import selection
 from tests.support.socket import socket
 from tests.support.timed import RECORD, Timed
-from wattgate.graphql.types.resources import NewResource, NewResourceType, NewStorageDefinition, NewStorageField
+from wattgate.operations.types.homes.resources import (
+    NewResource,
+    NewResourceType,
+    NewStorageDefinition,
+    NewStorageField,
+)
 
 ELECTRICITY, EXPORTED, GAS = "electricity.consumption", "electricity.export", "gas.consumption"
 CARBON = "carbon.intensity"

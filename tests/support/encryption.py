@@ -5,10 +5,10 @@ import base64
 from sqlmodel import col, select
 
 from tests.support.scopes import EVERYTHING
+from wattgate.db.connections.engine import Database
 from wattgate.db.encryption.key_ring import KEY_BYTES, KeyRing, SecretLocation, parse_keys
-from wattgate.db.engine import Database
 from wattgate.db.models import MobileAppToken
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 
 
 def key(key_id: str, fill: str = "x") -> str:

@@ -13,19 +13,12 @@ from tests.support import people
 from tests.support.house import PASSWORD, Tenant, basic
 from tests.support.scopes import EVERYTHING
 from wattgate.db.models import Account
-from wattgate.db.tenancy_guard import SCOPED_OPTION
-from wattgate.graphql.resolvers import (
-    accounts,
-    oauth,
-    paired_displays,
-    provisioning,
-    registration,
-    second_factor,
-    users,
-    virtual_entities,
-)
-from wattgate.graphql.resolvers import tokens as token_operations
-from wattgate.graphql.types.virtual_entities import NewVirtualEntity
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
+from wattgate.operations.accounts import accounts, oauth, provisioning, registration, users
+from wattgate.operations.credentials import second_factor
+from wattgate.operations.credentials import tokens as token_operations
+from wattgate.operations.homes import paired_displays, virtual_entities
+from wattgate.operations.types.homes.virtual_entities import NewVirtualEntity
 from wattgate.principal import Principal, Role
 
 NEW_PASSWORD = "battery staple"

@@ -11,7 +11,7 @@ from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import PASSWORD, STORAGE, Tenant
 from tests.support.metering import metered
 from wattgate.enums import TariffKind
-from wattgate.graphql.types import resources as resource_types
+from wattgate.operations.types.homes import resources as resource_types
 
 
 async def _own_account(tenant: Tenant) -> dict[str, Any]:

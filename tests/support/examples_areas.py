@@ -13,13 +13,13 @@ from tests.support.house import Tenant
 from tests.support.sample_records import silence_rule
 from wattgate.db.models import MailSuppression
 from wattgate.enums import SuppressionCause
-from wattgate.graphql.core.node import encode_global_id
-from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.types.alerts import Channel, NewTemplateText, TemplateChange
-from wattgate.graphql.types.flexibility import NewDfsEvent
-from wattgate.graphql.types.template_previews import TemplateToPreview
-from wattgate.graphql.types.webhook_endpoints import NewWebhookEndpoint
+from wattgate.operations.core.operation import Call, OperationKind, operation
+from wattgate.operations.types.content.flexibility import NewDfsEvent
+from wattgate.operations.types.messages.alerts import Channel, NewTemplateText, TemplateChange
+from wattgate.operations.types.messages.template_previews import TemplateToPreview
+from wattgate.operations.types.messages.webhook_endpoints import NewWebhookEndpoint
+from wattgate.operations.vocabulary.node import encode_global_id
+from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Permission
 
 ROOT = "/user/verification/status"

@@ -9,8 +9,8 @@ from tests.support import people
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import Tenant
 from tests.support.metering import Metered, add_device, metered
-from wattgate.graphql.resolvers.raw_readings import ARROW
-from wattgate.graphql.types import devices as types
+from wattgate.operations.readings.raw_readings import ARROW
+from wattgate.operations.types.meters import devices as types
 
 
 def at_meter_point(variables: Callable[[Metered], dict[str, Any]]) -> Example:

@@ -12,7 +12,8 @@ from tests.support import people
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import PASSWORD, Tenant
 from tests.support.user_jobs import erased, exported
-from wattgate.graphql.resolvers import profiles, second_factor, tokens
+from wattgate.operations.accounts import profiles
+from wattgate.operations.credentials import second_factor, tokens
 
 OAUTH_NAMES = re.compile("^(client|code[A-Z]|grant|redirect|refresh)")
 

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 from tests.support import passwords
 from wattgate.__main__ import main
-from wattgate.app.cli.dispatch import ACTION_MODULES
+from wattgate.app.cli.commands.dispatch import ACTION_MODULES
 
 _FORK_SERVER = multiprocessing.get_context("forkserver")
 _FORK_SERVER.set_forkserver_preload(

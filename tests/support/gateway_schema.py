@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.execution.schema import build_schema
+from wattgate.operations.catalogue import OPERATIONS
 
 GATEWAY_SCHEMA = build_schema(OPERATIONS)
 SCHEMA = GATEWAY_SCHEMA._schema

@@ -15,15 +15,15 @@ from types import FrameType
 from typing import Any
 from unittest.mock import patch
 
-from wattgate.db.reading_pool import ReadingPool
+from wattgate.db.connections.reading_pool import ReadingPool
+from wattgate.rate_limit.budgets import LocalBucketStore
 from wattgate.realtime.bus.memory import MemoryBus
-from wattgate.realtime.rate_limit.budgets import LocalBucketStore
 from wattgate.realtime.request_batcher import RequestBatcher
 
 ROOT = Path(__file__).parents[2]
 PACKAGE, TESTS = f"{ROOT / 'wattgate'}/", f"{ROOT / 'tests'}/"
 
-DATABASE_WAITS = tuple(f"{PACKAGE}db/{name}.py" for name in ("reading_pool", "replica", "scoped_connection"))
+DATABASE_WAITS = tuple(f"{PACKAGE}db/connections/{name}.py" for name in ("reading_pool", "replica", "scoped_connection"))
 """The modules that wait for a database only: for a connection, a replay in the replica, or the end of a statement."""
 
 DRIVERS = ("/asyncpg/", "/aiosqlite/")

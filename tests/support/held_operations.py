@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from tests.support.house import Tenant
 from wattgate.db.identity.passwords import HashPool
-from wattgate.graphql.core.operation import Operation
+from wattgate.operations.core.operation import Operation
 
 T = TypeVar("T")
 

@@ -25,17 +25,19 @@ from wattgate.app.server.factory import Gateway, build_gateway, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import Clock, utc_now
 from wattgate.enums import TariffKind
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.fields import find_edge
-from wattgate.graphql.core.operation import Operation, OperationKind
-from wattgate.graphql.resolvers import provisioning, recording, tokens
-from wattgate.graphql.types import accounts as account_types
-from wattgate.graphql.types import content
-from wattgate.graphql.types import readings as reading_types
-from wattgate.graphql.types import resources as resource_types
-from wattgate.graphql.types import tariffs as tariff_types
-from wattgate.graphql.types import virtual_entities as home_types
-from wattgate.graphql.types.alert_types import NewAlertType
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.fields import find_edge
+from wattgate.operations.core.operation import Operation, OperationKind
+from wattgate.operations.credentials import tokens
+from wattgate.operations.readings import recording
+from wattgate.operations.types.content import content
+from wattgate.operations.types.homes import resources as resource_types
+from wattgate.operations.types.homes import virtual_entities as home_types
+from wattgate.operations.types.identity import accounts as account_types
+from wattgate.operations.types.messages.alert_types import NewAlertType
+from wattgate.operations.types.meters import readings as reading_types
+from wattgate.operations.types.meters import tariffs as tariff_types
 from wattgate.principal import Principal, Role
 
 PASSWORD = "correct horse"

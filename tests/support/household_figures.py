@@ -11,10 +11,10 @@ from strawberry import ID
 from tests.support.interfaces import deep_selection, field_of
 from tests.support.successive_households import ENERGY, STAY, HomeOfThree, Household
 from wattgate.clock import format_iso, to_ms, utc_now
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, record_reading_arrays
-from wattgate.graphql.resolvers.recording import record_reading_columns
-from wattgate.graphql.types.readings import NewReadingColumns
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.readings.bulk_recording import BulkReadingBatch, record_reading_arrays
+from wattgate.operations.readings.recording import record_reading_columns
+from wattgate.operations.types.meters.readings import NewReadingColumns
 
 REASONS = ("before the household moved in", "is closed")
 """Parts of the reasons for which readings of the times of other households are refused."""

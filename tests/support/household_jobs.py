@@ -12,12 +12,14 @@ from tests.support.successive_households import POWER, HomeOfThree, Household, r
 from wattgate.app.workers.catch_ups import process_waiting
 from wattgate.clock import utc_now
 from wattgate.db.models import Delivery
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.delivery.channels.channel import OutboundMessage, PermanentFailure
 from wattgate.enums import DeliveryKind, Function, RuleKind
-from wattgate.graphql.resolvers import alert_rules, catch_ups, mail, push
-from wattgate.graphql.types.alert_rules import NewAlertRule
-from wattgate.graphql.types.alerts import Channel
+from wattgate.operations.alerts import alert_rules
+from wattgate.operations.devices import catch_ups
+from wattgate.operations.messages import mail, push
+from wattgate.operations.types.messages.alert_rules import NewAlertRule
+from wattgate.operations.types.messages.alerts import Channel
 from wattgate.principal import Permission
 
 MESSAGE_TABLES = ("account_mail", "alert", "catch_up", "delivery", "notification", "notification_log", "webhook_event")

@@ -8,8 +8,8 @@ from tests.support.examples import EXAMPLES
 from tests.support.house import House, Tenant
 from tests.support.interfaces import InterfaceResult, by_graphql, by_rest
 from tests.support.legacy import REST_ARGUMENTS
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.operation import Operation, OperationKind, RestRoute
 from wattgate.principal import Permission
 
 

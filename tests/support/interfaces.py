@@ -24,12 +24,12 @@ from tests.support.house import House
 from wattgate.app.workers.user_jobs import PART_BYTES
 from wattgate.clock import format_iso
 from wattgate.enums import to_camel_case
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.fields import edge_of
-from wattgate.graphql.core.node import is_global_id
-from wattgate.graphql.core.operation import JSON, Operation, RestRoute
-from wattgate.graphql.resolvers.data_exports import ZIP
-from wattgate.graphql.resolvers.raw_readings import ARROW
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.fields import edge_of
+from wattgate.operations.core.operation import JSON, Operation, RestRoute
+from wattgate.operations.personal_data.data_exports import ZIP
+from wattgate.operations.readings.raw_readings import ARROW
+from wattgate.operations.vocabulary.node import is_global_id
 
 GRAPHQL, REST = "graphql", "rest"
 INTERFACES = (GRAPHQL, REST)

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 from tests.support.house import PASSWORD, Tenant
 from tests.support.people import CHALLENGE, REDIRECT, VERIFIER, anonymously, oauth_client, paired_display
-from wattgate.app.server.auth import Authenticator
 from wattgate.app.server.components import Components
-from wattgate.app.server.identity import create_identity
+from wattgate.app.server.gate.auth import Authenticator
+from wattgate.app.server.gate.identity import create_identity
 from wattgate.app.settings import Settings
 from wattgate.errors import GatewayError
-from wattgate.graphql.resolvers import oauth, tokens
+from wattgate.operations.accounts import oauth
+from wattgate.operations.credentials import tokens
 from wattgate.principal import Principal, Role
 
 EVERY_KIND = {"password", "token", "OAuth token", "refresh token", "display"}

@@ -14,14 +14,14 @@ import httpx
 from tests.support.house import House, Tenant, settle_all
 from tests.support.servers import serving
 from tests.support.socket import Socket, socket
-from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, HttpLimits
+from wattgate.app.server.edge.connection_guard import DEFAULT_HTTP_LIMITS, HttpLimits
+from wattgate.app.server.edge.http_protocol import GuardedWire
 from wattgate.app.server.factory import Gateway, build_gateway, create_app
-from wattgate.app.server.http_protocol import GuardedWire
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.enums import ReadingQuality
-from wattgate.graphql.services.login import TOKEN_LIFETIME
 from wattgate.metrics import OPEN_CONNECTIONS, OPEN_SUBSCRIPTIONS
+from wattgate.operations.credentials.login import TOKEN_LIFETIME
 from wattgate.realtime import topics
 from wattgate.realtime.connections.connection_registry import CONTROL_TOPICS
 from wattgate.realtime.connections.limits import ConnectionLimits

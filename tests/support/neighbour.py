@@ -13,9 +13,10 @@ from tests.support.sample_records import add_webhook, silence_rule
 from tests.support.scopes import EVERYTHING
 from tests.support.tables import columns_of_requests
 from wattgate.db.models import Resource
-from wattgate.db.tenancy_guard import SCOPED_OPTION
-from wattgate.graphql.resolvers import provisioning
-from wattgate.graphql.types import alerts, content, prompts
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.types.content import content, prompts
+from wattgate.operations.types.messages import alerts
 
 READING_TABLES = ("reading", "reading_hour", "reading_day")
 

@@ -12,7 +12,7 @@ import httpx
 import jsonschema_rs
 
 from tests.support.gateway_schema import GATEWAY_SCHEMA
-from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.operations.catalogue import OPERATIONS
 from wattgate.rest_compat.openapi.document import build_openapi_document
 
 DOCUMENT = build_openapi_document(OPERATIONS, GATEWAY_SCHEMA, "/api/v0-1")

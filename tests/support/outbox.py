@@ -17,12 +17,12 @@ from wattgate.delivery.channels.channel import MessageContent, OutboundMessage, 
 from wattgate.delivery.mail_addresses import AllowList
 from wattgate.delivery.outbound_policy import OutboundPolicy
 from wattgate.enums import DeliveryKind
-from wattgate.graphql.core.operation import Call, Operation, OperationKind
-from wattgate.graphql.core.operation import operation as declare
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import deliveries
-from wattgate.graphql.services.outbox import record_delivery_outcome
-from wattgate.graphql.types import alerts as types
+from wattgate.operations.core.operation import Call, Operation, OperationKind
+from wattgate.operations.core.operation import operation as declare
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.messages import deliveries
+from wattgate.operations.messages.outbox import record_delivery_outcome
+from wattgate.operations.types.messages import alerts as types
 from wattgate.principal import Permission
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.hub import Hub

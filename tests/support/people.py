@@ -5,13 +5,15 @@ from uuid import uuid4
 
 from sqlmodel import col
 
-from wattgate.client import CURRENT_CLIENT, Client
 from wattgate.db.models import AccountMail, Delivery
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.delivery.account_mails import CONFIRM_EMAIL, RESET, VERIFY
-from wattgate.graphql.resolvers import accounts, mail, oauth, oauth_clients, paired_displays, registration, users
-from wattgate.graphql.types.users import NewUser
+from wattgate.operations.accounts import accounts, oauth, oauth_clients, registration, users
+from wattgate.operations.homes import paired_displays
+from wattgate.operations.messages import mail
+from wattgate.operations.types.users.users import NewUser
 from wattgate.principal import Permission, Principal, Role
+from wattgate.requests.client import CURRENT_CLIENT, Client
 
 PASSWORD = "correct horse"
 REDIRECT = "https://client.example/back"

@@ -15,25 +15,25 @@ from typing import Any
 from starlette.applications import Starlette
 from uvicorn.server import ServerState
 
-from wattgate.app.server.auth import Authenticator
+from wattgate.app.server.edge.http_protocol import GuardedConfig, GuardedHttpProtocol
+from wattgate.app.server.edge.serving import build_uvicorn_config
 from wattgate.app.server.factory import build_gateway, serve_gateway
-from wattgate.app.server.http_protocol import GuardedConfig, GuardedHttpProtocol
-from wattgate.app.server.serving import build_uvicorn_config
+from wattgate.app.server.gate.auth import Authenticator
 from wattgate.app.settings import Settings
-from wattgate.client import current_client
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.identity.credentials import CredentialLookup
-from wattgate.db.row_scope import Scope
+from wattgate.db.scope.row_scope import Scope
 from wattgate.enums import TRACE_ID
 from wattgate.errors import NotFound
-from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, operation
-from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import build_schema
 from wattgate.metrics import HTTP_SECONDS
+from wattgate.operations.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, operation
+from wattgate.operations.core.runner import Runner
 from wattgate.principal import AuthScheme, Permission, Principal, Role
 from wattgate.realtime.bus.memory import MemoryBus
-from wattgate.request_context import CURRENT_PRINCIPAL
+from wattgate.requests.client import current_client
+from wattgate.requests.request_context import CURRENT_PRINCIPAL
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 TOKEN, FAILING_TOKEN = "known", "failing"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.support.house import PASSWORD, House, Tenant
-from wattgate.graphql.resolvers import tokens
+from wattgate.operations.credentials import tokens
 from wattgate.principal import Principal, Role
 
 NAME = "Xyzzyq Plughtwist"

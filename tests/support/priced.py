@@ -8,9 +8,9 @@ from graphql import GraphQLObjectType, GraphQLSchema, get_named_type, is_leaf_ty
 from hypothesis import strategies as st
 from strawberry.tools import create_type
 
-from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument, per_item
-from wattgate.graphql.core.fields import build_root_field, edge
-from wattgate.graphql.core.operation import Call, Operation, OperationKind, Unaudited, operation
+from wattgate.operations.core.fields import build_root_field, edge
+from wattgate.operations.core.operation import Call, Operation, OperationKind, Unaudited, operation
+from wattgate.operations.vocabulary.cost_weights import ListSize, linear_in_argument, per_item
 from wattgate.principal import Permission
 
 CHANGES_NOTHING = Unaudited("It changes nothing.")

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Tariff, TariffBand, TariffBlock
-from wattgate.energy.pricing import EnergySample
-from wattgate.energy.timeline import PricesByTariff
+from wattgate.energy.costs.pricing import EnergySample
+from wattgate.energy.costs.timeline import PricesByTariff
 from wattgate.enums import Period, TariffKind, Weekday
 
 EVERY_DAY = list(Weekday)

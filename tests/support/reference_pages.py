@@ -23,7 +23,7 @@ from typer.main import get_command
 from tests.support.capability_tests import TESTS
 from wattgate.app.cli.main import app
 from wattgate.app.settings import Settings
-from wattgate.db.quotas import QUOTAS
+from wattgate.db.rows.quotas import QUOTAS
 from wattgate.error_guide import ERROR_GUIDE, ErrorGuide, status_and_retryable
 from wattgate.graphql.capabilities import CAPABILITIES
 

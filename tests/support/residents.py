@@ -3,7 +3,8 @@
 from uuid import uuid4
 
 from tests.support.house import PASSWORD, Tenant, basic
-from wattgate.graphql.resolvers import provisioning, tokens
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.credentials import tokens
 from wattgate.principal import Principal, Role
 
 

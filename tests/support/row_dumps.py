@@ -3,7 +3,7 @@
 from sqlalchemy import inspect, text
 from sqlalchemy.engine import Connection
 
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 
 Dump = dict[str, list[str]]
 """The rows of each table, in an order that depends on their values only."""

@@ -8,10 +8,13 @@ from strawberry import ID
 
 from wattgate.access_log import ReadCounter, ReadData, Reader
 from wattgate.enums import RuleKind
-from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.resolvers import access_log, webhooks
-from wattgate.graphql.types import alert_rules, alerts, content, directories, flexibility, prompts, webhook_endpoints
-from wattgate.graphql.types.alerts import Channel
+from wattgate.operations.consent import access_log
+from wattgate.operations.types.content import content, flexibility, prompts
+from wattgate.operations.types.identity import directories
+from wattgate.operations.types.messages import alert_rules, alerts, webhook_endpoints
+from wattgate.operations.types.messages.alerts import Channel
+from wattgate.operations.vocabulary.scalars import Json
+from wattgate.operations.webhooks import webhooks
 
 
 async def add_sample_records(tenant: Any) -> None:

@@ -7,7 +7,7 @@ from sqlalchemy.engine import make_url
 
 from tests.support.filled_databases import can_copy, copy_filled
 from tests.support.servers import connected, database_on
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.migrate import upgrade
 
 

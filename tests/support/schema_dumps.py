@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
-from wattgate.db.scoped_connection import ROW_ROLE
+from wattgate.db.connections.scoped_connection import ROW_ROLE
 
 DUMPS = Path(__file__).parents[1] / "data" / "schema"
 """The folder of the files that tests compare with."""

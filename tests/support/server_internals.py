@@ -33,13 +33,13 @@ def _attributes(names: str) -> dict[str, str]:
 HTTPTOOLS = "uvicorn.protocols.http.httptools_impl"
 SANS_IO = "uvicorn.protocols.websockets.websockets_sansio_impl"
 HTTP_PROTOCOL, PIPELINED, DEADLINES, HTTP_1_0, DIRECT, WIRE, SERVING = (
-    "app/server/http_protocol.py",
-    "app/server/pipelined_requests.py",
-    "app/server/http_deadlines.py",
-    "app/server/http_1_0.py",
-    "app/server/direct_graphql.py",
-    "realtime/connections/uvicorn_wire.py",
-    "app/server/serving.py",
+    "app/server/edge/http_protocol.py",
+    "app/server/edge/pipelined_requests.py",
+    "app/server/edge/http_deadlines.py",
+    "app/server/edge/http_1_0.py",
+    "app/server/edge/direct_graphql.py",
+    "realtime/connections/wires/uvicorn_wire.py",
+    "app/server/edge/serving.py",
 )
 
 INTERNALS = (
@@ -209,7 +209,7 @@ INTERNALS = (
         _attributes("http_protocol_class timeout_graceful_shutdown"),
     ),
     Internals(
-        "realtime/connections/frame_wire.py",
+        "realtime/connections/wires/frame_wire.py",
         "websockets.protocol:Protocol",
         "parses and fails frames; the documentation covers its subclasses ServerProtocol and ClientProtocol only",
         {
@@ -222,13 +222,13 @@ INTERNALS = (
         },
     ),
     Internals(
-        "app/server/socket_upgrade.py",
+        "app/server/edge/socket_upgrade.py",
         "websockets.protocol:Protocol",
         "creates the parser of a socket without the handshake of websockets",
         {"__init__": "self, side, state, max_size, logger"},
     ),
     Internals(
-        "app/server/socket_upgrade.py",
+        "app/server/edge/socket_upgrade.py",
         "websockets.utils",
         "computes Sec-WebSocket-Accept",
         {"accept_key": "key"},

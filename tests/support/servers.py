@@ -17,11 +17,11 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 from starlette.types import ASGIApp
 
-from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, HttpLimits
-from wattgate.app.server.drain import DrainTimeouts
-from wattgate.app.server.http_protocol import GuardedWire
-from wattgate.app.server.serving import DrainingServer, bind_sockets, bound_url, build_uvicorn_config
-from wattgate.db.engine import Database
+from wattgate.app.server.edge.connection_guard import DEFAULT_HTTP_LIMITS, HttpLimits
+from wattgate.app.server.edge.drain import DrainTimeouts
+from wattgate.app.server.edge.http_protocol import GuardedWire
+from wattgate.app.server.edge.serving import DrainingServer, bind_sockets, bound_url, build_uvicorn_config
+from wattgate.db.connections.engine import Database
 
 Databases = Callable[[], AbstractAsyncContextManager[str]]
 """A function that returns a context manager for a new database, which yields its URL."""

@@ -13,7 +13,7 @@ from tests.support.house import House
 from tests.support.scopes import EVERYTHING
 from wattgate.db import models
 from wattgate.db.models.tenancy import Tenanted
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 
 SHARED_MODELS: tuple[type[Tenanted], ...] = (
     models.User,

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from wattgate.fair_share import FairShare
+from wattgate.requests.fair_share import FairShare
 
 WAIT_SECONDS = 60
 """Maximum wait for callers, in seconds. It only ends a broken test."""

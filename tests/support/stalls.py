@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
-from wattgate.app.server.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
+from wattgate.app.server.edge.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
 
 MAX_STALL_SECONDS = 0.1
 """Maximum processor time of a step on a quiet machine."""

@@ -24,7 +24,7 @@ from tests.support.user_jobs import erased
 from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkRegister
 from wattgate.enums import TariffKind
-from wattgate.graphql.types.resources import NewResourceType
+from wattgate.operations.types.homes.resources import NewResourceType
 
 STAY = timedelta(days=10)
 """How long each household but the last one lives in the home."""

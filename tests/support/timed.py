@@ -8,7 +8,7 @@ from typing import Any
 from strawberry import ID
 
 from tests.support.house import House
-from wattgate.graphql.types import resources as resource_types
+from wattgate.operations.types.homes import resources as resource_types
 
 NOW = datetime(2026, 6, 1, 12, 10, tzinfo=UTC)
 RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"

@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 from sqlalchemy import Connection, MetaData, select
 from sqlalchemy.engine import make_url
 
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 
 _tables: WeakKeyDictionary[Database, MetaData] = WeakKeyDictionary()
 """The tables of each database that was searched. To read their definitions takes longer than to read their rows."""

@@ -13,7 +13,8 @@ from tests.support.house import Tenant
 from wattgate.app.workers.user_jobs import JobPolicy, process_jobs
 from wattgate.db.models import DataExport, Erasure
 from wattgate.enums import JobState
-from wattgate.graphql.resolvers import data_exports, users
+from wattgate.operations.accounts import users
+from wattgate.operations.personal_data import data_exports
 from wattgate.principal import Permission, Principal, Role
 
 POLICY = JobPolicy(billing_retention_days=2_192, export_lifetime_hours=72)

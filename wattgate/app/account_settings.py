@@ -5,8 +5,8 @@ from datetime import timedelta
 from pydantic import Field
 
 from wattgate.app.page_settings import PageSettings
-from wattgate.db.account_policy import AccountPolicy
-from wattgate.db.consent_policy import ConsentPolicy
+from wattgate.db.scope.account_policy import AccountPolicy
+from wattgate.db.scope.consent_policy import ConsentPolicy
 
 
 class AccountSettings(PageSettings):

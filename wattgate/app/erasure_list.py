@@ -6,7 +6,7 @@ from sqlalchemy.engine import make_url
 
 from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.settings import Settings
-from wattgate.db.database_name import sqlite_file
+from wattgate.db.connections.database_name import sqlite_file
 from wattgate.db.personal_data.erasure_list import ErasureList
 
 LIST_FILE_SUFFIX = ".erasures"

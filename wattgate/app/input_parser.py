@@ -6,10 +6,10 @@ import orjson
 from graphql import GraphQLError
 from graphql.utilities import validate_input_value
 
-from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.execution.argument_binder import ArgumentBinder, RawArguments
 from wattgate.graphql.execution.schema import Schema
-from wattgate.graphql.transport.bulk_recorder import InvalidLine
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.readings.bulk_recorder import InvalidLine
 
 
 def decode_object(text: str) -> dict[str, Any]:

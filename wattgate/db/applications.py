@@ -7,9 +7,9 @@ from typing import cast
 
 from sqlalchemy import Table, select
 
+from wattgate.db.connections.reader import DatabaseSession
 from wattgate.db.models import Application, ApplicationCredential
-from wattgate.db.reader import DatabaseSession
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 
 # Statements on columns of tables, not of models: the first statement on a model prepares the mappers of all models.
 _APPLICATIONS = cast(Table, Application.__table__).columns  # type: ignore[attr-defined]

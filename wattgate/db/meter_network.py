@@ -1,7 +1,7 @@
 """The protocol of meter networks, and an implementation that reads the registry tables of the gateway's database.
 
-Numbers of meter points have the normalized form of `energy.meter_points`. To connect a real network, write a class
-with the methods of `MeterNetwork` and pass it to `build_gateway` in `app/server/factory.py`.
+Numbers of meter points have the normalized form of `energy.meters.meter_points`. To connect a real network, write a
+class with the methods of `MeterNetwork` and pass it to `build_gateway` in `app/server/factory.py`.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -14,8 +14,8 @@ from sqlalchemy import Executable, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import SQLModel, col
 
+from wattgate.db.connections.reader import DatabaseSession, dialect_name
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
-from wattgate.db.reader import DatabaseSession, dialect_name
 from wattgate.enums import ReadingQuality
 
 M = TypeVar("M", bound=SQLModel)

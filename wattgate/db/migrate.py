@@ -13,8 +13,8 @@ from sqlalchemy import inspect, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
 
-from wattgate.db.database_name import database_name
-from wattgate.db.engine import Database
+from wattgate.db.connections.database_name import database_name
+from wattgate.db.connections.engine import Database
 from wattgate.db.row_security import install_policies
 from wattgate.errors import Conflict, Unavailable
 

@@ -13,9 +13,9 @@ from sqlalchemy import Table, text
 from sqlalchemy.engine import Connection
 from sqlmodel import SQLModel
 
-from wattgate.db.home_scope import home_sql
+from wattgate.db.connections.scoped_connection import ROW_ROLE
 from wattgate.db.models import Application, Tenanted
-from wattgate.db.scoped_connection import ROW_ROLE
+from wattgate.db.scope.home_scope import home_sql
 
 log = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ from sqlalchemy import bindparam, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
+from wattgate.db.connections.reader import fetch
 from wattgate.db.models import StoredEvent
-from wattgate.db.reader import fetch
-from wattgate.db.row_scope import SystemAccess, system_access
+from wattgate.db.scope.row_scope import SystemAccess, system_access
 
 LATE_SECONDS = 15.0
 """Time for which an event with a lower number may still appear.

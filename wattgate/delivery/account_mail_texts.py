@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from wattgate.delivery import account_mails
-from wattgate.delivery.templates.cultures import culture_fallbacks
+from wattgate.delivery.templates.language.cultures import culture_fallbacks
 from wattgate.delivery.templates.rendering import TemplateSource
 
 DEFAULT_LANGUAGE = "en"

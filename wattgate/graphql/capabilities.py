@@ -13,23 +13,26 @@ from enum import Enum
 from wattgate.db.identity.credentials import MAX_CACHED_APPLICATIONS
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME
 from wattgate.db.identity.login_backoff import ADDRESS, DEVICE, MAX_SOURCES, SOURCE_LIFETIME
-from wattgate.db.quotas import MAX_PAIRED_DISPLAYS
+from wattgate.db.rows.quotas import MAX_PAIRED_DISPLAYS
 from wattgate.delivery.schedule import SCHEDULES
 from wattgate.enums import DeliveryKind
-from wattgate.graphql.execution.trusted_documents import MAX_CACHE_AGE_SECONDS
-from wattgate.graphql.resolvers import oauth, template_sharing
-from wattgate.graphql.resolvers.accounts import MAX_PUSH_TOKENS
-from wattgate.graphql.services import device_claims, display_pairing, email_changes, second_factor
-from wattgate.graphql.services.login import TOKEN_LIFETIME
-from wattgate.graphql.services.one_time_codes import CODE_LIFETIME, MAX_OPEN_CODES
+from wattgate.graphql.execution.documents.trusted_documents import MAX_CACHE_AGE_SECONDS
+from wattgate.operations.accounts import oauth
+from wattgate.operations.accounts.accounts import MAX_PUSH_TOKENS
+from wattgate.operations.accounts.one_time_codes import CODE_LIFETIME, MAX_OPEN_CODES
+from wattgate.operations.credentials import email_changes, second_factor_codes
+from wattgate.operations.credentials.login import TOKEN_LIFETIME
+from wattgate.operations.devices import device_claims
+from wattgate.operations.homes import display_pairing
+from wattgate.operations.templates import template_sharing
 from wattgate.realtime.apq_store import MAX_TEXTS, TTL_SECONDS
 from wattgate.realtime.bus import MIN_RETAINED_SECONDS
-from wattgate.realtime.connections.limits import ConnectionLimits
-from wattgate.realtime.connections.stream_reservations import (
+from wattgate.realtime.connections.event_streams.stream_reservations import (
     MAX_APPLICATION_RESERVATIONS,
     MAX_OWNER_RESERVATIONS,
     RESERVATION_SECONDS,
 )
+from wattgate.realtime.connections.limits import ConnectionLimits
 
 REVOKED_SECONDS = 1
 """Time in which every process notices the end of a credential or a consent, with and without Redis."""
@@ -252,7 +255,7 @@ CAPABILITIES: tuple[Capability, ...] = (
     Capability(
         "Recovery code of a second factor",
         (Anchor.ACCOUNT,),
-        f"{second_factor.RECOVERY_CODES} for each account; valid once, together with the password",
+        f"{second_factor_codes.RECOVERY_CODES} for each account; valid once, together with the password",
         "The rows are deleted with the second factor: by its holder, an administrator or the application.",
         _AT_ONCE,
         ("recovery_code.account_id", "recovery_code.digest"),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.stored_events import EncodedEvent, StoredEventReader, insert_events
 from wattgate.realtime.bus.codec import EventDecoder, encode_event
 from wattgate.realtime.events import (

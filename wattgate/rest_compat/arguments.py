@@ -10,7 +10,7 @@ from graphql import GraphQLArgument, GraphQLBoolean, GraphQLFloat, GraphQLInputT
 
 from wattgate.errors import BadInput
 from wattgate.graphql.execution.argument_binder import RawArguments
-from wattgate.request_limits import MAX_PARAMETERS
+from wattgate.requests.request_limits import MAX_PARAMETERS
 from wattgate.rest_compat.legacy_request import LegacyRequest
 
 INPUT_ARGUMENT = "input"

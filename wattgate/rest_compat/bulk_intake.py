@@ -20,10 +20,8 @@ from wattgate.clock import to_ms
 from wattgate.energy.arrays import FloatArray, IntArray
 from wattgate.energy.plain_columns import parse_instants
 from wattgate.errors import MAX_LISTED_PROBLEMS, Problem, RateLimited
-from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS
-from wattgate.graphql.resolvers.bulk_recording import SeriesKey
-from wattgate.graphql.resolvers.raw_readings import ARROW
-from wattgate.graphql.transport.bulk_recorder import (
+from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
+from wattgate.operations.readings.bulk_recorder import (
     FREE_WORK,
     YIELD_EVERY_LINES,
     BulkRecorder,
@@ -36,7 +34,9 @@ from wattgate.graphql.transport.bulk_recorder import (
     parse_number,
     parse_quality,
 )
-from wattgate.request_limits import check_encoding
+from wattgate.operations.readings.bulk_recording import SeriesKey
+from wattgate.operations.readings.raw_readings import ARROW
+from wattgate.requests.request_limits import check_encoding
 from wattgate.rest_compat import arrow
 
 log = logging.getLogger(__name__)

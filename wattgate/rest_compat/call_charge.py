@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from wattgate.principal import Principal
-from wattgate.realtime.rate_limit.budgets import Balance, Budgets, rate_limited_error
+from wattgate.rate_limit.budgets import Balance, Budgets, rate_limited_error
 
 MAX_PACE_SECONDS = 60
 """Maximum time for which a stream waits for the budget of its next part. Then it ends with RateLimited."""

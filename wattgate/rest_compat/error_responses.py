@@ -23,8 +23,8 @@ from wattgate.errors import (
     UnsupportedMediaType,
     documentation_url,
 )
-from wattgate.request_context import log_access_error
-from wattgate.stored_json import encode_json
+from wattgate.requests.request_context import log_access_error
+from wattgate.values.stored_json import encode_json
 
 TransformBody = Callable[[GatewayError, dict[str, Any]], dict[str, Any]]
 

@@ -7,7 +7,7 @@ from starlette.convertors import StringConvertor
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Receive, Scope, Send
 
-from wattgate.request_path import decode_segment, has_encoded_slash
+from wattgate.requests.request_path import decode_segment, has_encoded_slash
 
 Key = tuple[int, str | None]
 """The number of segments of a path, and the first one; None for one that is a parameter."""

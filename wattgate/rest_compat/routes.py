@@ -16,32 +16,27 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.clock import Clock, utc_now
 from wattgate.enums import to_camel_case
 from wattgate.errors import ENDED_CREDENTIALS, Forbidden, GatewayError, RateLimited, Unauthenticated
-from wattgate.graphql.core.edge import EdgeField
-from wattgate.graphql.core.fields import edge_of
-from wattgate.graphql.core.operation import JSON, Operation, OperationKind, RestRoute
-from wattgate.graphql.core.row_reader import check_permission
-from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.cost.call_cost import call_cost, cost_of_call, cost_of_edge_items
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
-from wattgate.graphql.execution.input_worker import InputWorker
 from wattgate.graphql.execution.json_encoding import LARGE_COST, encode_large_json
 from wattgate.graphql.execution.schema import Schema
-from wattgate.graphql.transport.bodies import (
-    CREDENTIAL_CHECK_INTERVAL,
-    BodyReader,
-    FindRevoked,
-    find_none_revoked,
-)
-from wattgate.graphql.transport.bulk_recorder import RunOperation
 from wattgate.graphql.transport.http import send_body
+from wattgate.operations.core.fields import edge_of
+from wattgate.operations.core.operation import JSON, Operation, OperationKind, RestRoute
+from wattgate.operations.core.row_reader import check_permission
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.readings.bulk_recorder import RunOperation
+from wattgate.operations.vocabulary.edge import EdgeField
 from wattgate.principal import Authenticate, AuthScheme, Principal, Role
-from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets, rate_limit_headers
-from wattgate.request_content import announces_body, check_content, media_type_of
-from wattgate.request_limits import check_anonymous_size, size_cost
+from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets, rate_limit_headers
+from wattgate.requests.bodies import CREDENTIAL_CHECK_INTERVAL, BodyReader, FindRevoked, find_none_revoked
+from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
+from wattgate.requests.input_worker import InputWorker
+from wattgate.requests.request_content import announces_body, check_content, media_type_of
+from wattgate.requests.request_limits import check_anonymous_size, size_cost
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
 from wattgate.rest_compat.bulk_intake import record_stream
 from wattgate.rest_compat.call_charge import CallCharge

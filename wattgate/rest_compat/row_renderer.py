@@ -14,9 +14,9 @@ from strawberry.types.field import StrawberryField
 from wattgate.clock import format_iso
 from wattgate.db.serialized_column import SerializedColumn
 from wattgate.enums import to_camel_case
-from wattgate.graphql.core.fields import edge_of
-from wattgate.graphql.core.node import is_global_id
-from wattgate.graphql.core.operation import Operation
+from wattgate.operations.core.fields import edge_of
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.vocabulary.node import is_global_id
 
 RenderValue = Callable[[Any], Any]
 

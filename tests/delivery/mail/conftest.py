@@ -9,7 +9,7 @@ from tests.support.outbox import Post
 from tests.support.smtp import MailServer, mail_server
 from tests.support.timed import NOW
 from wattgate.db.models import Account, Delivery, KeptMail, MailSuppression, Template
-from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.principal import Permission
 
 

@@ -18,13 +18,14 @@ from wattgate.delivery.account_mails import CONFIRM_EMAIL, PASSWORD_CHANGED, RES
 from wattgate.delivery.channels.channel import TemporaryFailure
 from wattgate.delivery.mail_addresses import mailbox_key
 from wattgate.enums import DeliveryKind, DeliveryState
-from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.resolvers import accounts, mail, provisioning, registration, users
-from wattgate.graphql.services import outbox as outbox_service
-from wattgate.graphql.services.account_mails import MAX_NOTICES
-from wattgate.graphql.services.mail_bounds import MAIL_BOUNDS
-from wattgate.graphql.services.one_time_codes import CODE_LIFETIME
-from wattgate.graphql.types.users import NewUser
+from wattgate.operations.accounts import accounts, provisioning, registration, users
+from wattgate.operations.accounts.one_time_codes import CODE_LIFETIME
+from wattgate.operations.core.operation import Call, OperationKind, operation
+from wattgate.operations.messages import mail
+from wattgate.operations.messages import outbox as outbox_service
+from wattgate.operations.messages.account_mails import MAX_NOTICES
+from wattgate.operations.messages.mail_bounds import MAIL_BOUNDS
+from wattgate.operations.types.users.users import NewUser
 from wattgate.principal import Permission, Principal, Role
 
 Who = dict[str, str]

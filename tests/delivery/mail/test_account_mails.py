@@ -20,14 +20,14 @@ from tests.support.interfaces import GRAPHQL, INTERFACES, by_interface
 from tests.support.servers import Databases
 from tests.support.smtp import MailServer, ReceivedMail, mail_server
 from wattgate.db.models import TemplateVersion
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.delivery.account_mail_texts import TEXTS, builtin_source
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
-from wattgate.delivery.templates.contract import SYSTEM_VARIABLES, build_contract
-from wattgate.delivery.templates.contract_values import sample_values
+from wattgate.delivery.templates.language.contract import SYSTEM_VARIABLES, build_contract
+from wattgate.delivery.templates.language.contract_values import sample_values
 from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.delivery.templates.scope import RenderScope
-from wattgate.graphql.types.alerts import Channel, NewTemplateText, TemplateChange
+from wattgate.operations.types.messages.alerts import Channel, NewTemplateText, TemplateChange
 
 NEW_PASSWORD = "battery staple"
 PUBLIC_URL = "https://gateway.example"

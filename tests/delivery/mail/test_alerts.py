@@ -16,7 +16,7 @@ from tests.support.outbox import Post
 from tests.support.residents import resident
 from tests.support.smtp import MailServer
 from tests.support.user_jobs import erased
-from wattgate.app.server.unsubscribe_page import unsubscribe_route
+from wattgate.app.server.pages.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.deliveries import DeliveryWorker
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
@@ -25,10 +25,11 @@ from wattgate.db.models import Account, KeptMail, MailSuppression
 from wattgate.delivery.channels.mail import parse_mail
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState, SuppressionCause
 from wattgate.errors import BadInput, NotFound
-from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.core.outside_work import MAX_ROUNDS
-from wattgate.graphql.resolvers import accounts, mail, provisioning
-from wattgate.graphql.types.alerts import Channel, NewTemplateText
+from wattgate.operations.accounts import accounts, provisioning
+from wattgate.operations.core.operation import Call, OperationKind, operation
+from wattgate.operations.core.outside_work import MAX_ROUNDS
+from wattgate.operations.messages import mail
+from wattgate.operations.types.messages.alerts import Channel, NewTemplateText
 from wattgate.principal import Permission
 
 pytestmark = pytest.mark.both_databases("a main path of its area")

@@ -12,7 +12,7 @@ from tests.support.smtp import MailServer
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.clock import utc_now
 from wattgate.enums import NotificationState
-from wattgate.graphql.types.alerts import Alert, Channel
+from wattgate.operations.types.messages.alerts import Alert, Channel
 
 
 async def test_alert_arrives_as_mail_push_and_webhook(outbox: Post, smtp: MailServer) -> None:

@@ -21,14 +21,14 @@ from tests.support.timed import NOW
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.db.models import Account, Alert, AlertRule, Notification, User
 from wattgate.enums import Function, NotificationState, RuleKind
-from wattgate.graphql.core.operation import Call, OperationKind
-from wattgate.graphql.core.operation import operation as declare
-from wattgate.graphql.resolvers import alert_rules
-from wattgate.graphql.types import virtual_entities as home_types
-from wattgate.graphql.types.alert_rules import NewAlertRule
-from wattgate.graphql.types.alert_types import NewAlertType
-from wattgate.graphql.types.alerts import Channel, NewTemplateText
-from wattgate.graphql.types.template_previews import TemplateToPreview
+from wattgate.operations.alerts import alert_rules
+from wattgate.operations.core.operation import Call, OperationKind
+from wattgate.operations.core.operation import operation as declare
+from wattgate.operations.types.homes import virtual_entities as home_types
+from wattgate.operations.types.messages.alert_rules import NewAlertRule
+from wattgate.operations.types.messages.alert_types import NewAlertType
+from wattgate.operations.types.messages.alerts import Channel, NewTemplateText
+from wattgate.operations.types.messages.template_previews import TemplateToPreview
 from wattgate.principal import Permission
 
 HTML = (

@@ -17,9 +17,9 @@ from wattgate.delivery.channels.mail import parse_mail
 from wattgate.delivery.mail_addresses import AllowList, NotMailable, parse_mailbox
 from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.errors import BadInput, NotFound, Unavailable
-from wattgate.graphql.resolvers import template_test_mail
-from wattgate.graphql.types.alerts import Channel
-from wattgate.graphql.types.template_previews import TemplateToPreview
+from wattgate.operations.templates import template_test_mail
+from wattgate.operations.types.messages.alerts import Channel
+from wattgate.operations.types.messages.template_previews import TemplateToPreview
 from wattgate.principal import Principal, Role
 
 HTML = "<style>p { color: #0a5 }</style><p>Dear {{ name }}, {{ used }} % is used.</p>"

@@ -18,12 +18,14 @@ from wattgate.db.models import AccountMail, Delivery
 from wattgate.delivery.account_mails import TENANCY_ENDED
 from wattgate.delivery.channels.channel import OutboundMessage
 from wattgate.enums import DeliveryKind, DeliveryState
-from wattgate.graphql.resolvers import accounts, mail, meter_point_moves, resource_changes, users
-from wattgate.graphql.types import accounts as account_types
-from wattgate.graphql.types import users as user_types
-from wattgate.graphql.types.resource_changes import ResourceChange
-from wattgate.graphql.types.resources import NewResource
-from wattgate.graphql.types.virtual_entities import VirtualEntityChange
+from wattgate.operations.accounts import accounts, users
+from wattgate.operations.messages import mail
+from wattgate.operations.moves import meter_point_moves, resource_changes
+from wattgate.operations.types.homes.resource_changes import ResourceChange
+from wattgate.operations.types.homes.resources import NewResource
+from wattgate.operations.types.homes.virtual_entities import VirtualEntityChange
+from wattgate.operations.types.identity import accounts as account_types
+from wattgate.operations.types.users import users as user_types
 from wattgate.principal import Principal
 
 TITLE = "Your time at a meter point has ended"

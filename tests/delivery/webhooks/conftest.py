@@ -9,7 +9,7 @@ from tests.support.outbox import Post
 from tests.support.sinks import Sink, sink
 from tests.support.timed import NOW
 from wattgate.db import models
-from wattgate.graphql.resolvers import webhook_endpoints, webhooks
+from wattgate.operations.webhooks import webhook_endpoints, webhooks
 
 
 @pytest.fixture

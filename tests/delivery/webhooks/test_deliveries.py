@@ -24,11 +24,12 @@ from wattgate.delivery.http.outbound_http import OutboundHttpClient
 from wattgate.delivery.schedule import WEBHOOK_SCHEDULE
 from wattgate.enums import DeliveryKind
 from wattgate.errors import NotFound
-from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.resolvers import deliveries, webhook_endpoints, webhooks
-from wattgate.graphql.services.webhook_events import enqueue_event
-from wattgate.graphql.types.alerts import Channel
-from wattgate.graphql.types.webhook_endpoints import NewWebhookEndpoint, WebhookEndpointChange
+from wattgate.operations.core.operation import Call, OperationKind, operation
+from wattgate.operations.messages import deliveries
+from wattgate.operations.messages.webhook_events import enqueue_event
+from wattgate.operations.types.messages.alerts import Channel
+from wattgate.operations.types.messages.webhook_endpoints import NewWebhookEndpoint, WebhookEndpointChange
+from wattgate.operations.webhooks import webhook_endpoints, webhooks
 from wattgate.principal import Permission, Principal, Role
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

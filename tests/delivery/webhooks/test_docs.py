@@ -14,7 +14,7 @@ from wattgate.delivery.http import signature
 from wattgate.delivery.schedule import WEBHOOK_SCHEDULE
 from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS
 from wattgate.enums import to_camel_case
-from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.operations.catalogue import OPERATIONS
 
 DOCS = Path(__file__).parents[3] / "docs"
 GUIDE = (DOCS / "how-to" / "webhooks.md").read_text()

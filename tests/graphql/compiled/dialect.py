@@ -29,9 +29,6 @@ from graphql import (
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 
-from wattgate.graphql.core.edge import EdgeField
-from wattgate.graphql.core.field_source import FieldSource
-from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.execution.compiled import engine, selection_tree
 from wattgate.graphql.execution.compiled.arguments import (
     NO_ARGUMENTS,
@@ -40,7 +37,10 @@ from wattgate.graphql.execution.compiled.arguments import (
     BindArguments,
     contains_variable,
 )
-from wattgate.graphql.execution.documents import Document
+from wattgate.graphql.execution.documents.documents import Document
+from wattgate.operations.core.field_source import FieldSource
+from wattgate.operations.core.operation import Operation, OperationKind
+from wattgate.operations.vocabulary.edge import EdgeField
 from wattgate.principal import Permission, Principal, Role
 
 ORIGINAL_EXECUTE = execution.execute

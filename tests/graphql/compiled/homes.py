@@ -13,8 +13,8 @@ from tests.support.metering import add_device, metered
 from tests.support.schema import bring_up
 from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
-from wattgate.graphql.core.context import GraphQLContext
-from wattgate.graphql.core.runner import Runner
+from wattgate.operations.core.context import GraphQLContext
+from wattgate.operations.core.runner import Runner
 from wattgate.principal import Principal, Role
 
 NOW = datetime(2026, 3, 2, 12, 10, tzinfo=UTC)

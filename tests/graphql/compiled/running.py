@@ -19,8 +19,8 @@ from tests.graphql.compiled.comparing import (
     run_graphql_core,
 )
 from tests.graphql.compiled.documents import Request
-from wattgate.graphql.execution.document_limits import DocumentLimits
-from wattgate.graphql.execution.documents import DocumentCache
+from wattgate.graphql.execution.documents.document_limits import DocumentLimits
+from wattgate.graphql.execution.documents.documents import DocumentCache
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS
 
 IGNORE_UNAWAITED_COROUTINES = [

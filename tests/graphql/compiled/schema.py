@@ -32,10 +32,10 @@ from tests.graphql.compiled.types import (
     Thing,
     Tile,
 )
-from wattgate.graphql.core.fields import build_root_field
-from wattgate.graphql.core.operation import Operation, OperationKind, Unaudited, operation
-from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.execution.schema import Schema
+from wattgate.operations.core.fields import build_root_field
+from wattgate.operations.core.operation import Operation, OperationKind, Unaudited, operation
+from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Permission
 
 CHANGES_NOTHING = Unaudited("It changes nothing.")

@@ -18,8 +18,8 @@ from typing import Any
 
 from graphql import OperationType, Undefined
 
-from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.execution.compiled import arguments, codegen, engine, values
+from wattgate.operations.core.context import GraphQLContext
 
 SWITCH_VARIABLE = "WATTGATE_TEST_SWITCHED_OFF"
 

@@ -16,7 +16,7 @@ from tests.graphql.compiled.running import IGNORE_UNAWAITED_COROUTINES, Report, 
 from tests.graphql.compiled.scale import RATES, scale
 from tests.graphql.compiled.schema import schema
 from tests.graphql.compiled.world import World
-from wattgate.graphql.core.context import GraphQLContext
+from wattgate.operations.core.context import GraphQLContext
 from wattgate.principal import Principal, Role
 
 pytestmark = IGNORE_UNAWAITED_COROUTINES

@@ -15,7 +15,6 @@ from tests.graphql.compiled.types import LimitsRow
 from tests.graphql.compiled.values import FAULTS
 from tests.graphql.compiled.world import World
 from wattgate.errors import NotFound
-from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.execution.compiled.engine import (
     MAX_CONCURRENT_FALLBACKS,
     MAX_PLAN_FAILURES,
@@ -24,8 +23,9 @@ from wattgate.graphql.execution.compiled.engine import (
     ExecutionEngine,
 )
 from wattgate.graphql.execution.compiled.selection_tree import MAX_FIELDS
-from wattgate.graphql.execution.documents import DocumentCache
+from wattgate.graphql.execution.documents.documents import DocumentCache
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS
+from wattgate.operations.core.context import GraphQLContext
 from wattgate.principal import Principal, Role
 
 SCHEMA = schema()

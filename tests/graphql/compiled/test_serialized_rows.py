@@ -16,9 +16,9 @@ from tests.support.house import House
 from wattgate.clock import format_iso
 from wattgate.db.readings.reading_series import ReadingSeries
 from wattgate.db.serialized_column import SerializedColumn, SerializedRows
-from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.execution.compiled.values import serialized_columns
-from wattgate.graphql.execution.documents import DocumentCache
+from wattgate.graphql.execution.documents.documents import DocumentCache
+from wattgate.operations.core.context import GraphQLContext
 
 ARGUMENTS = (
     "$id: ID!, $field: String, $range: TimeRange!, $period: Period!, $function: Function!, $zone: TimeZone!, "

@@ -15,8 +15,8 @@ from tests.graphql.compiled.types import LimitsRow, ProbeRow
 from tests.graphql.compiled.values import FAULTS, Fault
 from tests.graphql.compiled.world import World
 from tests.support.short_form import sample
-from wattgate.graphql.core.context import GraphQLContext
-from wattgate.graphql.execution.documents import DocumentCache
+from wattgate.graphql.execution.documents.documents import DocumentCache
+from wattgate.operations.core.context import GraphQLContext
 from wattgate.principal import Principal, Role
 
 pytestmark = IGNORE_UNAWAITED_COROUTINES

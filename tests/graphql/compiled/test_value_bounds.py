@@ -13,7 +13,7 @@ from wattgate.graphql.cost.operation_charge import OperationCharge
 from wattgate.graphql.execution.json_encoding import LARGE_COST, PIECE_VALUES, count_values
 from wattgate.graphql.execution.pipeline import PipelineResult
 from wattgate.principal import Principal, Role
-from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS
+from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS
 
 WORLD = World(SCHEMA, SEED, broken=ALL)
 

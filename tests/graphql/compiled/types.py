@@ -13,8 +13,8 @@ import msgspec
 import strawberry
 
 from tests.graphql.compiled.loading import edge_loader
-from wattgate.graphql.core.fields import edge
-from wattgate.graphql.core.scalars import SCALARS, Json
+from wattgate.operations.core.fields import edge
+from wattgate.operations.vocabulary.scalars import SCALARS, Json
 from wattgate.principal import Permission
 
 Celsius = NewType("Celsius", float)

@@ -21,7 +21,7 @@ from graphql import (
 from tests.graphql.compiled.types import ROWS, Colour, LimitsRow, MeterRow, ProbeRow, Raised, Speed
 from wattgate.db.serialized_column import SerializedColumn
 from wattgate.errors import Forbidden, NotFound
-from wattgate.graphql.core.fields import edge_of
+from wattgate.operations.core.fields import edge_of
 
 
 class UnknownObject:

@@ -15,9 +15,9 @@ from tests.graphql.compiled.values import Fault, Values
 from wattgate.access_log import RequestReads
 from wattgate.enums import to_camel_case
 from wattgate.errors import Conflict
-from wattgate.graphql.core.edge import EdgeField
-from wattgate.graphql.core.fields import edge_of
-from wattgate.graphql.core.operation import Operation
+from wattgate.operations.core.fields import edge_of
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.vocabulary.edge import EdgeField
 from wattgate.principal import Principal
 
 NO_FAULTS: Mapping[str, Fault] = MappingProxyType({})

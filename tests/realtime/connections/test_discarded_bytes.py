@@ -4,7 +4,7 @@ import asyncio
 
 from websockets.protocol import Protocol, Side
 
-from wattgate.realtime.connections.frame_wire import MAX_DISCARDED_BYTES, FrameWire
+from wattgate.realtime.connections.wires.frame_wire import MAX_DISCARDED_BYTES, FrameWire
 
 RESERVED_BIT = b"\xf1\x80" + bytes(4)
 """A frame that no extension explains."""

@@ -10,7 +10,7 @@ import pytest
 from tests.realtime.connections.test_slow_readers import FILLING, READINGS
 from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, Stream, reserve_stream, stream
 from tests.support.live import LiveHouse, Settled, live_house
-from wattgate.realtime.connections.event_stream import HEARTBEAT_SECONDS
+from wattgate.realtime.connections.event_streams.event_stream import HEARTBEAT_SECONDS
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.protocol import CloseCode
 

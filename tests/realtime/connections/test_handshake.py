@@ -10,10 +10,10 @@ import pytest
 from starlette.types import Message
 
 from tests.support.live import WIRES, LiveHouse, Settled, live_house
-from wattgate.app.server.connection_guard import HttpLimits
-from wattgate.app.server.gate import GateRules
-from wattgate.app.server.http_protocol import GuardedWire
-from wattgate.app.server.socket_upgrade import SocketUpgrade, UpgradeRequest
+from wattgate.app.server.edge.connection_guard import HttpLimits
+from wattgate.app.server.edge.http_protocol import GuardedWire
+from wattgate.app.server.edge.socket_upgrade import SocketUpgrade, UpgradeRequest
+from wattgate.app.server.gate.gate import GateRules
 from wattgate.app.settings import Settings
 from wattgate.graphql.transport.websocket import WebSocketEndpoint
 from wattgate.realtime.connections.session import Session

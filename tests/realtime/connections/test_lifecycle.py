@@ -18,9 +18,9 @@ from tests.support.live import NEVER, READINGS, LiveHouse, Settled
 from tests.support.scopes import EVERYTHING
 from tests.support.socket import Socket, socket
 from wattgate.db.models import Token
-from wattgate.db.tenancy_guard import SCOPED_OPTION
-from wattgate.graphql.resolvers import tokens
-from wattgate.graphql.services.login import TOKEN_LIFETIME
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
+from wattgate.operations.credentials import tokens
+from wattgate.operations.credentials.login import TOKEN_LIFETIME
 from wattgate.realtime.connections.limits import ConnectionLimits
 
 NO_PINGS = ConnectionLimits(ping_seconds=NEVER)

@@ -12,8 +12,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import Frame
 from websockets.streams import StreamReader
 
-from wattgate.realtime.connections import frames
-from wattgate.realtime.connections.uvicorn_wire import UvicornWire
+from wattgate.realtime.connections.wires import frames
+from wattgate.realtime.connections.wires.uvicorn_wire import UvicornWire
 from wattgate.realtime.request_batcher import RequestBatcher
 from wattgate.realtime.timer_wheel import SLOT_SECONDS, TimerWheel
 
@@ -25,7 +25,8 @@ UVICORN_METHOD_DIGESTS = {
 }
 """The methods of uvicorn's protocol that UvicornWire calls, overrides or runs with, and digests of their source.
 
-If a digest has changed, check `realtime/connections/uvicorn_wire.py` against the new method, then update the digest.
+If a digest has changed, check `realtime/connections/wires/uvicorn_wire.py` against the new method. Then update the
+digest.
 """
 
 
@@ -34,7 +35,7 @@ def test_uvicorn_methods_that_the_direct_wire_uses_are_unchanged(name: str) -> N
     source = inspect.getsource(getattr(WebSocketsSansIOProtocol, name))
     digest = hashlib.sha256(source.encode()).hexdigest()[:12]
     assert digest == UVICORN_METHOD_DIGESTS[name], (
-        f"uvicorn {uvicorn.__version__} has another {name}: check realtime/connections/uvicorn_wire.py against it"
+        f"uvicorn {uvicorn.__version__} has another {name}: check realtime/connections/wires/uvicorn_wire.py against it"
     )
 
 

@@ -11,13 +11,13 @@ from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.secret_keys import KEYS_REQUIRED, load_key_ring
 from wattgate.app.server.database import create_database
 from wattgate.app.settings import Settings
-from wattgate.db.encryption.rotation import verify_keys
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
+from wattgate.db.connections.pooler import find_pooler_problem
+from wattgate.db.connections.replica_state import read_replica_state
+from wattgate.db.connections.server_state import read_server_state
+from wattgate.db.key_rotation import verify_keys
 from wattgate.db.migrate import find_schema_problem
 from wattgate.db.personal_data.erasure_check import verify_erasures
-from wattgate.db.pooler import find_pooler_problem
-from wattgate.db.replica_state import read_replica_state
-from wattgate.db.server_state import read_server_state
 
 T = TypeVar("T")
 

@@ -19,8 +19,8 @@ from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import require_keys, run_async, with_database
 from wattgate.app.settings import Settings
 from wattgate.app.workers.outbound import create_smtp_channel
-from wattgate.db.database_name import sqlite_file
-from wattgate.db.engine import Database
+from wattgate.db.connections.database_name import sqlite_file
+from wattgate.db.connections.engine import Database
 
 COLORS = {CheckState.OK: "green", CheckState.WARNING: "yellow", CheckState.ERROR: "red"}
 WORDS = {CheckState.OK: "ok", CheckState.WARNING: "warning", CheckState.ERROR: "ERROR"}

@@ -14,11 +14,11 @@ from typing import Any, Literal
 import msgspec
 from graphql import GraphQLError, OperationDefinitionNode
 
-from wattgate.graphql.execution.document_limits import parse_document
-from wattgate.graphql.execution.documents import DocumentCache, InvalidRequest
+from wattgate.graphql.execution.documents.document_limits import parse_document
+from wattgate.graphql.execution.documents.documents import DocumentCache, InvalidRequest
+from wattgate.graphql.execution.documents.trusted_documents import normalize_document_id
 from wattgate.graphql.execution.pipeline import DOCUMENT_LIMITS
-from wattgate.graphql.execution.trusted_documents import normalize_document_id
-from wattgate.graphql.resolvers.trusted_documents import NewDocument
+from wattgate.operations.trusted_documents import NewDocument
 from wattgate.realtime.apq_store import digest_of, is_digest
 
 GRAPHQL_SUFFIXES = (".graphql", ".gql")

@@ -7,7 +7,7 @@ import typer
 
 from wattgate.app.cli.consoles import err
 from wattgate.db.identity.secrets import new_readable_secret
-from wattgate.graphql.services.login import WeakPassword, check_new_password
+from wattgate.operations.credentials.login import WeakPassword, check_new_password
 
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 """Characters of generated passwords: those that nobody confuses on a screen, and that every keyboard has."""

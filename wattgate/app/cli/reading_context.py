@@ -12,11 +12,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from wattgate.app.cli.database_context import with_database
 from wattgate.app.settings import Settings
-from wattgate.db.database_name import database_name
-from wattgate.db.engine import Database
+from wattgate.db.connections.database_name import database_name
+from wattgate.db.connections.engine import Database
 from wattgate.db.migrate import is_current
 from wattgate.errors import Conflict, Unavailable
-from wattgate.graphql.core.row_reader import RowReader
+from wattgate.operations.core.row_reader import RowReader
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from wattgate.app.cli.record_options import MAX_LIMIT
 from wattgate.app.homes.applications import require_application
 from wattgate.app.settings import Settings
 from wattgate.clock import format_iso
-from wattgate.db.rows import Rows
-from wattgate.graphql.core.row_reader import RowReader
+from wattgate.db.rows.rows import Rows
+from wattgate.operations.core.row_reader import RowReader
 from wattgate.principal import Permission, Principal, Role
 
 T = TypeVar("T")

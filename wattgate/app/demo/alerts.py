@@ -8,16 +8,16 @@ from strawberry import ID
 from wattgate.app.demo.records import ensure_record
 from wattgate.app.demo.templates import TEMPLATES
 from wattgate.clock import format_iso
-from wattgate.delivery.templates.contract import RULE_VARIABLES
-from wattgate.delivery.templates.contract_values import sample_values
+from wattgate.delivery.templates.language.contract import RULE_VARIABLES
+from wattgate.delivery.templates.language.contract_values import sample_values
 from wattgate.enums import RuleKind
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.resolvers import alert_rules
-from wattgate.graphql.resolvers import alerts as resolvers
-from wattgate.graphql.types import alert_rules as rule_types
-from wattgate.graphql.types import alerts as types
-from wattgate.graphql.types.alert_types import NewAlertType
+from wattgate.operations.alerts import alert_rules
+from wattgate.operations.alerts import alerts as resolvers
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.types.messages import alert_rules as rule_types
+from wattgate.operations.types.messages import alerts as types
+from wattgate.operations.types.messages.alert_types import NewAlertType
+from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Principal
 
 ALERT_TYPE = "CM01"

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from wattgate.app.demo.network import mpan
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import consent
-from wattgate.graphql.types.consent import MeterPointConsent
+from wattgate.operations.consent import consent
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.types.consent.consent import MeterPointConsent
 from wattgate.principal import Principal
 
 FORMER_METER_POINT = mpan(2)

@@ -7,11 +7,11 @@ from strawberry import ID
 
 from wattgate.app.demo.logins import NEIGHBOUR_USERNAME, USERNAME
 from wattgate.app.demo.records import ensure_record
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.resolvers.flexibility import DFS_REFERENCE
-from wattgate.graphql.types import content as types
-from wattgate.graphql.types import prompts
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.flexibility import DFS_REFERENCE
+from wattgate.operations.types.content import content as types
+from wattgate.operations.types.content import prompts
+from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Principal
 
 COUNTRY, APP_REFERENCE, VERSION = "GB", "app", "1.0.0"

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 from strawberry import ID
 
 from wattgate.db.models import DfsEvent
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import flexibility
-from wattgate.graphql.types.flexibility import DfsEventState, NewDfsEvent
+from wattgate.operations import flexibility
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.types.content.flexibility import DfsEventState, NewDfsEvent
 from wattgate.principal import Principal
 
 EVENT_NAME = "Evening saver"

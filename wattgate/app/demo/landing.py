@@ -2,7 +2,7 @@
 
 from wattgate.app.demo import seed
 from wattgate.app.demo.logins import LOGINS, PASSWORD
-from wattgate.app.server.landing_page import Demonstration
+from wattgate.app.server.pages.landing_page import Demonstration
 
 DAYS_OF_A_MONTH = 30
 

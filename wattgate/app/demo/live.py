@@ -19,9 +19,9 @@ from wattgate.app.demo.seed import (
 )
 from wattgate.app.demo.simulation import simulate_power
 from wattgate.clock import utc_now
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.recording import record_readings
-from wattgate.graphql.types import readings as types
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.readings.recording import record_readings
+from wattgate.operations.types.meters import readings as types
 
 NETWORK_DELAY = timedelta(minutes=5)
 """Delay after which a half hour's readings arrive without a catch-up. A catch-up retrieves them immediately."""

@@ -10,10 +10,10 @@ from strawberry import ID
 from wattgate.app.demo.records import ensure_record
 from wattgate.clock import utc_now
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkRegister
-from wattgate.energy.meter_points import check_digit
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.network_registry import store_registry_records
-from wattgate.graphql.types import devices as types
+from wattgate.energy.meters.meter_points import check_digit
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.devices.network_registry import store_registry_records
+from wattgate.operations.types.meters import devices as types
 from wattgate.principal import Principal
 
 COMMISSIONED_AT = datetime(2024, 9, 17, 10, 30, tzinfo=UTC)

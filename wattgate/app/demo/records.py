@@ -3,7 +3,7 @@
 from typing import Any
 
 from wattgate.app.homes.series import find_operation
-from wattgate.graphql.core.runner import Runner
+from wattgate.operations.core.runner import Runner
 from wattgate.principal import Principal
 
 

@@ -25,14 +25,17 @@ from wattgate.app.homes.series import (
 from wattgate.clock import EPOCH, TimeRange
 from wattgate.db.models import Resource
 from wattgate.enums import TariffKind
-from wattgate.graphql.core.fields import find_edge
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import home_attributes, provisioning, recording, resources, tariffs, virtual_entities
-from wattgate.graphql.types import readings as reading_types
-from wattgate.graphql.types import resources as types
-from wattgate.graphql.types import tariffs as tariff_types
-from wattgate.graphql.types import virtual_entities as home_types
-from wattgate.graphql.types.tariffs import NewTariff
+from wattgate.operations import tariffs
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.core.fields import find_edge
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.homes import home_attributes, resources, virtual_entities
+from wattgate.operations.readings import recording
+from wattgate.operations.types.homes import resources as types
+from wattgate.operations.types.homes import virtual_entities as home_types
+from wattgate.operations.types.meters import readings as reading_types
+from wattgate.operations.types.meters import tariffs as tariff_types
+from wattgate.operations.types.meters.tariffs import NewTariff
 from wattgate.principal import Principal, Role
 
 log = logging.getLogger(__name__)

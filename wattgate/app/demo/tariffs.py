@@ -13,9 +13,9 @@ from strawberry import ID
 from wattgate.app.demo.simulation import HALF_HOUR
 from wattgate.clock import EPOCH
 from wattgate.enums import TariffKind, Weekday
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import tariffs
-from wattgate.graphql.types import tariffs as types
+from wattgate.operations import tariffs
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.types.meters import tariffs as types
 from wattgate.principal import Principal
 
 LONDON = ZoneInfo("Europe/London")

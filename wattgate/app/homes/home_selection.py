@@ -6,10 +6,10 @@ from enum import Enum
 
 from wattgate.app.homes.applications import require_application
 from wattgate.db.models import VirtualEntity
-from wattgate.energy.meter_messages import ELECTRICITY, EXPORT, GAS
+from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.errors import BadInput, NotFound
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.reading_imports import MAX_HOMES, NamedHome, applications_with_home, homes_named
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.readings.reading_imports import MAX_HOMES, NamedHome, applications_with_home, homes_named
 from wattgate.principal import Principal, Role
 
 

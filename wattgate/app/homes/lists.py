@@ -8,9 +8,9 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.queries.resources import first_times, last_times
-from wattgate.db.queries.tariffs import in_force
+from wattgate.db.queries.series.tariffs import in_force
 from wattgate.db.queries.virtual_entities import resources as resources_of_homes
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.errors import GatewayError
 
 

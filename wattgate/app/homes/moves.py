@@ -8,14 +8,14 @@ from sqlmodel import col
 
 from wattgate.clock import format_iso, from_ms
 from wattgate.db import models
-from wattgate.db.queries.displays import DEFAULT_ZONE
+from wattgate.db.queries.displays.displays import DEFAULT_ZONE
 from wattgate.db.queries.tenancies import find_home_at
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.energy.local_times import LocalTimes
-from wattgate.energy.meter_points import canonical_meter_point
+from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.errors import BadInput, Problem
-from wattgate.graphql.services.login import find_account
-from wattgate.graphql.services.tenancy_plans import tenancies_at
+from wattgate.operations.credentials.login import find_account
+from wattgate.operations.tenancies.tenancy_plans import tenancies_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ from datetime import datetime
 
 from wattgate.app.homes.tariffs import RequestedTariff, flat_tariff, parse_tariff_lines
 from wattgate.delivery.mail_addresses import NotMailable, check_address
-from wattgate.energy.currency import CURRENCY
-from wattgate.energy.meter_messages import ELECTRICITY, EXPORT, GAS
-from wattgate.energy.meter_points import canonical_meter_point, has_wrong_check_digit, mpan_problem, mprn_problem
+from wattgate.energy.costs.currency import CURRENCY
+from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
+from wattgate.energy.meters.meter_points import canonical_meter_point, has_wrong_check_digit, mpan_problem, mprn_problem
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.execution.schema import Schema
-from wattgate.graphql.services.login import normalize_username
-from wattgate.terms import MAX_NAME_CHARACTERS
+from wattgate.operations.credentials.login import normalize_username
 from wattgate.time_zones import time_zone_problem
+from wattgate.values.terms import MAX_NAME_CHARACTERS
 
 OPTIONS: Mapping[str, str] = {ELECTRICITY: "--electricity", GAS: "--gas", EXPORT: "--export"}
 """The option with the meter point of each source of energy, by classifier."""

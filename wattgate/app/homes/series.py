@@ -6,14 +6,14 @@ from types import MappingProxyType
 
 from strawberry import ID
 
-from wattgate.db.queries.tariffs import COST_SUFFIX
-from wattgate.energy.meter_messages import ELECTRICITY, EXPORT, GAS
+from wattgate.db.queries.series.tariffs import COST_SUFFIX
+from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.energy.storage_fields import POWER_FIELD
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.types import resources as types
-from wattgate.graphql.types import virtual_entities as home_types
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.types.homes import resources as types
+from wattgate.operations.types.homes import virtual_entities as home_types
+from wattgate.operations.vocabulary.scalars import Json
 
 STORAGE_START = "2014-01-06T00:00:00+00:00"
 """The first instant that resources of homes store."""

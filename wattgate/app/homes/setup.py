@@ -25,16 +25,11 @@ from wattgate.app.homes.series import (
 from wattgate.app.homes.state import HomeState, find_conflicts, find_tariff, load_home_state
 from wattgate.db.applications import ApplicationSummary
 from wattgate.errors import Conflict
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import (
-    home_resources,
-    provisioning,
-    resource_types,
-    resources,
-    tariffs,
-    virtual_entities,
-)
-from wattgate.graphql.types import virtual_entities as home_types
+from wattgate.operations import tariffs
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.homes import home_resources, resource_types, resources, virtual_entities
+from wattgate.operations.types.homes import virtual_entities as home_types
 from wattgate.principal import Permission, Principal, Role
 
 _SYMBOLS = re.compile(r"[^a-z0-9]+")

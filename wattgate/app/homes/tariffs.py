@@ -10,14 +10,14 @@ from strawberry import ID
 from wattgate.app.homes.series import STORAGE_START
 from wattgate.app.input_parser import InputParser, decode_object
 from wattgate.db.models import Tariff
-from wattgate.energy.meter_messages import ELECTRICITY
-from wattgate.energy.tariffs import rate_problems
+from wattgate.energy.costs.tariffs import rate_problems
+from wattgate.energy.meters.meter_messages import ELECTRICITY
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.execution.schema import Schema
-from wattgate.graphql.resolvers.tariffs import build_tariff, set_tariff
-from wattgate.graphql.transport.bulk_recorder import InvalidLine
-from wattgate.graphql.types.tariffs import NewTariff
+from wattgate.operations.readings.bulk_recorder import InvalidLine
+from wattgate.operations.tariffs import build_tariff, set_tariff
+from wattgate.operations.types.meters.tariffs import NewTariff
 
 MAX_TARIFFS = 1_000
 """Maximum lines of a file of tariffs of one home."""

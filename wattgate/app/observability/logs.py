@@ -13,7 +13,7 @@ from wattgate.app.observability.repeated_records import RepeatedRecordFilter
 from wattgate.app.settings import Settings
 from wattgate.clock import format_iso
 from wattgate.enums import TRACE_ID
-from wattgate.request_context import CURRENT_PRINCIPAL, format_actor
+from wattgate.requests.request_context import CURRENT_PRINCIPAL, format_actor
 
 _REDACTIONS = (
     (re.compile(r"(?<=://)[^/\s@:]*:[^/\s@]*@"), "[credentials]@"),

@@ -15,7 +15,7 @@ from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.app.workers.maintenance import Lifetimes, run_maintenance
 from wattgate.app.workers.user_jobs import JobPolicy, run_user_jobs
 from wattgate.clock import Clock
-from wattgate.graphql.core.runner import Runner
+from wattgate.operations.core.runner import Runner
 from wattgate.realtime.hub import Hub
 
 BackgroundTask = Callable[[Runner], Awaitable[None]]

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from wattgate.app.settings import Settings
-from wattgate.client import AddressPolicy
 from wattgate.clock import Clock
+from wattgate.rate_limit.budgets import BucketStore, LocalBucketStore
+from wattgate.rate_limit.scopes import Allowance, BudgetLimits
 from wattgate.realtime.apq_store import ApqStore, LocalApqStore
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.connections.connection_slots import ConnectionSlots, LocalConnectionSlots
-from wattgate.realtime.connections.stream_reservations import LocalStreamReservations, StreamReservations
-from wattgate.realtime.rate_limit.budgets import BucketStore, LocalBucketStore
-from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
+from wattgate.realtime.connections.event_streams.stream_reservations import LocalStreamReservations, StreamReservations
+from wattgate.requests.client import AddressPolicy
 
 MINUTE_SECONDS, HOUR_SECONDS = 60, 3_600
 

@@ -10,17 +10,17 @@ from wattgate.app.server.cluster_state import (
     create_cluster_state,
 )
 from wattgate.app.server.database import create_database
-from wattgate.app.server.identity import create_credential_states
+from wattgate.app.server.gate.identity import create_credential_states
 from wattgate.app.settings import Settings
 from wattgate.app.workers.outbound import create_outbound_policy
 from wattgate.clock import Clock, utc_now
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
-from wattgate.db.quotas import QuotaChecker
-from wattgate.graphql.core.runner import Runner
+from wattgate.db.rows.quotas import QuotaChecker
+from wattgate.operations.core.runner import Runner
+from wattgate.rate_limit.address_limits import AddressLimits
+from wattgate.rate_limit.budgets import Budgets
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.rate_limit.address_limits import AddressLimits
-from wattgate.realtime.rate_limit.budgets import Budgets
 from wattgate.tracer import NOOP_TRACER, Tracer
 
 

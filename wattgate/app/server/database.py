@@ -2,8 +2,8 @@
 
 from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.settings import Settings
-from wattgate.db.engine import Database
-from wattgate.db.replica import StreamingReplica
+from wattgate.db.connections.engine import Database
+from wattgate.db.connections.replica import StreamingReplica
 from wattgate.tracer import NOOP_TRACER, Tracer
 
 

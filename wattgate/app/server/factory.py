@@ -19,57 +19,57 @@ from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.observability.http_metrics import metrics_endpoint, serves_metrics_on_main_port
 from wattgate.app.observability.stalls import LoopWatchdog
 from wattgate.app.observability.tracing import NO_TRACING, TracingBackend, create_tracing_backend
-from wattgate.app.server.address_limited import AddressLimited, limit_by_address
-from wattgate.app.server.application import build_application
-from wattgate.app.server.auth import Authenticator
 from wattgate.app.server.background_workers import BackgroundTask, background_workers
 from wattgate.app.server.components import build_components
-from wattgate.app.server.constant_answers import ConstantAnswer
-from wattgate.app.server.direct_graphql import DirectGraphQL
-from wattgate.app.server.drain import Readiness
-from wattgate.app.server.gate import GateRules
-from wattgate.app.server.graphql_page import BrowserEndpoint, graphql_page
+from wattgate.app.server.edge.direct_graphql import DirectGraphQL
+from wattgate.app.server.edge.drain import Readiness
+from wattgate.app.server.edge.socket_upgrade import SocketUpgrade
+from wattgate.app.server.gate.address_limited import AddressLimited, limit_by_address
+from wattgate.app.server.gate.application import build_application
+from wattgate.app.server.gate.auth import Authenticator
+from wattgate.app.server.gate.gate import GateRules
+from wattgate.app.server.gate.identity import create_identity, forget_changed_callers
 from wattgate.app.server.health import check_health, check_readiness, log_row_security
-from wattgate.app.server.identity import create_identity, forget_changed_callers
-from wattgate.app.server.landing_page import Demonstration
-from wattgate.app.server.login_application import log_unknown_default
-from wattgate.app.server.mail_outbox import outbox_routes
-from wattgate.app.server.page_routes import page_routes
-from wattgate.app.server.pages import constant_route
+from wattgate.app.server.pages.constant_answers import ConstantAnswer
+from wattgate.app.server.pages.graphql_page import BrowserEndpoint, graphql_page
+from wattgate.app.server.pages.landing_page import Demonstration
+from wattgate.app.server.pages.login_application import log_unknown_default
+from wattgate.app.server.pages.mail_outbox import outbox_routes
+from wattgate.app.server.pages.page_routes import page_routes
+from wattgate.app.server.pages.pages import constant_route
+from wattgate.app.server.pages.shared_preview_page import shared_preview_routes
+from wattgate.app.server.pages.unsubscribe_page import unsubscribe_route
 from wattgate.app.server.schema import gateway_schema
-from wattgate.app.server.shared_preview_page import shared_preview_routes
-from wattgate.app.server.socket_upgrade import SocketUpgrade
-from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.access_log import store_last_accesses
 from wattgate.app.workers.outbound import create_links, is_mail_outbox_enabled
 from wattgate.app.workers.server_problems import run_server_checks
-from wattgate.client import AddressLimiter
 from wattgate.clock import Clock, utc_now
-from wattgate.db.encryption.rotation import verify_keys
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
+from wattgate.db.key_rotation import verify_keys
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.migrate import is_current
 from wattgate.db.personal_data.erasure_check import verify_erasures
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.execution.persisted_documents import PersistedDocuments
+from wattgate.graphql.execution.documents.persisted_documents import PersistedDocuments
+from wattgate.graphql.execution.documents.trusted_documents import TrustedDocumentStore
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import Schema
-from wattgate.graphql.execution.trusted_documents import TrustedDocumentStore
-from wattgate.graphql.transport.bodies import BodyReader
 from wattgate.graphql.transport.http import GraphQLEndpoint
 from wattgate.graphql.transport.sse import EventStreamEndpoint
 from wattgate.graphql.transport.subscriptions import SubscriptionService
 from wattgate.graphql.transport.websocket import WebSocketEndpoint
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.runner import Runner
+from wattgate.rate_limit.budgets import Budgets
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.connections.connection_registry import ConnectionRegistry
-from wattgate.realtime.connections.event_stream_registry import EventStreamRegistry
+from wattgate.realtime.connections.event_streams.event_stream_registry import EventStreamRegistry
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.hub import Hub
-from wattgate.realtime.rate_limit.budgets import Budgets
 from wattgate.realtime.shared_events import SharedEvents
+from wattgate.requests.bodies import BodyReader
+from wattgate.requests.client import AddressLimiter
 from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.rest_router import RestRouter
 from wattgate.rest_compat.routes import build_routes

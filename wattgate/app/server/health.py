@@ -7,8 +7,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from wattgate.app.server.drain import Readiness
-from wattgate.db.engine import Database
+from wattgate.app.server.edge.drain import Readiness
+from wattgate.db.connections.engine import Database
 from wattgate.errors import Unavailable
 from wattgate.realtime.bus import Bus
 

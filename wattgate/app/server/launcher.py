@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from prometheus_client.multiprocess import mark_process_dead
 
 from wattgate.app.observability.http_metrics import start_metrics_server
-from wattgate.app.server.serving import (
+from wattgate.app.server.edge.serving import (
     DRAIN_COMMAND,
     SERVING_SIGNAL,
     SKIP_DRAIN_COMMAND,

@@ -3,16 +3,16 @@
 from wattgate.app.server.cluster_state import ClusterState
 from wattgate.app.settings import Settings
 from wattgate.clock import Clock
+from wattgate.rate_limit.budgets import LocalBucketStore
+from wattgate.rate_limit.redis_budgets import RedisBucketStore
 from wattgate.realtime.apq_store import LocalApqStore
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
 from wattgate.realtime.bus.primary import create_finder
 from wattgate.realtime.bus.redis import RedisBus
+from wattgate.realtime.connections.event_streams.redis_stream_reservations import RedisStreamReservations
+from wattgate.realtime.connections.event_streams.stream_reservations import LocalStreamReservations
 from wattgate.realtime.connections.redis_connection_slots import RedisConnectionSlots
-from wattgate.realtime.connections.redis_stream_reservations import RedisStreamReservations
-from wattgate.realtime.connections.stream_reservations import LocalStreamReservations
-from wattgate.realtime.rate_limit.budgets import LocalBucketStore
-from wattgate.realtime.rate_limit.redis_budgets import RedisBucketStore
 from wattgate.realtime.redis_apq_store import RedisApqStore
 
 

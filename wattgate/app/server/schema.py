@@ -1,8 +1,8 @@
 """The GraphQL schema of a gateway."""
 
 from wattgate.app.settings import Settings
-from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.execution.schema import Schema, build_schema
+from wattgate.operations.catalogue import OPERATIONS
 
 
 def gateway_schema(settings: Settings) -> Schema:

@@ -6,9 +6,9 @@ from collections import defaultdict
 
 from wattgate.access_log import AccessLog, Counters
 from wattgate.app.workers.background import run_forever
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import access_log as operations
-from wattgate.graphql.resolvers.access_log import StoredRead
+from wattgate.operations.consent import access_log as operations
+from wattgate.operations.consent.access_log import StoredRead
+from wattgate.operations.core.runner import Runner
 from wattgate.principal import Principal, Role
 
 log = logging.getLogger(__name__)

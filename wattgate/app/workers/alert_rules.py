@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from wattgate.app.workers.background import WakeSignal, run_forever
 from wattgate.errors import GatewayError
-from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import alert_rules
+from wattgate.operations.alerts import alert_rules
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.core.runner import Runner
 from wattgate.principal import Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, RuleReadingRecorded

@@ -4,9 +4,9 @@ from wattgate.app.workers.background import WakeSignal, run_forever
 from wattgate.db.models import CatchUp
 from wattgate.enums import CatchUpState
 from wattgate.errors import GatewayError
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import catch_ups
-from wattgate.graphql.resolvers.recording import record_readings
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.devices import catch_ups
+from wattgate.operations.readings.recording import record_readings
 from wattgate.principal import Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.hub import Hub

@@ -22,10 +22,10 @@ from wattgate.delivery.channels.channel import (
 )
 from wattgate.enums import DeliveryKind
 from wattgate.errors import GatewayError, Unavailable
-from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import deliveries
 from wattgate.metrics import DELIVERIES
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.messages import deliveries
 from wattgate.principal import Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.hub import Hub

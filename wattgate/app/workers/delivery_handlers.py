@@ -18,9 +18,10 @@ from wattgate.delivery.channels.webhook import WebhookChannel
 from wattgate.delivery.http.egress import ALLOW_ALL
 from wattgate.delivery.http.outbound_http import OutboundHttpClient
 from wattgate.enums import DeliveryKind
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import mail, webhooks
-from wattgate.graphql.resolvers import push as push_resolvers
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.messages import mail
+from wattgate.operations.messages import push as push_resolvers
+from wattgate.operations.webhooks import webhooks
 from wattgate.tls import client_context
 
 

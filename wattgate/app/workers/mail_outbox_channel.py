@@ -4,8 +4,8 @@ import asyncio
 
 from wattgate.delivery.channels.channel import OutboundMessage, Outcome, PermanentFailure, Sent
 from wattgate.delivery.channels.mail import SenderProfile, build_and_encode_mail
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import mail
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.messages import mail
 from wattgate.principal import Principal, Role
 
 

@@ -4,8 +4,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from wattgate.app.workers.background import run_forever
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import access_log, account_purges, paired_displays, retention, webhooks
+from wattgate.operations.accounts import account_purges
+from wattgate.operations.consent import access_log
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.homes import paired_displays
+from wattgate.operations.readings import retention
+from wattgate.operations.webhooks import webhooks
 from wattgate.principal import Principal, Role
 
 INTERVAL_SECONDS = 3600.0

@@ -15,10 +15,10 @@ from wattgate.app.settings import Settings
 from wattgate.app.workers.receive_buffer import buffer_received_bytes
 from wattgate.cancellation import raise_if_cancelled
 from wattgate.energy.freshness import INTAKE_HEARTBEAT_INTERVAL_MS
-from wattgate.energy.meter_messages import MeterMessage, MeterMessageError, parse_message
+from wattgate.energy.meters.meter_messages import MeterMessage, MeterMessageError, parse_message
 from wattgate.errors import GatewayError
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.meter_messages import (
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.readings.meter_messages import (
     MAX_MESSAGES,
     MessageRefusal,
     record_intake_heartbeat,

@@ -8,9 +8,9 @@ import logging
 
 from wattgate.app.workers.background import run_forever
 from wattgate.clock_offset import describe_clock_offset
-from wattgate.db.engine import Database
-from wattgate.db.engine_errors import translate_errors
-from wattgate.db.server_state import read_server_state
+from wattgate.db.connections.engine import Database
+from wattgate.db.connections.engine_errors import translate_errors
+from wattgate.db.connections.server_state import read_server_state
 from wattgate.errors import Unavailable
 from wattgate.realtime.bus import Bus
 

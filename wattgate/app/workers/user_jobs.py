@@ -11,9 +11,10 @@ from wattgate.db.models import DataExport
 from wattgate.db.personal_data.erasure_list import ErasureList
 from wattgate.enums import JobState
 from wattgate.errors import GatewayError, TooLarge, Unavailable
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import data_exports, erasures, listed_tenancies
-from wattgate.graphql.services.data_archive import write_archive
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.personal_data import data_exports, erasures
+from wattgate.operations.personal_data.data_archive import write_archive
+from wattgate.operations.tenancies import listed_tenancies
 from wattgate.principal import Permission, Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.hub import Hub

@@ -14,10 +14,10 @@ import hashlib
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
+from wattgate.db.connections.reader import DatabaseReader, dialect_name, transaction_reader
+from wattgate.db.connections.scoped_connection import Locks
 from wattgate.db.models import Account
-from wattgate.db.reader import DatabaseReader, dialect_name, transaction_reader
-from wattgate.db.rows import Rows
-from wattgate.db.scoped_connection import Locks
+from wattgate.db.rows.rows import Rows
 from wattgate.principal import Principal
 
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import ColumnElement, LargeBinary, bindparam, cast, exists, literal, null, or_, select, union_all
 from sqlmodel import col
 
+from wattgate.db.connections.reader import DatabaseSession, fetch
 from wattgate.db.models import Account, ApplicationCredential, Token, User
-from wattgate.db.reader import DatabaseSession, fetch
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.principal import Principal, Role, grants_as_much
 
 T = TypeVar("T", str, tuple[str, str])

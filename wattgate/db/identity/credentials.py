@@ -14,22 +14,22 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, bindparam, select
 from sqlmodel import col
 
-from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
+from wattgate.db.connections.reader import fetch
 from wattgate.db.identity.credential_states import CredentialStates, accepts_applications, batches, secret_version
 from wattgate.db.identity.display_uses import is_use_due, store_uses
 from wattgate.db.identity.login_backoff import LoginAttempt, backoff_id
 from wattgate.db.identity.remembered_tokens import RememberedTokens
 from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import Account, Application, ApplicationCredential, Token, User
-from wattgate.db.reader import fetch
-from wattgate.db.row_scope import RowScope, SystemAccess
-from wattgate.db.rows import Rows
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.rows.rows import Rows
+from wattgate.db.scope.row_scope import RowScope, SystemAccess
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.db.ttl_cache import TtlCache
 from wattgate.errors import GatewayError, SecondFactorRequired
-from wattgate.fair_share import NO_OWNER
 from wattgate.principal import AuthScheme, Principal, Role
+from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
+from wattgate.requests.fair_share import NO_OWNER
 
 log = logging.getLogger(__name__)
 

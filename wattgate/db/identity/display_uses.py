@@ -10,7 +10,7 @@ from sqlmodel import col
 
 from wattgate.db.credential_changes import extending_tokens
 from wattgate.db.models import PairedDisplay, Token
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 
 DISPLAY_LIFETIME = timedelta(days=400)
 """Time after its last use in which the credential of a display is valid."""

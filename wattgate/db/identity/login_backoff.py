@@ -15,12 +15,12 @@ from datetime import datetime, timedelta
 from sqlalchemy import case
 from sqlmodel import col
 
-from wattgate.client import AddressLimiter, AddressPolicy, Client
 from wattgate.db.identity import passwords
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.models import Account, LoginBackoff, LoginSource
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.errors import RateLimited
+from wattgate.requests.client import AddressLimiter, AddressPolicy, Client
 
 FREE_ATTEMPTS = 5
 """The number of wrong passwords in a row without a wait."""

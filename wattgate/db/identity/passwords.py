@@ -16,7 +16,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from wattgate.db.identity.password_rules import normalize_password
 from wattgate.errors import Unavailable
-from wattgate.fair_share import NO_OWNER, FairShare, NoFreeSlot
+from wattgate.requests.fair_share import NO_OWNER, FairShare, NoFreeSlot
 
 T = TypeVar("T")
 

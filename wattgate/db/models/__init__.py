@@ -1,11 +1,54 @@
 """All tables of the gateway."""
 
-from wattgate.db.models.access_log import AccessRecord
-from wattgate.db.models.alert_rules import AlertRule
-from wattgate.db.models.alerts import Alert, AlertType, Notification, NotificationLog, Template, TemplateVersion
-from wattgate.db.models.audit import AuditEntry, AuditHead
-from wattgate.db.models.consent import ConsentChange, MeterPointConsent
-from wattgate.db.models.content import (
+from wattgate.db.models.homes.consent import ConsentChange, MeterPointConsent
+from wattgate.db.models.homes.devices import (
+    CatchUp,
+    Device,
+    DeviceClaim,
+    DeviceSensor,
+    DeviceType,
+    HardwareIds,
+    Intake,
+    TypeProtocol,
+    TypeSensor,
+)
+from wattgate.db.models.homes.flexibility import DfsEvent, DfsParticipation, DfsUser
+from wattgate.db.models.homes.meter_point_tenancies import MeterPointTenancy
+from wattgate.db.models.homes.network import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
+from wattgate.db.models.homes.resources import Reading, ReadingDay, ReadingHour, Resource, ResourceType
+from wattgate.db.models.homes.tariffs import Tariff, TariffPrice
+from wattgate.db.models.homes.virtual_entities import (
+    VirtualEntity,
+    VirtualEntityResource,
+    VirtualEntityType,
+    WantedResource,
+)
+from wattgate.db.models.identity.access_log import AccessRecord
+from wattgate.db.models.identity.audit import AuditEntry, AuditHead
+from wattgate.db.models.identity.directories import Directory, ExternalAccount
+from wattgate.db.models.identity.identity import Account, LoginBackoff, LoginSource, Token, User
+from wattgate.db.models.identity.oauth import AuthorizationCode, OAuthClient, RefreshToken
+from wattgate.db.models.identity.paired_displays import DisplayPairing, PairedDisplay
+from wattgate.db.models.identity.personal_data import DataExport, DataExportPart, Erasure
+from wattgate.db.models.identity.second_factor import RecoveryCode, SecondFactor
+from wattgate.db.models.identity.users import (
+    AccountMail,
+    AccountProfile,
+    AccountSession,
+    EmailChange,
+    MobileAppToken,
+    OneTimeCode,
+)
+from wattgate.db.models.messages.alert_rules import AlertRule
+from wattgate.db.models.messages.alerts import (
+    Alert,
+    AlertType,
+    Notification,
+    NotificationLog,
+    Template,
+    TemplateVersion,
+)
+from wattgate.db.models.messages.content import (
     Content,
     Faq,
     LanguageContent,
@@ -19,53 +62,16 @@ from wattgate.db.models.content import (
     UserAction,
     UserActionType,
 )
-from wattgate.db.models.deliveries import Delivery
-from wattgate.db.models.devices import (
-    CatchUp,
-    Device,
-    DeviceClaim,
-    DeviceSensor,
-    DeviceType,
-    HardwareIds,
-    Intake,
-    TypeProtocol,
-    TypeSensor,
-)
-from wattgate.db.models.directories import Directory, ExternalAccount
-from wattgate.db.models.flexibility import DfsEvent, DfsParticipation, DfsUser
-from wattgate.db.models.identity import Account, LoginBackoff, LoginSource, Token, User
-from wattgate.db.models.mail import KeptMail, MailSuppression, TestMail
-from wattgate.db.models.meter_point_tenancies import MeterPointTenancy
-from wattgate.db.models.network import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
-from wattgate.db.models.oauth import AuthorizationCode, OAuthClient, RefreshToken
-from wattgate.db.models.paired_displays import DisplayPairing, PairedDisplay
-from wattgate.db.models.personal_data import DataExport, DataExportPart, Erasure
-from wattgate.db.models.resources import (
-    Reading,
-    ReadingDay,
-    ReadingHour,
-    Resource,
-    ResourceType,
-)
-from wattgate.db.models.second_factor import RecoveryCode, SecondFactor
+from wattgate.db.models.messages.deliveries import Delivery
+from wattgate.db.models.messages.mail import KeptMail, MailSuppression, TestMail
+from wattgate.db.models.messages.webhooks import Webhook, WebhookEndpoint, WebhookError, WebhookEvent
 from wattgate.db.models.secret_keys import SecretKey
 from wattgate.db.models.stored_events import StoredEvent
-from wattgate.db.models.tariffs import Tariff, TariffPrice
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
 from wattgate.db.models.trusted_documents import TrustedDocument
-from wattgate.db.models.users import (
-    AccountMail,
-    AccountProfile,
-    AccountSession,
-    EmailChange,
-    MobileAppToken,
-    OneTimeCode,
-)
-from wattgate.db.models.virtual_entities import VirtualEntity, VirtualEntityResource, VirtualEntityType, WantedResource
-from wattgate.db.models.webhooks import Webhook, WebhookEndpoint, WebhookError, WebhookEvent
-from wattgate.energy.network_state import NetworkState
+from wattgate.energy.costs.tariffs import TariffBand, TariffBlock
+from wattgate.energy.meters.network_state import NetworkState
 from wattgate.energy.storage_fields import StorageDefinition, StorageField
-from wattgate.energy.tariffs import TariffBand, TariffBlock
 
 __all__ = [
     "AccessRecord",

@@ -7,12 +7,12 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlmodel import col
 
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.models import Erasure, User
 from wattgate.db.personal_data.erasure_list import RESTORE_COPY, ErasureList, ListContent, ListedErasure
 from wattgate.db.personal_data.tenancy_check import find_lost, find_unapplied, read_listed
-from wattgate.db.row_scope import SystemAccess
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.row_scope import SystemAccess
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import Conflict
 
 MAX_KEYS_PER_STATEMENT = 500

@@ -5,7 +5,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, false, func, literal, or_, select, tuple_
 
-from wattgate.db.lookups import model_columns, model_table
 from wattgate.db.models import Resource, Tenanted
 from wattgate.db.personal_data.rules import (
     OfAddresses,
@@ -15,7 +14,8 @@ from wattgate.db.personal_data.rules import (
     Replacement,
     Selection,
 )
-from wattgate.db.rows import Rows
+from wattgate.db.rows.lookups import model_columns, model_table
+from wattgate.db.rows.rows import Rows
 
 
 def condition(

@@ -8,12 +8,12 @@ from typing import cast
 from sqlmodel import col
 
 from wattgate.clock import to_ms
-from wattgate.db.audit_erasure import erase_audit_values
 from wattgate.db.models import Erasure, Resource, Tariff, Tenanted
+from wattgate.db.personal_data.audit_erasure import erase_audit_values
 from wattgate.db.personal_data.rules import OfAddresses, Selection, TableRule
 from wattgate.db.personal_data.selection import condition, erase_rows, replace_values
 from wattgate.db.personal_data.tables import USER_RULES
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.enums import ErasureAction, ErasureStage
 
 BATCH_ROWS = 500

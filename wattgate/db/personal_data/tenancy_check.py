@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, or_, select
 from sqlmodel import col
 
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.models import Application, MeterPointTenancy
 from wattgate.db.personal_data.erasure_list import ListedTenancy
-from wattgate.db.row_scope import SystemAccess
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.row_scope import SystemAccess
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 
 UNLISTED = or_(
     col(MeterPointTenancy.listed_change).is_(None),

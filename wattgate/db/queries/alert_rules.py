@@ -11,17 +11,16 @@ from zoneinfo import ZoneInfo
 
 from sqlmodel import col
 
-from wattgate.annotations import Described
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import AlertRule, Resource, VirtualEntity, VirtualEntityResource
-from wattgate.db.models.alert_rules import RULE_DECIMALS
+from wattgate.db.models.messages.alert_rules import RULE_DECIMALS
 from wattgate.db.queries.consent import find_consent_errors, replace_withheld
 from wattgate.db.queries.ownership import load_ownerships
-from wattgate.db.queries.readings import load_consented_aggregates
+from wattgate.db.queries.series.readings import load_consented_aggregates
 from wattgate.db.queries.tenancies import consent_gaps
 from wattgate.db.readings.aggregates import SeriesKey
 from wattgate.db.readings.series_keys import require_field, series_key
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.energy import alert_rules, buckets
 from wattgate.energy.alert_rules import (
     INACTIVE,
@@ -41,6 +40,7 @@ from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import Period, RuleKind
 from wattgate.errors import BadInput, GatewayError, Problem
 from wattgate.pauses import slices
+from wattgate.values.annotations import Described
 
 log = logging.getLogger(__name__)
 

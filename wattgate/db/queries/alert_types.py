@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from sqlmodel import col
 
 from wattgate.db.models import Alert, AlertType
-from wattgate.db.rows import Rows
-from wattgate.delivery.templates.contract import Contract, ContractVariable, build_contract
+from wattgate.db.rows.rows import Rows
+from wattgate.delivery.templates.language.contract import Contract, ContractVariable, build_contract
 from wattgate.enums import RuleKind
 
 MAX_RECENT_ALERTS = 50

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from sqlmodel import col
 
 from wattgate.db.models import Alert, Notification, NotificationLog
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 
 
 async def count_unread_alerts(rows: Rows, user_id: str) -> int:

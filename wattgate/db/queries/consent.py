@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
-from wattgate.db.lookups import Lookup
 from wattgate.db.models import MeterPointConsent, Resource
-from wattgate.db.rows import Rows
-from wattgate.energy.meter_points import canonical_meter_point
+from wattgate.db.rows.lookups import Lookup
+from wattgate.db.rows.rows import Rows
+from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.enums import WithheldReason
 from wattgate.errors import ConsentRevoked, GatewayError, NotFound
 

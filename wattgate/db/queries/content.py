@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from sqlmodel import col
 
-from wattgate import terms
 from wattgate.db.models import Content, LanguageContent
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
+from wattgate.values import terms
 
 DEFAULT_CULTURE = "default"
 

@@ -12,7 +12,7 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import CatchUp, Device, DeviceSensor, DeviceType, NetworkState, Resource
 from wattgate.db.queries.consent import peek_consent, replace_withheld
 from wattgate.db.readings.series_keys import series_key
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.enums import DeviceActivity
 from wattgate.errors import ConsentRevoked, GatewayError

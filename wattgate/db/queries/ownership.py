@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from wattgate.clock import to_ms
-from wattgate.db.lookups import Lookup
 from wattgate.db.models import MeterPointTenancy, Resource
-from wattgate.db.rows import Rows
-from wattgate.energy.meter_points import canonical_meter_point
+from wattgate.db.rows.lookups import Lookup
+from wattgate.db.rows.rows import Rows
+from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.energy.ownership import ALWAYS, NO_END, NO_START, Ownership, Tenancy, find_ownership
 
 TENANCIES_BY_METER_POINT = Lookup(MeterPointTenancy, "mpxn")

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from wattgate.db.models import Tenanted
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 
 
 def reference_loader(

@@ -8,7 +8,7 @@ from wattgate.db.models import Resource, ResourceType
 from wattgate.db.queries.consent import find_consent_errors, replace_withheld
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import resource_number
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.errors import GatewayError
 
 

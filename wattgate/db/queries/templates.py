@@ -8,8 +8,8 @@ from datetime import datetime
 from sqlmodel import col
 
 from wattgate.db.models import Template, TemplateVersion, User
-from wattgate.db.rows import Rows
-from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, culture_fallbacks
+from wattgate.db.rows.rows import Rows
+from wattgate.delivery.templates.language.cultures import DEFAULT_CULTURE, culture_fallbacks
 
 NEWEST_FIRST = (col(Template.created_at).desc(), Template.template_id)
 """The order in which alerts prefer the templates of one alert type, channel and culture."""

@@ -12,9 +12,9 @@ from sqlmodel import col
 from wattgate.clock import to_ms
 from wattgate.db.models import MeterPointConsent, MeterPointTenancy, Resource, VirtualEntity, VirtualEntityResource
 from wattgate.db.queries.consent import CONSENTS_BY_METER_POINT
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.energy.consent_gaps import ALL_TIME, ConsentGaps, StorageBounds, gaps_after_grant
-from wattgate.energy.meter_points import canonical_meter_point, meter_point_spellings
+from wattgate.energy.meters.meter_points import canonical_meter_point, meter_point_spellings
 from wattgate.energy.storage_fields import MAX_AHEAD_MS
 
 

@@ -10,7 +10,7 @@ from sqlmodel import col
 
 from wattgate.db.models import Account, Alert, AlertRule, DfsUser, PairedDisplay, User
 from wattgate.db.queries.templates import application_culture
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 
 R = TypeVar("R", AlertRule, DfsUser, PairedDisplay)
 

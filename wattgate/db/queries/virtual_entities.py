@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from sqlmodel import col
 
-from wattgate.db.lookups import Lookup
 from wattgate.db.models import Device, Resource, VirtualEntity, VirtualEntityResource, VirtualEntityType
 from wattgate.db.queries.devices import devices_of_resources
-from wattgate.db.rows import Rows
+from wattgate.db.rows.lookups import Lookup
+from wattgate.db.rows.rows import Rows
 
 ACTIVE_RESOURCES = Lookup(
     Resource,

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import TextClause
 
-from wattgate.db.reader import DatabaseSession, dialect_name, fetch
+from wattgate.db.connections.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.encoded_columns import decode_column, decode_scaled
 from wattgate.db.readings.rollups import AGGREGATE_COLUMNS, DAY_SOURCE, HOUR_SOURCE, READING_SOURCE, ReadingSource
 from wattgate.db.readings.tables import own_table
 from wattgate.db.table_parameter import TableParameter, cached_text
 from wattgate.energy.buckets import BucketGrid, BucketRun
-from wattgate.energy.cost_basis import CostBasis
+from wattgate.energy.costs.cost_basis import CostBasis
 from wattgate.energy.storage_fields import has_hourly_rollup
 from wattgate.enums import NoValueReason
 

@@ -7,7 +7,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.reader import fetch_in_transaction
+from wattgate.db.connections.reader import fetch_in_transaction
 
 _LOCK_KEY = 0x57A77
 """The key of the advisory lock for creating and dropping partitions."""

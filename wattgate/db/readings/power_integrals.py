@@ -6,7 +6,7 @@ Power is a scaled integer, so integrals are scaled integers times milliseconds.
 
 from collections.abc import Sequence
 
-from wattgate.db.reader import DatabaseSession, dialect_name, fetch
+from wattgate.db.connections.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.aggregates import SeriesKey
 from wattgate.db.readings.tables import insert_tables
 from wattgate.db.table_parameter import TableParameter, cached_text

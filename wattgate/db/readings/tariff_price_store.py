@@ -6,9 +6,9 @@ from typing import cast
 from sqlalchemy import MetaData, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from wattgate.db.connections.reader import DatabaseSession, dialect_name
 from wattgate.db.models import TariffPrice
-from wattgate.db.reader import DatabaseSession, dialect_name
-from wattgate.energy.timeline import Price
+from wattgate.energy.costs.timeline import Price
 
 _PRICES = cast(Table, TariffPrice.__table__)  # type: ignore[attr-defined]
 _OWN_PRICES = _PRICES.to_metadata(MetaData(), name="own_tariff_price")

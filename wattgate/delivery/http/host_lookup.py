@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from wattgate.fair_share import FairShare
+from wattgate.requests.fair_share import FairShare
 
 LOOKUP_THREADS = 64
 """Maximum number of concurrent look-ups. Each uses a thread for as long as the name's DNS servers take."""

@@ -21,7 +21,7 @@ from wattgate.delivery.openid.provider import (
 from wattgate.delivery.openid.provider_cache import ProviderCache, unavailable
 from wattgate.delivery.openid.tokens import ExternalToken, TokenRules, WrongSignature, read_header, verify_token
 from wattgate.enums import TokenCheck
-from wattgate.fair_share import FairShare
+from wattgate.requests.fair_share import FairShare
 
 log = logging.getLogger(__name__)
 

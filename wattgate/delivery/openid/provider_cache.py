@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from wattgate.delivery.http.outbound_http import OutboundHttpClient
 from wattgate.delivery.openid.provider import Provider, ProviderFault, fetch_provider
 from wattgate.errors import Unavailable
-from wattgate.fair_share import FairShare, NoFreeSlot
+from wattgate.requests.fair_share import FairShare, NoFreeSlot
 
 log = logging.getLogger(__name__)
 

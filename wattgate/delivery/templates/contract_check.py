@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from wattgate.delivery.templates.contract import Contract
-from wattgate.delivery.templates.contract_values import ANY_ITEM, DeclaredNode, declared_tree
-from wattgate.delivery.templates.diagnostics import Finding, Severity
-from wattgate.delivery.templates.misspellings import MAX_SUGGESTIONS, MISSPELT, closest_match, suggestion_hint
-from wattgate.delivery.templates.variables import Variable
+from wattgate.delivery.templates.language.contract import Contract
+from wattgate.delivery.templates.language.contract_values import ANY_ITEM, DeclaredNode, declared_tree
+from wattgate.delivery.templates.language.diagnostics import Finding, Severity
+from wattgate.delivery.templates.language.misspellings import MAX_SUGGESTIONS, MISSPELT, closest_match, suggestion_hint
+from wattgate.delivery.templates.language.variables import Variable
 
 UNDECLARED = "variable-undeclared"
 """The code of a finding about a name that the contract does not have, and that resembles none of its names."""

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 
 import tinycss2
 
-from wattgate.delivery.templates.diagnostics import Finding, LineIndex, Severity, TemplatePart
-from wattgate.delivery.templates.html_context import HtmlTokenizer, unescape
-from wattgate.delivery.templates.mail_clients import UNSUPPORTED_TAGS, clients_without_support
+from wattgate.delivery.templates.html.html_context import HtmlTokenizer, unescape
+from wattgate.delivery.templates.html.mail_clients import UNSUPPORTED_TAGS, clients_without_support
+from wattgate.delivery.templates.language.diagnostics import Finding, LineIndex, Severity, TemplatePart
 
 MASK_CHARACTER = "\ue000"
 """Replaces each character of a marker, so that the rest of the source can be parsed as HTML and CSS."""

@@ -16,15 +16,15 @@ from typing import Any
 
 import msgspec
 
-from wattgate.delivery.templates.diagnostics import Finding, Severity, TemplateLimitExceeded, TemplatePart
-from wattgate.delivery.templates.output_writer import RenderLimits
+from wattgate.delivery.templates.language.diagnostics import Finding, Severity, TemplateLimitExceeded, TemplatePart
+from wattgate.delivery.templates.language.output_writer import RenderLimits
 from wattgate.delivery.templates.rendering import RenderedTemplate, TemplateSource
 from wattgate.delivery.templates.report import Preview
 from wattgate.delivery.templates.scope import DEFAULT_SCOPE, RenderScope
 from wattgate.delivery.templates.tasks import TASKS, TemplateData
 from wattgate.delivery.templates.worker import LENGTH_BYTES, TEMPLATE_ERRORS, encode_message
 from wattgate.errors import Unavailable
-from wattgate.fair_share import NO_OWNER, FairShare, NoFreeSlot
+from wattgate.requests.fair_share import NO_OWNER, FairShare, NoFreeSlot
 
 MAX_INLINE_CHARACTERS = 8_000
 """Maximum characters of the sources and data of a template that is rendered in a thread of this process."""

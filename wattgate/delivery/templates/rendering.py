@@ -8,8 +8,11 @@ from typing import Any
 
 import css_inline
 
-from wattgate.delivery.templates.contract_values import bind_values
-from wattgate.delivery.templates.diagnostics import (
+from wattgate.delivery.templates.html.escaping import UnsafeValue, check_header
+from wattgate.delivery.templates.html.html_context import HtmlTokenizer
+from wattgate.delivery.templates.html.plain_text import VOID_TAGS, html_to_text
+from wattgate.delivery.templates.language.contract_values import bind_values
+from wattgate.delivery.templates.language.diagnostics import (
     Finding,
     MissingVariables,
     Severity,
@@ -17,11 +20,8 @@ from wattgate.delivery.templates.diagnostics import (
     TemplatePart,
     UnsafeTemplateValues,
 )
-from wattgate.delivery.templates.engine import render_source
-from wattgate.delivery.templates.escaping import UnsafeValue, check_header
-from wattgate.delivery.templates.html_context import HtmlTokenizer
-from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS, RenderLimits
-from wattgate.delivery.templates.plain_text import VOID_TAGS, html_to_text
+from wattgate.delivery.templates.language.engine import render_source
+from wattgate.delivery.templates.language.output_writer import DEFAULT_RENDER_LIMITS, RenderLimits
 from wattgate.delivery.templates.scope import DEFAULT_SCOPE, RenderScope
 
 CSS_INLINER = css_inline.CSSInliner(load_remote_stylesheets=False, keep_at_rules=True)

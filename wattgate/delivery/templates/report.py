@@ -6,29 +6,29 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from wattgate.delivery.templates.contract import Contract
 from wattgate.delivery.templates.contract_check import contract_findings, has_path, is_declared
-from wattgate.delivery.templates.contract_values import ANY_ITEM, declared_tree, sample_values
-from wattgate.delivery.templates.diagnostics import (
+from wattgate.delivery.templates.html.plain_text import html_to_text
+from wattgate.delivery.templates.language.contract import Contract
+from wattgate.delivery.templates.language.contract_values import ANY_ITEM, declared_tree, sample_values
+from wattgate.delivery.templates.language.diagnostics import (
     Finding,
     Severity,
     TemplateLimitExceeded,
     TemplatePart,
     TemplateSyntaxError,
 )
-from wattgate.delivery.templates.lint import extract_links, lint_html
-from wattgate.delivery.templates.misspellings import (
+from wattgate.delivery.templates.language.misspellings import (
     MAX_SUGGESTIONS,
     MISSPELT,
     closest_match,
     format_path,
     suggestion_hint,
 )
-from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS, RenderLimits
-from wattgate.delivery.templates.plain_text import html_to_text
+from wattgate.delivery.templates.language.output_writer import DEFAULT_RENDER_LIMITS, RenderLimits
+from wattgate.delivery.templates.language.variables import Variable, find_variables, sample_data, value_paths
+from wattgate.delivery.templates.lint import extract_links, lint_html
 from wattgate.delivery.templates.rendering import PartialRendering, TemplateSource, render_partially
 from wattgate.delivery.templates.scope import DEFAULT_SCOPE, RenderScope
-from wattgate.delivery.templates.variables import Variable, find_variables, sample_data, value_paths
 
 HTML_WARNING_BYTES = 80_000
 """Bytes of HTML for a warning. Gmail cuts mails at about 102 KB, and links for tracking need some of that."""

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from wattgate.delivery.templates.contract import Contract
-from wattgate.delivery.templates.cultures import DEFAULT_CULTURE
-from wattgate.delivery.templates.formatting import Formats
+from wattgate.delivery.templates.language.contract import Contract
+from wattgate.delivery.templates.language.cultures import DEFAULT_CULTURE
+from wattgate.delivery.templates.language.formatting import Formats
 
 
 class RenderScope(msgspec.Struct, frozen=True):

@@ -5,9 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from wattgate.delivery.templates.contract_check import contract_findings
-from wattgate.delivery.templates.diagnostics import Finding, Severity, TemplateLimitExceeded, TemplateSyntaxError
-from wattgate.delivery.templates.engine import parse_template
-from wattgate.delivery.templates.output_writer import RenderLimits
+from wattgate.delivery.templates.language.diagnostics import (
+    Finding,
+    Severity,
+    TemplateLimitExceeded,
+    TemplateSyntaxError,
+)
+from wattgate.delivery.templates.language.engine import parse_template
+from wattgate.delivery.templates.language.output_writer import RenderLimits
 from wattgate.delivery.templates.rendering import RenderedTemplate, TemplateSource, render
 from wattgate.delivery.templates.report import Preview, render_preview, required_variables
 from wattgate.delivery.templates.scope import RenderScope

@@ -12,9 +12,9 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from wattgate.delivery.templates import diagnostics
-from wattgate.delivery.templates.diagnostics import TemplateError
-from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS
+from wattgate.delivery.templates.language import diagnostics
+from wattgate.delivery.templates.language.diagnostics import TemplateError
+from wattgate.delivery.templates.language.output_writer import DEFAULT_RENDER_LIMITS
 from wattgate.delivery.templates.rendering import TemplateSource
 from wattgate.delivery.templates.scope import RenderScope
 from wattgate.delivery.templates.tasks import TASKS

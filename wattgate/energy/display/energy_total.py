@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import msgspec
 
-from wattgate.energy.pricing import (
+from wattgate.energy.costs.pricing import (
     VAT_DECIMALS,
     VAT_WHOLE,
     PricedPart,
@@ -17,7 +17,7 @@ from wattgate.energy.pricing import (
     split_by_block,
     to_decimal,
 )
-from wattgate.energy.timeline import ENERGY_DECIMALS, BlockRates, Rate
+from wattgate.energy.costs.timeline import ENERGY_DECIMALS, BlockRates, Rate
 
 VALUE_DECIMALS = 3
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.energy.cost_basis import CostBasis
-from wattgate.energy.currency import CURRENCY
+from wattgate.energy.costs.cost_basis import CostBasis
+from wattgate.energy.costs.currency import CURRENCY
 from wattgate.energy.display.ambient import AmbientReference, DisplayAmbient
 from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.energy_total import EnergyTotal, pounds_with_vat, scale_pence

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from wattgate.clock import from_ms
 from wattgate.energy.buckets import HALF_HOUR_MS, MINUTE_MS
+from wattgate.energy.costs.timeline import ENERGY_DECIMALS
 from wattgate.energy.storage_fields import ReadingField
-from wattgate.energy.timeline import ENERGY_DECIMALS
 
 MAX_HOLD_MS = 2 * MINUTE_MS
 """How long a reading of power counts as current if no newer one arrives."""

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from wattgate.energy.costs.timeline import BlockRates
 from wattgate.energy.display.energy_total import EnergyTotal, estimated_parts
 from wattgate.energy.display.live_power import PowerIntegral, integral_to_energy
 from wattgate.energy.display.rate_schedule import RateSchedule
-from wattgate.energy.timeline import BlockRates
 
 
 class MeterKind(Enum):

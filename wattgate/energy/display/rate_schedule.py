@@ -11,11 +11,11 @@ import msgspec
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.energy.buckets import HALF_HOUR_MS
-from wattgate.energy.currency import CURRENCY
+from wattgate.energy.costs.currency import CURRENCY
+from wattgate.energy.costs.pricing import add_vat, round_half_up
+from wattgate.energy.costs.tariffs import TariffTerms
+from wattgate.energy.costs.timeline import BlockRates, Rate, RateSpan, from_scaled
 from wattgate.energy.display.energy_total import marginal_rate
-from wattgate.energy.pricing import add_vat, round_half_up
-from wattgate.energy.tariffs import TariffTerms
-from wattgate.energy.timeline import BlockRates, Rate, RateSpan, from_scaled
 from wattgate.enums import TariffKind
 
 DISPLAY_RATE_DECIMALS = 2

@@ -5,10 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from wattgate.clock import Clock, utc_now
-from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, SERIES_ITEMS_PER_UNIT, STATEMENT_WEIGHT, Amount
-from wattgate.graphql.core.edge import EdgeField
-from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.cost.list_sizes import own_list_size
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.vocabulary.cost_weights import (
+    DEFAULT_LIST_SIZE,
+    SERIES_ITEMS_PER_UNIT,
+    STATEMENT_WEIGHT,
+    Amount,
+)
+from wattgate.operations.vocabulary.edge import EdgeField
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema, get_named_ty
 from strawberry.types.field import StrawberryField
 
 from wattgate.enums import to_camel_case
-from wattgate.graphql.core.cost_weights import Amount, ListSize
-from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
-from wattgate.graphql.core.directives import Cost, ListSizeDirective
-from wattgate.graphql.core.fields import edge_of, list_sizes_of, operation_of
 from wattgate.graphql.cost.list_sizes import list_depth, own_list_size, sized_fields
+from wattgate.operations.core.fields import edge_of, list_sizes_of, operation_of
+from wattgate.operations.vocabulary.cost_weights import Amount, ListSize
+from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.directives import Cost, ListSizeDirective
 
 COST_DIRECTIVES: Sequence[type] = (Cost, ListSizeDirective)
 

@@ -1,7 +1,7 @@
 """Cost estimation: the cost of an operation, computed before it runs and without its data.
 
 A document is analyzed once, into an `OperationCost`. Each request then evaluates it for the values of its variables.
-Units, weights and declarations of list sizes are in `graphql/core/cost_weights.py`.
+Units, weights and declarations of list sizes are in `operations/vocabulary/cost_weights.py`.
 
 Rules:
 - An operation costs its base cost.
@@ -61,7 +61,12 @@ from graphql import (
 )
 
 from wattgate.clock import EPOCH, Clock, utc_now
-from wattgate.graphql.core.cost_weights import (
+from wattgate.graphql.cost.argument_values import ConstantValue, VariableReader, argument_value, to_reader
+from wattgate.graphql.cost.expressions import ONE, ZERO, CostExpression, Step, StepProgram, add_expressions
+from wattgate.graphql.cost.list_sizes import list_depth, own_list_size, size_covers, sized_fields
+from wattgate.graphql.cost.operation_cost import ListCost, OperationCost
+from wattgate.operations.core.fields import edge_of, list_sizes_of, operation_of
+from wattgate.operations.vocabulary.cost_weights import (
     DEFAULT_LIST_SIZE,
     INTROSPECTION_WEIGHTS,
     STATEMENT_WEIGHT,
@@ -70,13 +75,8 @@ from wattgate.graphql.core.cost_weights import (
     ArgumentMeasure,
     ListSize,
 )
-from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
-from wattgate.graphql.core.edge import EdgeField
-from wattgate.graphql.core.fields import edge_of, list_sizes_of, operation_of
-from wattgate.graphql.cost.argument_values import ConstantValue, VariableReader, argument_value, to_reader
-from wattgate.graphql.cost.expressions import ONE, ZERO, CostExpression, Step, StepProgram, add_expressions
-from wattgate.graphql.cost.list_sizes import list_depth, own_list_size, size_covers, sized_fields
-from wattgate.graphql.cost.operation_cost import ListCost, OperationCost
+from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.edge import EdgeField
 
 
 def estimate_cost(

@@ -5,9 +5,9 @@ from functools import lru_cache
 
 from graphql import GraphQLField, GraphQLSchema, get_nullable_type, is_list_type, is_object_type
 
-from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
-from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
-from wattgate.graphql.core.fields import list_sizes_of
+from wattgate.operations.core.fields import list_sizes_of
+from wattgate.operations.vocabulary.cost_weights import DEFAULT_LIST_SIZE, ListSize
+from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
 
 
 @lru_cache(maxsize=16)

@@ -3,7 +3,7 @@
 from wattgate.errors import CostTooHigh, GatewayError, RateLimited
 from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate
 from wattgate.principal import Principal
-from wattgate.realtime.rate_limit.budgets import Balance, Budgets, rate_limited_error
+from wattgate.rate_limit.budgets import Balance, Budgets, rate_limited_error
 
 
 class BudgetExhausted(Exception):

@@ -20,7 +20,7 @@ from strawberry.types.base import (
 from strawberry.types.lazy_type import LazyType
 from strawberry.types.unset import UNSET
 
-from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
 
 
 class _Field(NamedTuple):

@@ -6,7 +6,7 @@ from itertools import chain, islice
 from typing import Any
 
 from wattgate.db.serialized_column import SerializedColumn
-from wattgate.stored_json import encode_json
+from wattgate.values.stored_json import encode_json
 
 LARGE_COST = 500
 """Cost from which a response may be large. A cost of 500 is about 2 MB, which are encoded within 20 ms."""

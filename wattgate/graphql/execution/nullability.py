@@ -13,9 +13,9 @@ from graphql import (
     Undefined,
 )
 
-from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
-from wattgate.graphql.core.directives import ONLY_ON_ERROR
-from wattgate.graphql.core.fields import edge_of
+from wattgate.operations.core.fields import edge_of
+from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.directives import ONLY_ON_ERROR
 
 
 def make_edges_nullable(schema: GraphQLSchema) -> None:

@@ -8,32 +8,32 @@ import msgspec
 from graphql import GraphQLError, OperationType
 from graphql.execution.values import VariableValues
 
-from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import BadInput, GatewayError, RateLimited, TimedOut
-from wattgate.graphql.core.context import GraphQLContext
-from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
-from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
 from wattgate.graphql.execution.compiled.engine import ExecutionEngine
 from wattgate.graphql.execution.compiled.value_bounds import BoundValues
-from wattgate.graphql.execution.document_limits import DocumentLimits
-from wattgate.graphql.execution.document_queue import DocumentQueue
-from wattgate.graphql.execution.document_tokens import is_long, parse_cost
-from wattgate.graphql.execution.documents import Document, DocumentCache, InvalidRequest
-from wattgate.graphql.execution.input_worker import InputWorker
+from wattgate.graphql.execution.documents.document_limits import DocumentLimits
+from wattgate.graphql.execution.documents.document_queue import DocumentQueue
+from wattgate.graphql.execution.documents.document_tokens import is_long, parse_cost
+from wattgate.graphql.execution.documents.documents import Document, DocumentCache, InvalidRequest
+from wattgate.graphql.execution.documents.persisted_documents import PersistedDocuments, needs_resolution
 from wattgate.graphql.execution.json_encoding import LARGE_COST, PIECE_VALUES, encode_large_json
 from wattgate.graphql.execution.operation_spans import operation_span
-from wattgate.graphql.execution.persisted_documents import PersistedDocuments, needs_resolution
 from wattgate.graphql.execution.root_fields import refuse_unpermitted
 from wattgate.graphql.execution.schema import Schema, normalize_errors
 from wattgate.graphql.execution.time_limit import TimeLimit
+from wattgate.operations.core.context import GraphQLContext
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
 from wattgate.principal import Principal, Role
+from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets
 from wattgate.realtime.operation_request import OperationRequest
-from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets
-from wattgate.request_context import log_access_error
-from wattgate.request_limits import FREE_BODY_BYTES, size_cost
-from wattgate.stored_json import encode_json
+from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
+from wattgate.requests.input_worker import InputWorker
+from wattgate.requests.request_context import log_access_error
+from wattgate.requests.request_limits import FREE_BODY_BYTES, size_cost
+from wattgate.values.stored_json import encode_json
 
 TIME_LIMIT_SECONDS = 30.0
 """Maximum duration of a query or mutation, in seconds."""

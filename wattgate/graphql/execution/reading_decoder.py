@@ -13,12 +13,12 @@ import numpy as np
 from graphql import GraphQLInputObjectType, GraphQLInputType, GraphQLList, get_nullable_type
 from strawberry import ID
 
-from wattgate.decimals import parse_decimal
 from wattgate.energy.plain_columns import parse_instants, parse_numbers
 from wattgate.energy.storage_fields import QUALITIES, QUALITY_CODES
-from wattgate.graphql.core.decoded_readings import DecodedReadings
-from wattgate.graphql.core.scalars import parse_datetime
-from wattgate.graphql.types.readings import NewReading, NewReadings
+from wattgate.operations.types.meters.readings import NewReading, NewReadings
+from wattgate.operations.vocabulary.decoded_readings import DecodedReadings
+from wattgate.operations.vocabulary.scalars import parse_datetime
+from wattgate.values.decimals import parse_decimal
 
 NEW_READINGS = "NewReadings"
 """The name of the decoded input type."""

@@ -22,10 +22,10 @@ from graphql import (
 )
 
 from wattgate.errors import GatewayError
-from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
-from wattgate.graphql.core.fields import operation_of
-from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.core.row_reader import check_permission
+from wattgate.operations.core.fields import operation_of
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.core.row_reader import check_permission
+from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
 from wattgate.principal import Principal
 
 Directives = tuple[DirectiveNode, ...]

@@ -19,20 +19,20 @@ from graphql import (
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
-from wattgate.annotations import Facts
 from wattgate.errors import BadInput, GatewayError, Internal
-from wattgate.graphql.core.definitions import declared_facts
-from wattgate.graphql.core.directives import Cost
-from wattgate.graphql.core.fields import build_root_field
-from wattgate.graphql.core.input_limits import describe_limits
-from wattgate.graphql.core.node import is_node_type
-from wattgate.graphql.core.operation import Operation, OperationKind
-from wattgate.graphql.core.scalars import SCALARS
 from wattgate.graphql.cost.directives import COST_DIRECTIVES, add_cost_directives
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.input_conversion import install_converters
 from wattgate.graphql.execution.nullability import make_edges_nullable, remove_null_defaults
-from wattgate.request_context import log_access_error
+from wattgate.operations.core.fields import build_root_field
+from wattgate.operations.core.input_limits import describe_limits
+from wattgate.operations.core.operation import Operation, OperationKind
+from wattgate.operations.vocabulary.definitions import declared_facts
+from wattgate.operations.vocabulary.directives import Cost
+from wattgate.operations.vocabulary.node import is_node_type
+from wattgate.operations.vocabulary.scalars import SCALARS
+from wattgate.requests.request_context import log_access_error
+from wattgate.values.annotations import Facts
 
 log = logging.getLogger(__name__)
 

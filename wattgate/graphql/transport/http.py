@@ -18,18 +18,18 @@ from starlette.types import Receive, Scope, Send
 
 from wattgate.errors import BadInput, GatewayError, UnsupportedMediaType
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
-from wattgate.graphql.execution.documents import InvalidRequest
+from wattgate.graphql.execution.documents.documents import InvalidRequest
 from wattgate.graphql.execution.pipeline import GraphQLPipeline, PipelineResult
 from wattgate.graphql.execution.schema import normalize_errors
-from wattgate.graphql.transport.accept import GRAPHQL_RESPONSE, JSON, negotiate_media_type
-from wattgate.graphql.transport.bodies import DEFAULT_BODIES, BodyReader
 from wattgate.principal import Authenticate, Principal, Role
+from wattgate.rate_limit.budgets import Balance, rate_limit_headers
 from wattgate.realtime.operation_request import OperationRequest
-from wattgate.realtime.rate_limit.budgets import Balance, rate_limit_headers
-from wattgate.request_content import check_content
-from wattgate.request_context import log_access_error
-from wattgate.request_limits import check_anonymous_size, check_encoding, check_structure
-from wattgate.stored_json import encode_json
+from wattgate.requests.accept import GRAPHQL_RESPONSE, JSON, negotiate_media_type
+from wattgate.requests.bodies import DEFAULT_BODIES, BodyReader
+from wattgate.requests.request_content import check_content
+from wattgate.requests.request_context import log_access_error
+from wattgate.requests.request_limits import check_anonymous_size, check_encoding, check_structure
+from wattgate.values.stored_json import encode_json
 
 Headers = list[tuple[bytes, bytes]]
 

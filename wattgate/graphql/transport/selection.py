@@ -12,12 +12,12 @@ from graphql import ExecutionResult, GraphQLError, GraphQLField
 from graphql.execution.collect_fields import FieldDetails, collect_fields
 from graphql.execution.values import VariableValues
 
-from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.execution.compiled.engine import Plan
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.schema import normalize_errors
+from wattgate.operations.core.context import GraphQLContext
 from wattgate.realtime.subscriptions.subscription import RequiresAsync, Selection
-from wattgate.stored_json import encode_json
+from wattgate.values.stored_json import encode_json
 
 
 class RootField(NamedTuple):

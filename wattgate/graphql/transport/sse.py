@@ -5,21 +5,21 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wattgate.errors import BadInput, GatewayError
-from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
-from wattgate.graphql.transport.accept import EVENT_STREAM, prefers_event_stream
-from wattgate.graphql.transport.bodies import BodyReader
 from wattgate.graphql.transport.http import error_response, parse_query_string, read_request
-from wattgate.graphql.transport.origin import foreign_origin
 from wattgate.graphql.transport.subscriptions import SubscriptionService
+from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT
 from wattgate.principal import Authenticate, Principal
-from wattgate.realtime.connections.event_stream import EventStream
-from wattgate.realtime.connections.event_stream_registry import EventStreamRegistry, StreamRequest
+from wattgate.rate_limit.budgets import Budgets, rate_limit_headers, rate_limited_error
+from wattgate.realtime.connections.event_streams.event_stream import EventStream
+from wattgate.realtime.connections.event_streams.event_stream_registry import EventStreamRegistry, StreamRequest
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.service import OperationRejected, PreparedOperation
 from wattgate.realtime.operation_request import OperationRequest
-from wattgate.realtime.rate_limit.budgets import Budgets, rate_limit_headers, rate_limited_error
-from wattgate.request_content import check_content
+from wattgate.requests.accept import EVENT_STREAM, prefers_event_stream
+from wattgate.requests.bodies import BodyReader
+from wattgate.requests.origin import foreign_origin
+from wattgate.requests.request_content import check_content
 
 TOKEN_HEADER = "x-graphql-event-stream-token"  # noqa: S105 (not a credential)
 LAST_EVENT_ID = "last-event-id"

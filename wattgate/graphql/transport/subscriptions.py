@@ -15,14 +15,9 @@ from strawberry.types.arguments import convert_arguments
 from wattgate.clock import Clock
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, TooLarge
-from wattgate.graphql.core.context import GraphQLContext
-from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
-from wattgate.graphql.core.operation import Operation, OperationKind
-from wattgate.graphql.core.row_reader import check_permission
-from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
 from wattgate.graphql.execution.compiled.engine import Plan
-from wattgate.graphql.execution.documents import Document, InvalidRequest
+from wattgate.graphql.execution.documents.documents import Document, InvalidRequest
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.operation_spans import operation_span
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
@@ -34,14 +29,19 @@ from wattgate.graphql.transport.selection import (
     find_compiled_root_field,
     find_root_field,
 )
+from wattgate.operations.core.context import GraphQLContext
+from wattgate.operations.core.operation import Operation, OperationKind
+from wattgate.operations.core.row_reader import check_permission
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
 from wattgate.principal import AccessScope, Authenticate, Principal
 from wattgate.realtime.connections.service import OperationRejected, OperationResult, PreparedOperation
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions.subscription import Subscription
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
-from wattgate.request_context import CURRENT_PRINCIPAL
-from wattgate.request_limits import MAX_SUBSCRIPTION_BYTES
-from wattgate.terms import MAX_SINCE_CHARACTERS
+from wattgate.requests.request_context import CURRENT_PRINCIPAL
+from wattgate.requests.request_limits import MAX_SUBSCRIPTION_BYTES
+from wattgate.values.terms import MAX_SINCE_CHARACTERS
 
 SINCE = "since"
 """The argument in which a client sends its last position."""

@@ -6,13 +6,13 @@ from collections.abc import Collection
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from wattgate.graphql.transport.origin import is_origin_allowed
-from wattgate.realtime.connections.asgi_wire import AsgiWire
 from wattgate.realtime.connections.protocol import CLOSE_CODE_MEANINGS, SUBPROTOCOL, CloseCode
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.session import Session
-from wattgate.realtime.connections.uvicorn_wire import ASGI_EXTENSION, UvicornWire
-from wattgate.request_context import client_fields
+from wattgate.realtime.connections.wires.asgi_wire import AsgiWire
+from wattgate.realtime.connections.wires.uvicorn_wire import ASGI_EXTENSION, UvicornWire
+from wattgate.requests.origin import is_origin_allowed
+from wattgate.requests.request_context import client_fields
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from typing import Any
 from wattgate.metrics import SERVER_DISCONNECTS
 from wattgate.principal import Principal, Role
 from wattgate.realtime.connections.protocol import CloseCode
-from wattgate.request_context import client_fields
+from wattgate.requests.request_context import client_fields
 
 log = logging.getLogger(__name__)
 

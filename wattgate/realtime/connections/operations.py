@@ -15,7 +15,7 @@ from wattgate.realtime.connections.service import OperationRejected, OperationRe
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions.subscriber_group import Group
 from wattgate.realtime.subscriptions.subscription import Subscriber, Subscription, encode_errors
-from wattgate.request_context import new_trace_id, parse_traceparent
+from wattgate.requests.request_context import new_trace_id, parse_traceparent
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from wattgate.realtime.operation_request import OperationRequest
-from wattgate.request_limits import check_encoding
+from wattgate.requests.request_limits import check_encoding
 
 SUBPROTOCOL = "graphql-transport-ws"
 

@@ -41,7 +41,6 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from wattgate.client import CURRENT_CLIENT, current_client
 from wattgate.clock import format_iso
 from wattgate.enums import TRACE_ID
 from wattgate.errors import NO_CREDENTIALS, GatewayError, RateLimited, Unauthenticated
@@ -69,7 +68,8 @@ from wattgate.realtime.connections.send_backlog import ConflatingBuffer
 from wattgate.realtime.connections.wire import Wire
 from wattgate.realtime.subscriptions.subscriber_group import Group
 from wattgate.realtime.subscriptions.subscription import Message, encode_errors
-from wattgate.request_context import new_trace_id
+from wattgate.requests.client import CURRENT_CLIENT, current_client
+from wattgate.requests.request_context import new_trace_id
 
 log = logging.getLogger(__name__)
 

@@ -12,14 +12,14 @@ from sqlalchemy import ColumnElement, or_
 from sqlmodel import col, select
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.lookups import not_found
 from wattgate.db.models import Alert, CatchUp, DfsEvent, Notification, Resource
-from wattgate.db.pages import Condition
 from wattgate.db.queries.consent import check_consent, find_consent_errors, peek_consent
 from wattgate.db.readings.aggregates import SeriesKey
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import series_key
-from wattgate.db.rows import Rows
+from wattgate.db.rows.lookups import not_found
+from wattgate.db.rows.pages import Condition
+from wattgate.db.rows.rows import Rows
 from wattgate.energy.storage_fields import QUALITIES, ReadingField, parse_fields
 from wattgate.errors import GatewayError
 from wattgate.realtime import topics

@@ -11,10 +11,10 @@ import msgspec
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Device, NetworkState, Resource
 from wattgate.db.queries import devices as device_queries
-from wattgate.db.queries import freshness as queries
 from wattgate.db.queries.consent import check_consent
 from wattgate.db.queries.resources import load_measured_resources
-from wattgate.db.rows import Rows
+from wattgate.db.queries.series import freshness as queries
+from wattgate.db.rows.rows import Rows
 from wattgate.energy.freshness import Freshness, FreshnessSnapshot, Heartbeat
 from wattgate.errors import ConsentRevoked
 from wattgate.realtime import topics

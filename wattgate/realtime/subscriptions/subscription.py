@@ -6,11 +6,11 @@ from typing import Any, Protocol
 
 import msgspec
 
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.errors import GatewayError
 from wattgate.realtime.events import POSITION_PLACEHOLDER
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
-from wattgate.request_context import log_access_error
+from wattgate.requests.request_context import log_access_error
 
 _PLACEHOLDER = POSITION_PLACEHOLDER.encode()
 _ENCODER = msgspec.json.Encoder()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.errors import GatewayError
 from wattgate.realtime.events import Event
 

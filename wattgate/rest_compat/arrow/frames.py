@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from wattgate.graphql.transport.bulk_recorder import UnreadableInput
+from wattgate.operations.readings.bulk_recorder import UnreadableInput
 
 MAX_METADATA_BYTES = 2**20
 MAX_BODY_BYTES = 32 * 2**20

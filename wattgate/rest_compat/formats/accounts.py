@@ -7,7 +7,7 @@ from typing import Any
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, GatewayError, ProblemPath, Unauthenticated, UnsupportedMediaType
 from wattgate.graphql.execution.argument_binder import RawArguments
-from wattgate.graphql.services.login import WeakPassword
+from wattgate.operations.credentials.login import WeakPassword
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 from wattgate.rest_compat.wire import accounts as wire

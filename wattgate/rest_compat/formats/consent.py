@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from wattgate import terms
 from wattgate.clock import format_iso
 from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 from wattgate.rest_compat.wire import consent as wire
 from wattgate.rest_compat.wire.readings import NoQuery
+from wattgate.values import terms
 
 NOW = "now"
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
 
-from wattgate.graphql.resolvers.data_exports import ExportPartResult
+from wattgate.operations.personal_data.data_exports import ExportPartResult
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import RerunOperation, RestResult
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from wattgate.clock import format_iso, to_ms
 from wattgate.graphql.execution.argument_binder import RawArguments
-from wattgate.graphql.services.consent_results import mpxn_key_for
+from wattgate.operations.types.consent.consent_results import mpxn_key_for
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 from wattgate.rest_compat.wire import devices as wire

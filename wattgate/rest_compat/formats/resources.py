@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from wattgate.clock import to_ms
-from wattgate.db.queries.current_readings import COST_PER_HOUR_UNIT
+from wattgate.db.queries.series.current_readings import COST_PER_HOUR_UNIT
 from wattgate.errors import GatewayError
-from wattgate.graphql.core import ids
-from wattgate.graphql.resolvers.raw_readings import ARROW
-from wattgate.graphql.transport.bulk_recorder import UnreadableInput
+from wattgate.operations.readings.bulk_recorder import UnreadableInput
+from wattgate.operations.readings.raw_readings import ARROW
+from wattgate.operations.vocabulary import ids
 from wattgate.rest_compat import arrow
 from wattgate.rest_compat.bulk_intake import BODY_READERS
 from wattgate.rest_compat.formats import readings as legacy_readings

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from wattgate.db.models import Tariff
-from wattgate.energy.pricing import add_vat
+from wattgate.energy.costs.pricing import add_vat
 from wattgate.enums import TariffKind
 from wattgate.rest_compat.formats import readings
 from wattgate.rest_compat.legacy_request import RestResult

@@ -6,8 +6,8 @@ from typing import Any
 from graphql import GraphQLArgument, is_required_argument
 
 from wattgate.enums import to_camel_case
-from wattgate.graphql.core.operation import JSON, Operation, RestRoute
-from wattgate.graphql.resolvers.raw_readings import ARROW
+from wattgate.operations.core.operation import JSON, Operation, RestRoute
+from wattgate.operations.readings.raw_readings import ARROW
 from wattgate.rest_compat.arguments import INPUT_ARGUMENT
 from wattgate.rest_compat.bulk_intake import NDJSON
 from wattgate.rest_compat.formats.legacy_format import FORM, LegacyFormat

@@ -6,10 +6,10 @@ from typing import Any
 
 from wattgate import __version__
 from wattgate.enums import to_camel_case
-from wattgate.graphql.core.operation import JSON, Operation, OperationKind, RestRoute
-from wattgate.graphql.core.tags import Tag
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
 from wattgate.graphql.execution.schema import Schema
+from wattgate.operations.core.operation import JSON, Operation, OperationKind, RestRoute
+from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import AuthScheme, Permission
 from wattgate.rest_compat.formats import DEFAULT_FORMAT, LEGACY_FORMATS
 from wattgate.rest_compat.openapi.bodies import request_body, response_content, success_response

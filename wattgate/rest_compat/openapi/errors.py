@@ -25,7 +25,7 @@ from wattgate.errors import (
     UnsupportedMediaType,
     all_error_kinds,
 )
-from wattgate.graphql.core.operation import JSON, Operation, OperationKind, RestRoute
+from wattgate.operations.core.operation import JSON, Operation, OperationKind, RestRoute
 from wattgate.principal import AuthScheme, Permission
 from wattgate.rest_compat.openapi.components import Json, reference
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from graphql import GraphQLArgument, GraphQLID, GraphQLInputField, GraphQLString, get_named_type
 
-from wattgate.graphql.core.definitions import declared_facts
-from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS, list_limit
+from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS, list_limit
+from wattgate.operations.vocabulary.definitions import declared_facts
 
 Json = dict[str, Any]
 

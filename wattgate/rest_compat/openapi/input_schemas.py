@@ -13,7 +13,7 @@ from graphql import (
     is_required_input_field,
 )
 
-from wattgate.graphql.core.scalars import MAX_SCALAR_CHARACTERS
+from wattgate.operations.vocabulary.scalars import MAX_SCALAR_CHARACTERS
 from wattgate.rest_compat.openapi.components import ANY_VALUE, Components, Json, described, nullable
 from wattgate.rest_compat.openapi.input_bounds import bounded_schema
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from graphql import GraphQLArgument, GraphQLEnumType, get_named_type, is_required_argument
 
-from wattgate.annotations import facts_of
-from wattgate.graphql.core.definitions import declared_facts
-from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS
-from wattgate.graphql.core.operation import Operation, RestRoute
+from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
+from wattgate.operations.core.operation import Operation, RestRoute
+from wattgate.operations.vocabulary.definitions import declared_facts
 from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Role
 from wattgate.rest_compat.arguments import INPUT_ARGUMENT
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
@@ -17,6 +16,7 @@ from wattgate.rest_compat.openapi.components import Components, Json
 from wattgate.rest_compat.openapi.input_bounds import bounded_schema
 from wattgate.rest_compat.openapi.input_schemas import enum_schema, input_schema
 from wattgate.rest_compat.openapi.wire_schemas import typed_dict_schema
+from wattgate.values.annotations import facts_of
 
 APPLICATION_HEADER: Json = {
     "name": "applicationId",

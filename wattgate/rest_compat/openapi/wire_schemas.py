@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 from graphql import GraphQLEnumType, GraphQLInputObjectType
 from msgspec import Meta
 
-from wattgate.annotations import facts_of
 from wattgate.rest_compat.openapi.components import (
     ANY_VALUE,
     JSON_TYPES,
@@ -21,6 +20,7 @@ from wattgate.rest_compat.openapi.components import (
 from wattgate.rest_compat.openapi.input_schemas import enum_schema, input_object_schema
 from wattgate.rest_compat.openapi.output_schemas import object_schema
 from wattgate.rest_compat.wire.shapes import Alternatives, GraphQLName, ListOf, RecordShape
+from wattgate.values.annotations import facts_of
 
 
 def shape_schema(shape: Any, components: Components) -> Json:

@@ -4,10 +4,10 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from wattgate.annotations import Described
-from wattgate.graphql.types.accounts import Token
-from wattgate.graphql.types.oauth import OAuthTokens
+from wattgate.operations.types.identity.accounts import Token
+from wattgate.operations.types.users.oauth import OAuthTokens
 from wattgate.rest_compat.wire.shapes import EXAMPLE_TIME, EXAMPLE_UUID, Ok, RecordShape, Uuid, Valid
+from wattgate.values.annotations import Described
 
 
 class ClosedAccount(TypedDict):

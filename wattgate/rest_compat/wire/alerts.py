@@ -4,10 +4,10 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from wattgate.annotations import Described
-from wattgate.graphql.types.alerts import Channel
-from wattgate.graphql.types.alerts import Priority as AlertPriority
+from wattgate.operations.types.messages.alerts import Channel
+from wattgate.operations.types.messages.alerts import Priority as AlertPriority
 from wattgate.rest_compat.wire.shapes import EXAMPLE_TIME, EXAMPLE_UUID, Instant, Ok, Uuid
+from wattgate.values.annotations import Described
 
 Switch = Annotated[Literal["yes", "no"], Meta(description="Whether the alert uses this channel.")]
 

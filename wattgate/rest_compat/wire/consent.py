@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from wattgate.annotations import Described
-from wattgate.graphql.types.consent import MpxnKey
+from wattgate.operations.types.consent.consent import MpxnKey
 from wattgate.rest_compat.wire.shapes import EXAMPLE_MPXN, EXAMPLE_TIME, EXAMPLE_UUID, Instant, Uuid, Valid
+from wattgate.values.annotations import Described
 
 Mpxn = Annotated[str, Meta(description="MPAN or MPRN of the meter point.")]
 

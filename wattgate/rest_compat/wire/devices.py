@@ -4,9 +4,8 @@ from typing import Annotated, TypedDict
 
 from msgspec import Meta
 
-from wattgate.annotations import Described
 from wattgate.enums import DeviceActivity
-from wattgate.graphql.types.resources import Device
+from wattgate.operations.types.homes.resources import Device
 from wattgate.rest_compat.wire.shapes import (
     EXAMPLE_EPOCH,
     EXAMPLE_MPXN,
@@ -20,6 +19,7 @@ from wattgate.rest_compat.wire.shapes import (
     Uuid,
     Valid,
 )
+from wattgate.values.annotations import Described
 
 
 class Sensor(TypedDict):

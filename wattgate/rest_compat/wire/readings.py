@@ -4,9 +4,8 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from wattgate.annotations import Described
 from wattgate.enums import Function, NoValueReason, Period
-from wattgate.graphql.types.readings import RecordedColumns
+from wattgate.operations.types.meters.readings import RecordedColumns
 from wattgate.rest_compat.wire.shapes import (
     EXAMPLE_EPOCH,
     EXAMPLE_TIME,
@@ -20,6 +19,7 @@ from wattgate.rest_compat.wire.shapes import (
     Uuid,
     Valid,
 )
+from wattgate.values.annotations import Described
 
 LocalTime = Annotated[
     str,

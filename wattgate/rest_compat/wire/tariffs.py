@@ -4,9 +4,9 @@ from typing import Annotated, Literal, TypedDict
 
 from msgspec import Meta
 
-from wattgate.annotations import Described
 from wattgate.rest_compat.wire.readings import Envelope, example_envelope
 from wattgate.rest_compat.wire.shapes import EXAMPLE_UUID, Uuid, WallClockTime
+from wattgate.values.annotations import Described
 
 
 class PlanDetail(TypedDict, total=False):

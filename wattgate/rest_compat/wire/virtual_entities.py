@@ -4,9 +4,9 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta
 
-from wattgate.annotations import Described
-from wattgate.graphql.types.virtual_entities import VirtualEntity
+from wattgate.operations.types.homes.virtual_entities import VirtualEntity
 from wattgate.rest_compat.wire.shapes import EXAMPLE_TIME, EXAMPLE_UUID, Ok, RecordShape, Uuid
+from wattgate.values.annotations import Described
 
 
 class ShortResource(TypedDict):

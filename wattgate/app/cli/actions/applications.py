@@ -7,8 +7,9 @@ from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.settings import Settings
 from wattgate.enums import AccountRule, TokenCheck
-from wattgate.graphql.resolvers import directories, provisioning
-from wattgate.graphql.types import directories as types
+from wattgate.operations.accounts import provisioning
+from wattgate.operations.credentials import directories
+from wattgate.operations.types.identity import directories as types
 from wattgate.principal import Principal, Role
 
 

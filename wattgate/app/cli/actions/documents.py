@@ -14,10 +14,10 @@ from wattgate.app.server.components import Components
 from wattgate.app.server.schema import gateway_schema
 from wattgate.app.settings import Settings
 from wattgate.clock import format_iso
-from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.execution.documents import DocumentCache
+from wattgate.graphql.execution.documents.documents import DocumentCache
 from wattgate.graphql.execution.pipeline import DOCUMENT_LIMITS
-from wattgate.graphql.resolvers import trusted_documents as resolvers
+from wattgate.operations import trusted_documents as resolvers
+from wattgate.operations.core.operation import Operation
 from wattgate.principal import Principal, Role
 
 

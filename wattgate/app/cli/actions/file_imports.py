@@ -13,8 +13,8 @@ from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.settings import Settings
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.transport.bulk_recorder import BulkReport, ReportRefusal
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.readings.bulk_recorder import BulkReport, ReportRefusal
 from wattgate.private_files import write_private
 
 R = TypeVar("R", bound=BulkReport, covariant=True)

@@ -17,7 +17,7 @@ from wattgate.app.homes.lists import (
 )
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.principal import Permission, Principal, Role
 
 

@@ -24,9 +24,9 @@ from wattgate.db.personal_data.erasure_list import ErasureList
 from wattgate.delivery.mail_addresses import NotMailable, check_address
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
-from wattgate.graphql.resolvers import meter_point_moves
-from wattgate.graphql.services.login import normalize_username
-from wattgate.graphql.types.meter_point_moves import MeterPointMove
+from wattgate.operations.credentials.login import normalize_username
+from wattgate.operations.moves import meter_point_moves
+from wattgate.operations.types.homes.meter_point_moves import MeterPointMove
 from wattgate.principal import Permission, Principal, Role
 from wattgate.time_zones import time_zone_problem
 

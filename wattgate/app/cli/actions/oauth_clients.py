@@ -4,7 +4,7 @@ from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.settings import Settings
-from wattgate.graphql.resolvers import oauth_clients
+from wattgate.operations.accounts import oauth_clients
 from wattgate.principal import Principal, Role
 
 

@@ -20,12 +20,13 @@ from wattgate.app.settings import Settings
 from wattgate.app.workers.user_jobs import JobPolicy, process_jobs
 from wattgate.db import models
 from wattgate.db.personal_data.erasure_check import verify_erasures
-from wattgate.db.rows import Rows
+from wattgate.db.rows.rows import Rows
 from wattgate.enums import JobState
 from wattgate.errors import BadInput, NotFound
-from wattgate.graphql.resolvers import data_exports, erasures, users
-from wattgate.graphql.services.login import find_account
-from wattgate.graphql.types import personal_data as types
+from wattgate.operations.accounts import users
+from wattgate.operations.credentials.login import find_account
+from wattgate.operations.personal_data import data_exports, erasures
+from wattgate.operations.types.identity import personal_data as types
 from wattgate.principal import Permission, Principal, Role
 from wattgate.private_files import PRIVATE_FILE_MODE
 

@@ -10,15 +10,15 @@ from zoneinfo import ZoneInfo
 import typer
 
 from wattgate.app.cli.actions.file_imports import run_import
-from wattgate.app.cli.import_units import Unit
+from wattgate.app.cli.commands.import_units import Unit
 from wattgate.app.cli.imports.home_resources import resources_of_home
 from wattgate.app.cli.imports.reading_targets import UnitOptions
 from wattgate.app.cli.imports.readings import ImportReport, import_csv
 from wattgate.app.homes.home_selection import HomeChoice, Meter, find_home
 from wattgate.clock import format_iso_ms
-from wattgate.db.queries.displays import DEFAULT_ZONE
-from wattgate.energy.unit_conversion import DEFAULT_CALORIFIC_VALUE, DEFAULT_VOLUME_CORRECTION, GasProperties
-from wattgate.graphql.core.runner import Runner
+from wattgate.db.queries.displays.displays import DEFAULT_ZONE
+from wattgate.energy.meters.unit_conversion import DEFAULT_CALORIFIC_VALUE, DEFAULT_VOLUME_CORRECTION, GasProperties
+from wattgate.operations.core.runner import Runner
 from wattgate.principal import Principal, Role
 from wattgate.time_zones import time_zone_problem
 

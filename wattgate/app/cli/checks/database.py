@@ -9,13 +9,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from wattgate.app.cli.checks.clocks import check_clock
 from wattgate.app.cli.checks.result import CheckResult, failed, passed, warning
 from wattgate.clock import utc_now
-from wattgate.db.encryption.rotation import verify_keys
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
+from wattgate.db.connections.pooler import find_pooler_problem
+from wattgate.db.connections.replica_state import read_replica_state
+from wattgate.db.connections.server_state import read_server_state
+from wattgate.db.key_rotation import verify_keys
 from wattgate.db.migrate import find_schema_problem
-from wattgate.db.pooler import find_pooler_problem
 from wattgate.db.readings.partitions import find_missing_upcoming
-from wattgate.db.replica_state import read_replica_state
-from wattgate.db.server_state import read_server_state
 from wattgate.errors import GatewayError
 
 MIN_FREE_BYTES, LOW_FREE_BYTES = 16 * 2**20, 256 * 2**20

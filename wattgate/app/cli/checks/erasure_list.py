@@ -6,7 +6,7 @@ from wattgate.app.cli.checks.result import CheckResult, failed, passed, warning
 from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 from wattgate.db.personal_data.erasure_check import count_unlisted, verify_erasures
 from wattgate.db.personal_data.tenancy_check import count_late
 from wattgate.errors import GatewayError

@@ -12,7 +12,7 @@ from wattgate.app.erasure_list import LIST_FILE_SUFFIX
 from wattgate.app.python_advisories import find_advisories
 from wattgate.app.secret_keys import KEY_FILE_SUFFIX
 from wattgate.app.settings import Settings
-from wattgate.db.database_name import sqlite_file
+from wattgate.db.connections.database_name import sqlite_file
 from wattgate.private_files import others_can_read
 
 FAR_FACTOR = 100

@@ -2,9 +2,9 @@
 
 from wattgate.app.cli.checks.result import CheckResult, failed, passed, warning
 from wattgate.app.cli.reading_context import create_reader
-from wattgate.app.server.login_application import MAX_LOOKUP_SECONDS, LoginProblem, find_login_application
+from wattgate.app.server.pages.login_application import MAX_LOOKUP_SECONDS, LoginProblem, find_login_application
 from wattgate.app.settings import Settings
-from wattgate.db.engine import Database
+from wattgate.db.connections.engine import Database
 
 SUBJECT = "log-in pages"
 

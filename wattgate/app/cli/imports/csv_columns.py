@@ -21,7 +21,7 @@ from wattgate.app.cli.imports.line_reader import MAX_LINE_BYTES
 from wattgate.energy.arrays import FloatArray, IntArray
 from wattgate.energy.plain_columns import parse_instants, parse_numbers
 from wattgate.errors import BadInput
-from wattgate.graphql.transport.bulk_recorder import InvalidLine, parse_number, parse_quality
+from wattgate.operations.readings.bulk_recorder import InvalidLine, parse_number, parse_quality
 
 METER_POINT_COLUMNS = ("mpxn", "mpan", "mprn")
 COLUMNS: Mapping[str, str] = MappingProxyType(

@@ -4,9 +4,9 @@ from wattgate.app.cli.imports.reading_targets import HomeResources
 from wattgate.app.homes.home_selection import HomeChoice
 from wattgate.db.models import Resource, VirtualEntity
 from wattgate.errors import BadInput
-from wattgate.graphql.core.fields import find_edge
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.types import virtual_entities as types
+from wattgate.operations.core.fields import find_edge
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.types.homes import virtual_entities as types
 from wattgate.principal import Principal, Role
 
 

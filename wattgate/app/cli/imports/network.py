@@ -17,13 +17,13 @@ from sqlmodel import SQLModel
 
 from wattgate.app.cli.imports.line_reader import read_numbered_lines
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
-from wattgate.decimals import is_bounded
-from wattgate.energy import meter_points
+from wattgate.energy.meters import meter_points
 from wattgate.enums import ReadingQuality
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.network_registry import store_registry_records
-from wattgate.graphql.transport.bulk_recorder import BulkReport, InvalidLine, ReportRefusal, decode_line
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.devices.network_registry import store_registry_records
+from wattgate.operations.readings.bulk_recorder import BulkReport, InvalidLine, ReportRefusal, decode_line
 from wattgate.principal import Principal, Role
+from wattgate.values.decimals import is_bounded
 
 BATCH_RECORDS = 5_000
 """Maximum number of records in a transaction."""

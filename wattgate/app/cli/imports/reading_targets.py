@@ -10,17 +10,17 @@ from typing import Protocol
 
 from wattgate.app.cli.imports.csv_columns import SeriesName
 from wattgate.db.models import Resource
-from wattgate.db.queries.tariffs import COST_SUFFIX
-from wattgate.energy.meter_points import canonical_meter_point, parse_meter_point_number
+from wattgate.db.queries.series.tariffs import COST_SUFFIX
+from wattgate.energy.meters.meter_points import canonical_meter_point, parse_meter_point_number
+from wattgate.energy.meters.unit_conversion import GasProperties, UnitError, unit_converter
 from wattgate.energy.storage_fields import ReadingField, StorageError, find_field, parse_fields
-from wattgate.energy.unit_conversion import GasProperties, UnitError, unit_converter
 from wattgate.errors import BadInput
-from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.bulk_recording import SeriesKey
-from wattgate.graphql.resolvers.reading_imports import MAX_RESOURCES, resources_by_id
+from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.readings.bulk_recording import SeriesKey
+from wattgate.operations.readings.reading_imports import MAX_RESOURCES, resources_by_id
 from wattgate.principal import Principal
-from wattgate.stored_json import is_storable_text
+from wattgate.values.stored_json import is_storable_text
 
 
 class UnknownSeries(ValueError):

@@ -30,13 +30,13 @@ from wattgate.energy.arrays import BoolArray, FloatArray, IntArray, is_group_sta
 from wattgate.energy.local_times import LocalTimes, local_ms
 from wattgate.energy.repeated_hours import DayLine, resolve_repeated
 from wattgate.energy.storage_fields import QUALITIES
-from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, RecordedArrays
-from wattgate.graphql.resolvers.reading_imports import CheckedArrays, check_reading_arrays
-from wattgate.graphql.resolvers.recording import CONFLICTING_DUPLICATE
-from wattgate.graphql.transport import bulk_recorder
-from wattgate.graphql.transport.bulk_recorder import BulkRecorder, BulkReport, InvalidLine, ReportRefusal
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.readings import bulk_recorder
+from wattgate.operations.readings.bulk_recorder import BulkRecorder, BulkReport, InvalidLine, ReportRefusal
+from wattgate.operations.readings.bulk_recording import BulkReadingBatch, RecordedArrays
+from wattgate.operations.readings.reading_imports import CheckedArrays, check_reading_arrays
+from wattgate.operations.readings.recording import CONFLICTING_DUPLICATE
 from wattgate.principal import Principal
 
 MAX_DESCRIBED_SERIES = 20

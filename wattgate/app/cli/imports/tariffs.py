@@ -16,15 +16,15 @@ from wattgate.app.input_parser import InputParser, decode_object
 from wattgate.db.models import Tariff
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, NotFound
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.fields import find_edge
-from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.execution.schema import build_schema
-from wattgate.graphql.resolvers.resources import resource
-from wattgate.graphql.resolvers.tariffs import MAX_PRICES, set_tariff, set_tariff_prices
-from wattgate.graphql.transport.bulk_recorder import BulkReport, InvalidLine, ReportRefusal
-from wattgate.graphql.types.resources import Resource
-from wattgate.graphql.types.tariffs import NewTariff, NewTariffPrice
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.fields import find_edge
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.homes.resources import resource
+from wattgate.operations.readings.bulk_recorder import BulkReport, InvalidLine, ReportRefusal
+from wattgate.operations.tariffs import MAX_PRICES, set_tariff, set_tariff_prices
+from wattgate.operations.types.homes.resources import Resource
+from wattgate.operations.types.meters.tariffs import NewTariff, NewTariffPrice
 from wattgate.principal import Principal
 
 DEFAULT_SOURCE = "import"

@@ -63,11 +63,6 @@ from graphql import (
 )
 
 from wattgate.db.serialized_column import SerializedColumn, SerializedRows
-from wattgate.graphql.core.edge import EdgeField
-from wattgate.graphql.core.field_source import NotCompilable, PayloadSource, TypenameSource
-from wattgate.graphql.core.node import encode_global_id
-from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.core.scalars import FAST_SERIALIZERS
 from wattgate.graphql.execution.compiled.arguments import FieldArgumentBinder
 from wattgate.graphql.execution.compiled.code_block import CodeBlock
 from wattgate.graphql.execution.compiled.leaf_attributes import LeafAttribute, columns_call, leaf_attributes
@@ -86,6 +81,11 @@ from wattgate.graphql.execution.compiled.values import (
     resolve_abstract,
     serialized_columns,
 )
+from wattgate.operations.core.field_source import NotCompilable, PayloadSource, TypenameSource
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.vocabulary.edge import EdgeField
+from wattgate.operations.vocabulary.node import encode_global_id
+from wattgate.operations.vocabulary.scalars import FAST_SERIALIZERS
 from wattgate.pauses import PAUSE_ITEMS, pause
 
 NEEDS_COERCION = {

@@ -22,19 +22,19 @@ from graphql.execution.values import VariableValues, get_variable_values
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 
 from wattgate.errors import GatewayError
-from wattgate.graphql.core.context import GraphQLContext
-from wattgate.graphql.core.field_source import NotCompilable
 from wattgate.graphql.execution.compiled.arguments import FieldArgumentBinder
 from wattgate.graphql.execution.compiled.codegen import RootFunction, TypeChecks, generate_functions
 from wattgate.graphql.execution.compiled.selection_tree import SelectedField, SelectionTreeBuilder
 from wattgate.graphql.execution.compiled.value_bounds import BoundValues, bound_response
 from wattgate.graphql.execution.compiled.values import gather_or_cancel
 from wattgate.graphql.execution.compiled.variables import coerce_plain_variables
-from wattgate.graphql.execution.document_queue import DocumentQueue
-from wattgate.graphql.execution.documents import Document, InvalidRequest
+from wattgate.graphql.execution.documents.document_queue import DocumentQueue
+from wattgate.graphql.execution.documents.documents import Document, InvalidRequest
 from wattgate.graphql.execution.enum_errors import list_enum_values
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, Schema, normalize_errors
+from wattgate.operations.core.context import GraphQLContext
+from wattgate.operations.core.field_source import NotCompilable
 from wattgate.principal import Principal
 
 log = logging.getLogger(__name__)

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from graphql import get_named_type, is_abstract_type, is_leaf_type
 
-from wattgate.graphql.core.field_source import AttributeSource
 from wattgate.graphql.execution.compiled.selection_tree import SelectedField
+from wattgate.operations.core.field_source import AttributeSource
 
 
 class LeafAttribute(NamedTuple):

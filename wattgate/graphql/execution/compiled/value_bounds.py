@@ -18,8 +18,8 @@ from graphql import (
     specified_scalar_types,
 )
 
-from wattgate.graphql.core.scalars import FAST_SERIALIZERS
 from wattgate.graphql.execution.compiled.selection_tree import ObjectSelection, SelectedField
+from wattgate.operations.vocabulary.scalars import FAST_SERIALIZERS
 
 BoundValues = Callable[[Any], int]
 """Returns an upper bound of the number of values in the value of a field, including itself."""

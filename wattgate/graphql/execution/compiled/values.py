@@ -16,7 +16,7 @@ from strawberry.execution.is_awaitable import optimized_is_awaitable
 from strawberry.types.base import StrawberryObjectDefinition
 
 from wattgate.db.serialized_column import SerializedColumn, SerializedRows
-from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
 from wattgate.pauses import PAUSE_ITEMS
 
 CoerceLeaf = Callable[[Any], Any]

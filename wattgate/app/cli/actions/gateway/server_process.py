@@ -1,0 +1,36 @@
+"""Serve in this process: alone, or as one of several workers."""
+
+import socket
+from typing import NoReturn
+
+import typer
+from starlette.applications import Starlette
+
+from wattgate.app.observability import logs
+from wattgate.app.observability.http_metrics import start_metrics_server
+from wattgate.app.server.edge.serving import bind_sockets, serve
+from wattgate.app.server.factory import create_app
+from wattgate.app.settings import Settings
+
+
+def serve_alone(settings: Settings) -> NoReturn:
+    """Serve the gateway until SIGTERM or SIGINT, then exit."""
+    sockets = bind_sockets(settings.host, settings.port)
+    serve_in_process(settings, create_app(settings), sockets)
+
+
+def serve_one(*, channel_fd: int, worker_index: int) -> None:
+    """Serve as one of several workers that `wattgate serve --workers` started."""
+    settings = Settings()
+    if worker_index > 0:
+        settings = settings.model_copy(update={"mqtt_url": None})
+    logs.configure_logging(settings)
+    launcher_socket = socket.socket(fileno=channel_fd)
+    sockets = bind_sockets(settings.host, settings.port, shared=True)
+    raise typer.Exit(serve(create_app(settings), settings, sockets, launcher_socket))
+
+
+def serve_in_process(settings: Settings, application: Starlette, sockets: list[socket.socket]) -> NoReturn:
+    """Serve on bound sockets in this process until SIGTERM or SIGINT, then exit."""
+    start_metrics_server(settings)
+    raise typer.Exit(serve(application, settings, sockets))

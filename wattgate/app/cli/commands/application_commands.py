@@ -1,0 +1,73 @@
+"""Commands for applications and their credentials."""
+
+from typing import Annotated
+
+import typer
+
+from wattgate.app.cli.commands.dispatch import dispatched
+from wattgate.app.cli.record_options import JsonOption
+from wattgate.delivery.templates.language.cultures import DEFAULT_CULTURE
+from wattgate.enums import AccountRule, TokenCheck
+
+app_app = typer.Typer(no_args_is_help=True, help="Manage applications. Every record belongs to one.")
+
+
+@app_app.command("create")
+@dispatched
+def app_create(
+    name: Annotated[str, typer.Argument(help="Name of the application.")],
+    username: Annotated[str, typer.Option(help="Username of its first Basic credential.")],
+    culture: Annotated[
+        str, typer.Option(help="Default culture (language and region) of its messages.")
+    ] = DEFAULT_CULTURE,
+) -> None:
+    """Create an application and print its credential. The secret is shown only once.
+
+    Example: wattgate app create "My app" --username my-app
+    """
+
+
+@app_app.command("list")
+@dispatched
+def app_list(as_json: JsonOption = False) -> None:
+    """List the applications, with the usernames of their Basic credentials.
+
+    Example: wattgate app list --json
+    """
+
+
+@app_app.command("rotate-secret")
+@dispatched
+def app_rotate_secret(username: Annotated[str, typer.Argument(help="Username of the Basic credential.")]) -> None:
+    """Give a credential of an application a new secret, and print it once. The old secret ends immediately.
+
+    Example: wattgate app rotate-secret my-app
+    """
+
+
+@app_app.command("add-directory")
+@dispatched
+def app_add_directory(
+    application_id: Annotated[str, typer.Argument(help="ID of the application.")],
+    issuer: Annotated[str, typer.Argument(help="Issuer of the tokens: an https URL, exactly as in the tokens.")],
+    audience: Annotated[list[str], typer.Option(help="Accepted audience of tokens. Repeat it for several.")],
+    name: Annotated[str, typer.Option(help="Name of the directory for people. Default: the issuer.")] = "",
+    algorithm: Annotated[
+        list[str] | None, typer.Option(help="Accepted signature algorithm. Repeat it for several. Default: RS256.")
+    ] = None,
+    rule: Annotated[
+        AccountRule,
+        typer.Option(help="Users who may log in without an account in the directory.", case_sensitive=False),
+    ] = AccountRule.EXISTING,
+    check: Annotated[
+        TokenCheck, typer.Option(help="How to check whether a token is still valid.", case_sensitive=False)
+    ] = TokenCheck.SIGNATURE,
+    client_id: Annotated[str, typer.Option(help="Client ID of the gateway, for INTROSPECTION.")] = "",
+    client_secret: Annotated[
+        str | None, typer.Option(help="Client secret of the gateway. Without it, INTROSPECTION asks for it.")
+    ] = None,
+) -> None:
+    """Add an OpenID Connect provider as a directory of an application, and print its ID.
+
+    Example: wattgate app add-directory APPLICATION https://id.example --audience my-app --rule link
+    """

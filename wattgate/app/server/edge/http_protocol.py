@@ -1,0 +1,372 @@
+"""The protocols of the HTTP server: uvicorn's, with the limits of `connection_guard`.
+
+The module `request_heads` has the rules for heads. A head that breaks one is answered after the requests before it.
+
+The classes depend on internals of uvicorn, whose version is therefore pinned. Methods that run for each request do not
+call `super()`, as in `pipelined_requests`.
+"""
+
+import asyncio
+import logging
+from typing import Any
+
+import httptools
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from wattgate.app.server.edge import http_1_0
+from wattgate.app.server.edge.connection_guard import DEFAULT_HTTP_LIMITS, LINGER_SECONDS, ConnectionGuard, HttpLimits
+from wattgate.app.server.edge.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
+from wattgate.app.server.edge.http_deadlines import DeadlineProtocol, Stage
+from wattgate.app.server.edge.pipelined_requests import END_OF_HEAD
+from wattgate.app.server.edge.refusal_response import encode_refusal
+from wattgate.app.server.edge.socket_upgrade import SocketUpgrade, UpgradeRequest, build_wire
+from wattgate.app.server.gate.request_heads import (
+    CHECKED,
+    CHUNK_BYTES,
+    LINE_BYTES,
+    RefusedHead,
+    body_parser,
+    check_coding,
+    check_credentials,
+    check_framing_bytes,
+    check_head,
+    head_of_body,
+    is_handshake,
+    malformed,
+    parse_length,
+    too_large,
+)
+from wattgate.errors import GatewayError, RateLimited, TimedOut
+from wattgate.metrics import REFUSED_CONNECTIONS
+from wattgate.realtime.connections.wires.uvicorn_wire import UvicornWire
+from wattgate.requests.request_context import client_fields, new_trace_id
+
+log = logging.getLogger(__name__)
+
+CONNECTION_RETRY_SECONDS = 10
+"""Value of Retry-After for a connection above the limits."""
+
+DIRECT_METHOD, DIRECT_TARGET = METHOD.encode(), PATH.encode()
+
+
+class GuardedConfig(uvicorn.Config):
+    """A uvicorn configuration with the limits of connections, which all connections of the process share."""
+
+    def __init__(self, *arguments: Any, http_limits: HttpLimits = DEFAULT_HTTP_LIMITS, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.guard = ConnectionGuard(http_limits)
+        state = getattr(self.app, "state", None)
+        self.direct_graphql: DirectGraphQL | None = getattr(state, "direct_graphql", None)
+        self.socket_upgrade: SocketUpgrade | None = getattr(state, "socket_upgrade", None)
+
+
+class GuardedHttpProtocol(DeadlineProtocol):
+    """An HTTP connection with limits."""
+
+    config: GuardedConfig
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._guard = self.config.guard
+        self._limits = self._guard.limits
+        self._max_head_bytes, self._max_head_lines, self._max_line_bytes = self._limits.head
+        self._length = 0
+        self._has_progress = False
+        self._head_bytes = self._unread_bytes = self._hosts = self._types = 0
+        self._is_handshake = self._is_chunked = False
+        self._framing_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if self._guard.admit(transport):
+            self._set_deadline(Stage.HEAD, self._limits.head_seconds)
+        else:
+            error = RateLimited(
+                f"Too many open connections. Retry in {CONNECTION_RETRY_SECONDS} s.",
+                retry_after=CONNECTION_RETRY_SECONDS,
+            )
+            self._reject(b"HTTP/1.1 429 Too Many Requests\r\n", error)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._clear_timer()
+        self._guard.release(self.transport)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing() or self._refusal is not None:  # the client sent it before it noticed
+            return
+        DeadlineProtocol.data_received(self, data)
+        if self.transport.get_protocol() is not self:  # it is a WebSocket now, which has deadlines of its own
+            return
+        # blank lines before a request end the keep-alive time, but do not begin a message
+        if self._deadline is None and self.timeout_keep_alive_task is None and self._is_between_requests():
+            self._set_deadline(Stage.HEAD, self._limits.head_seconds)
+
+    def _feed_piece(self, piece: bytes) -> None:
+        self._has_progress = False
+        is_in_chunks = self._is_chunked and self._in_body
+        if is_in_chunks:
+            self._framing_bytes += len(piece)
+        self._feed(self.parser, piece)
+        if self._is_chunked and self._in_body and not is_in_chunks:  # the first chunks behind a head
+            self._framing_bytes += len(piece) - piece.find(END_OF_HEAD) - len(END_OF_HEAD)
+        if (self._in_head or self._in_body) and self._refusal is None:
+            self._count_unread(len(piece))
+
+    def _feed(self, parser: httptools.HttpRequestParser, data: bytes) -> None:
+        try:
+            parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            rest = data[upgrade.args[0] :]
+            if self._should_upgrade():
+                self._await_turn(rest)
+            else:
+                self.parser = body_parser(self)
+                self._feed(self.parser, head_of_body(self.scope["headers"]))  # type: ignore[arg-type]
+                self._feed(self.parser, rest)
+        except httptools.HttpParserError as error:
+            cause = error.__context__
+            self._refuse(cause if isinstance(cause, RefusedHead) else malformed())
+
+    def _count_unread(self, size: int) -> None:
+        """Bound the bytes that belong to no body: a part of a head, and the lines of chunks and trailers.
+
+        The parser reports only whole lines, and no line of a chunk. Bytes that arrive with the begin of a head, or with
+        a part of a body, are not counted.
+        """
+        if self._has_progress:
+            self._unread_bytes = 0
+            try:
+                check_framing_bytes(self._framing_bytes)
+            except RefusedHead as refusal:
+                self._refuse(refusal)
+            return
+        self._unread_bytes += size
+        if self._unread_bytes > self._max_head_bytes:
+            part = "head" if self._in_head else "trailer"
+            self._refuse(too_large(part, self._max_head_bytes, "bytes"))
+
+    def _should_upgrade(self) -> bool:
+        return self._is_handshake
+
+    def handle_websocket_upgrade(self) -> None:
+        self._clear_timer()
+        if not self._upgrade_directly():
+            super().handle_websocket_upgrade()
+
+    def _upgrade_directly(self) -> bool:
+        """Accept a plain WebSocket handshake without uvicorn. Return whether it was one."""
+        upgrade = self.config.socket_upgrade if self.ws_protocol_class is GuardedWire else None
+        if upgrade is None or self.scope["http_version"] != "1.1" or self.root_path:
+            return False
+        request = UpgradeRequest(
+            self.parser.get_method(), self.url, self.headers, self.client, is_secure=self.scheme == "https"
+        )
+        headers = upgrade.find_headers(request)
+        if headers is None:
+            return False
+        self.connections.discard(self)
+        wire = build_wire(self.transport, self.connections, self._guard.release, self.config.ws_max_size)
+        upgrade.start(request, headers, self.server_state.default_headers, wire)
+        return True
+
+    def on_message_begin(self) -> None:
+        self._in_head = self._has_progress = True
+        self._head_bytes = self._unread_bytes = self._hosts = self._types = self._length = 0
+        self._is_handshake = self._is_chunked = False
+        if self._stage is not Stage.HEAD or self._deadline is None:
+            self._set_deadline(Stage.HEAD, self._limits.head_seconds)
+        HttpToolsProtocol.on_message_begin(self)
+
+    def on_url(self, url: bytes) -> None:
+        HttpToolsProtocol.on_url(self, url)
+        self._count_head("address", len(self.url), len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        name = name.lower()
+        if name in CHECKED:
+            self._check_header(name, value)
+        headers = self.headers
+        headers.append((name, value))
+        if len(headers) > self._max_head_lines:
+            raise too_large("head", self._max_head_lines, "headers")
+        line = len(name) + len(value) + LINE_BYTES
+        self._count_head("header", line, line)
+
+    def _check_header(self, name: bytes, value: bytes) -> None:
+        """Check and count a header that is in CHECKED."""
+        if name == b"host":
+            self._hosts += 1
+        elif name == b"content-type":
+            self._types += 1
+        elif name == b"content-length":
+            self._length = parse_length(value)
+        elif name == b"transfer-encoding":
+            check_coding(value)
+            self._is_chunked = True
+        elif value.lower() == b"100-continue":
+            self.expect_100_continue = True
+
+    def _count_head(self, part: str, line: int, arrived: int) -> None:
+        """Count bytes of a head that have arrived, and check them and the size of their line against the bounds."""
+        self._head_bytes += arrived
+        if line > self._max_line_bytes:
+            raise too_large(part, self._max_line_bytes, "bytes")
+        if self._head_bytes > self._max_head_bytes:
+            raise too_large("head", self._max_head_bytes, "bytes")
+
+    def on_headers_complete(self) -> None:
+        parser = self.parser
+        version, method = parser.get_http_version(), parser.get_method()
+        check_head(version, method, self._hosts, self._types)
+        self._has_progress = True
+        self._window_bytes, self._framing_bytes, self._body_left = 0, 0, self._length
+        self._is_handshake = parser.should_upgrade() and is_handshake(version, method, self.headers)
+        self._set_deadline(Stage.BODY, self._limits.body_seconds)
+        if not self._begin_direct(version, method):  # a plain request has no header twice
+            check_credentials(self.headers)
+            super().on_headers_complete()
+        self._in_head, self._in_body = False, True  # only now: until here, the request before it is the last one
+        # uvicorn would add the trailers of the body to the headers of the request
+        self.headers = []
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if cycle.scope["http_version"] == http_1_0.VERSION:
+            app = http_1_0.WithoutChunks(cycle, app)
+        super()._start_asgi_task(cycle, app)
+
+    def on_body(self, body: bytes) -> None:
+        size = len(body)
+        self._has_progress = True
+        self._window_bytes += size
+        self._body_left -= size
+        self._framing_bytes -= size
+        HttpToolsProtocol.on_body(self, body)
+
+    def on_chunk_header(self) -> None:
+        self._framing_bytes -= CHUNK_BYTES
+
+    def on_message_complete(self) -> None:
+        if self.parser.should_upgrade() and not self._is_handshake:
+            return  # the upgrade is ignored, and the body follows
+        if self._is_chunked:
+            check_framing_bytes(self._framing_bytes)
+        self._in_body, self._deadline = False, None
+        self.headers = self.scope["headers"]  # type: ignore[assignment]  # it is the list of `on_message_begin`
+        HttpToolsProtocol.on_message_complete(self)
+
+    def on_response_complete(self) -> None:
+        DeadlineProtocol.on_response_complete(self)
+        if self.transport.is_closing():
+            self._watch_close()
+        elif not (self._in_body or self._refusal) or self._is_stalled or not self.cycle.response_complete:
+            return
+        elif self._refusal is not None:
+            self._reject(self._refusal.status_line, self._refusal.error)
+        else:
+            self._set_deadline(Stage.LINGER, LINGER_SECONDS)
+
+    def _advance(self) -> None:
+        is_refused = self._refusal is not None and self._in_body and len(self.pipeline) == 1
+        if self._refusal is not None and is_refused and not self.flow.write_paused:
+            self._reject(self._refusal.status_line, self._refusal.error)  # in the turn of the request whose body it is
+        else:
+            super()._advance()
+
+    def _begin_direct(self, version: str, method: bytes) -> bool:
+        """Begin the direct answer to a plain request for GraphQL, as uvicorn begins one. Return whether it is plain."""
+        direct, parser = self.config.direct_graphql, self.parser
+        if (
+            direct is None
+            or self.root_path
+            or self.limit_concurrency is not None
+            or self.url != DIRECT_TARGET
+            or method != DIRECT_METHOD
+            or version != "1.1"
+            or parser.should_upgrade()
+            or (headers := direct.find_headers(self.headers)) is None
+        ):
+            return False
+        self.scope |= {"method": METHOD, "path": PATH, "raw_path": self.url, "query_string": b""}
+        previous = self.cycle
+        self.cycle = cycle = DirectCycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
+        cycle.direct, cycle.request_headers = direct, headers
+        if previous is None or previous.response_complete:
+            DeadlineProtocol._start_asgi_task(self, cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((cycle, self.app))
+        return True
+
+    def _time_out(self) -> None:
+        if self._stage is Stage.HEAD:  # without a byte of a request, there is nothing to answer
+            needs_no_answer, part = self.scope is None, "head"
+        else:
+            needs_no_answer, part = self.cycle.response_started, "body"
+        if needs_no_answer:
+            self._close()
+        else:
+            error = TimedOut(f"The {part} of the request arrived too slowly.")
+            self._reject(b"HTTP/1.1 408 Request Timeout\r\n", error)
+
+    def _refuse(self, refusal: RefusedHead) -> None:
+        """Answer a head that is not accepted, and close the connection. First, the requests before it are answered."""
+        REFUSED_CONNECTIONS.labels("message").inc()
+        self._refusal = refusal
+        if self._in_body and self.cycle is not None and self.cycle.response_started:
+            self._log_refusal(refusal.status_line, refusal.error, new_trace_id())
+            self._close()  # an answer cannot follow in the middle of another one
+        elif self._is_answered() or (self._in_body and not self._is_in_pipeline()):
+            self._reject(refusal.status_line, refusal.error)
+        else:
+            self._clear_timer()
+            self.flow.hold()
+
+    def _reject(self, status_line: bytes, error: GatewayError) -> None:
+        """Send an error in the format of the REST interface and close the connection.
+
+        Its trace ID is its own: the present context can be that of the request before it.
+        """
+        trace_id = new_trace_id()
+        self._log_refusal(status_line, error, trace_id)
+        self.transport.write(encode_refusal(status_line, error, trace_id))
+        self._close()
+
+    def _log_refusal(self, status_line: bytes, error: GatewayError, trace_id: str) -> None:
+        """Log a security event with the address of the peer, because no header of the request is trusted."""
+        status = status_line.split(b" ")[1].decode()
+        fields = client_fields(f"HTTP connection refused with {status}", self.client[0] if self.client else None)
+        fields["trace_id"] = trace_id
+        log.info("HTTP connection refused with %s: %s", status, error.message, extra=fields)
+
+    def _close(self) -> None:
+        """Close the connection, and cut it if the client does not read its response."""
+        self._clear_timer()
+        self.transport.close()
+        self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+
+
+class GuardedWire(UvicornWire):
+    """A WebSocket that is counted as a connection until it is lost."""
+
+    config: GuardedConfig
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.release(self.transport)
+        super().connection_lost(exc)
+
+    def release(self, transport: asyncio.BaseTransport) -> None:
+        self.config.guard.release(transport)

@@ -1,0 +1,86 @@
+"""The page of a shared preview: a version of a template with sample data, for everybody who has the link.
+
+The page has no scripts and the mail is in a sandboxed frame, so that the template can do nothing there. Only an
+operation with a limit for each client address renders it.
+"""
+
+from html import escape
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from wattgate.app.server.pages.pages import read_template
+from wattgate.clock import format_iso
+from wattgate.delivery.signed_links import SHARED_PREVIEW_PATH, SharedPreview, SignedLinks
+from wattgate.errors import GatewayError, NotFound
+from wattgate.operations.core.runner import Runner
+from wattgate.operations.templates.template_sharing import SharedPreviewResult, shared_preview
+from wattgate.principal import Principal, Role
+
+PAGE, PROBLEM_PAGE = (read_template(f"shared-preview/{name}.html") for name in ("index", "problem"))
+NO_INDEX = {"X-Robots-Tag": "noindex, nofollow"}
+UNKNOWN_LINK = "This link is not valid. It may be incomplete: copy it again, or ask for a new one."
+EXPIRED_LINK = "This link has expired, or its template was archived. Ask the person who sent it for a new one."
+
+
+def shared_preview_routes(runner: Runner, links: SignedLinks) -> list[BaseRoute]:
+    """Return the routes of shared previews: the page, and the HTML of the mail in its frame."""
+
+    async def serve_page(request: Request) -> Response:
+        shared = links.parse_shared_preview_token(request.path_params["token"])
+        if shared is None:
+            return _problem_page(404, UNKNOWN_LINK)
+        try:
+            result = await _load(runner, shared)
+        except GatewayError as error:
+            return _error_page(error)
+        return HTMLResponse(_render_page(shared, result, f"{request.url.path}/html"), headers=NO_INDEX)
+
+    async def serve_html(request: Request) -> Response:
+        shared = links.parse_shared_preview_token(request.path_params["token"])
+        if shared is None:
+            return _problem_page(404, UNKNOWN_LINK)
+        try:
+            result = await _load(runner, shared)
+        except GatewayError as error:
+            return _error_page(error)
+        return HTMLResponse(result.preview.rendering.html or "", headers=NO_INDEX)
+
+    path = f"{SHARED_PREVIEW_PATH}/{{token}}"
+    return [Route(path, serve_page), Route(f"{path}/html", serve_html)]
+
+
+async def _load(runner: Runner, shared: SharedPreview) -> SharedPreviewResult:
+    system = Principal(Role.SYSTEM, application_id=shared.application_id)
+    arguments = {"template_id": shared.template_id, "version": shared.version, "expires_at": shared.expires_at}
+    result: SharedPreviewResult = await runner.run(shared_preview, system, arguments)
+    return result
+
+
+def _render_page(shared: SharedPreview, result: SharedPreviewResult, frame_url: str) -> str:
+    template, rendering = result.template, result.preview.rendering
+    texts = {
+        "name": template.name,
+        "details": f"{template.channel_type.capitalize()} · {template.culture_code} · version {shared.version}",
+        "subject": rendering.subject or "(no subject)",
+        "preheader": rendering.preheader or "",
+        "text": rendering.text or "The text of this version cannot be rendered: it has errors.",
+        "expiry": f"{shared.expires_at:%-d %B %Y, %H:%M} UTC",
+        "expiry_instant": format_iso(shared.expires_at),
+        "frame_url": frame_url,
+    }
+    return PAGE.substitute({name: escape(text) for name, text in texts.items()})
+
+
+def _error_page(error: GatewayError) -> Response:
+    if isinstance(error, NotFound):
+        return _problem_page(410, EXPIRED_LINK)
+    response = _problem_page(error.status, error.message)
+    if error.retry_after is not None:
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response
+
+
+def _problem_page(status: int, message: str) -> Response:
+    return HTMLResponse(PROBLEM_PAGE.substitute(message=escape(message)), status, headers=NO_INDEX)

@@ -1,0 +1,376 @@
+"""Batch loaders of energy costs, computed from readings and the tariffs that applied.
+
+A resource with `cost_of` has no readings of its own. Its values are the costs of the energy of that other resource,
+which is called the priced resource.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from typing import Annotated
+
+import msgspec
+
+from wattgate.clock import TimeRange, from_ms, to_ms
+from wattgate.db.models import Resource
+from wattgate.db.queries.consent import find_consent_errors
+from wattgate.db.queries.ownership import load_ownerships
+from wattgate.db.queries.series.tariffs import histories, load_timelines, priced_resource_id
+from wattgate.db.queries.series.time_ranges import check_bucket_count, resolve_range
+from wattgate.db.readings.aggregates import Aggregates, SeriesKey
+from wattgate.db.readings.reading_series import stored_share
+from wattgate.db.readings.series_keys import series_key
+from wattgate.db.rows.rows import Rows
+from wattgate.energy.buckets import HALF_HOUR_MS, BucketGrid
+from wattgate.energy.costs import timeline
+from wattgate.energy.costs.cost_basis import CostBasis
+from wattgate.energy.costs.currency import CURRENCY
+from wattgate.energy.costs.pricing import (
+    BUCKET_DECIMALS,
+    VAT_DECIMALS,
+    Bill,
+    BucketCost,
+    EnergySample,
+    PricedPart,
+    add_vat,
+    build_bill,
+    cost_by_bucket,
+    cost_by_sample,
+    divide_half_up,
+    price_samples,
+    round_half_up,
+)
+from wattgate.energy.costs.tariffs import TariffTerms
+from wattgate.energy.ownership import Ownership
+from wattgate.energy.storage_fields import ReadingField, parse_fields
+from wattgate.enums import NoValueReason, Period, TariffKind
+from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
+from wattgate.pauses import slices
+from wattgate.values import terms
+from wattgate.values.annotations import Described
+
+MAX_SAMPLES = 100_000
+MAX_RANGE = timedelta(days=2_000)
+"""100,000 half hours are 2,083 days."""
+
+
+class CostExplanation(Bill, gc=False, kw_only=True):
+    """The bill of a resource's energy for a range. `completeness` is the stored share of its samples (0 to 1).
+
+    Days and samples of times in which another household lives at the meter point do not count.
+    """
+
+    start: datetime
+    end: datetime
+    completeness: float | None
+    currency: str = CURRENCY
+    includes_standing_charge: bool = True
+    includes_vat: bool = True
+
+
+class CostBucket(msgspec.Struct, gc=False):
+    """The cost of one span, in pence with VAT. `energy` and `total` are None if no energy of it has a price.
+
+    `no_value_reason` then says why.
+    """
+
+    start: datetime
+    end: datetime
+    energy: Decimal | None
+    standing_charge: Decimal
+    total: Decimal | None
+    unpriced: Decimal
+    estimated: bool
+    no_value_reason: NoValueReason | None
+
+
+class CostSeries(msgspec.Struct, gc=False):
+    """The costs of a resource's energy, in buckets of one period."""
+
+    resource: Resource
+    period: Period
+    buckets: list[CostBucket]
+    currency: str = CURRENCY
+    includes_standing_charge: bool = True
+    includes_vat: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _PricedEnergy:
+    """The energy of a resource in a range, priced by the tariffs that apply there. `tariffs` may be empty."""
+
+    source: Resource
+    ownership: Ownership
+    field: ReadingField
+    tariffs: list[TariffTerms]
+    parts: list[PricedPart]
+
+    @property
+    def series_key(self) -> SeriesKey:
+        return series_key(self.source, self.field)
+
+
+async def explain_costs(
+    rows: Rows, resources: Sequence[Resource], *, range: Annotated[TimeRange, Described("Time range of the bill.")]
+) -> list[CostExplanation | GatewayError | None]:
+    """Return the cost of each resource's energy in a range; None if no tariff applies in it."""
+    start, end = _check_range(range, rows.now)
+    energy_by_resource = await _load_priced_energy(rows, resources, to_ms(start), to_ms(end))
+    return [
+        priced if isinstance(priced, GatewayError) else _build_explanation(priced, to_ms(start), to_ms(end))
+        for priced in (energy_by_resource[priced_resource_id(resource)] for resource in resources)
+    ]
+
+
+async def no_cost_reasons(
+    rows: Rows, resources: Sequence[Resource], *, range: Annotated[TimeRange, Described("Time range of the cost.")]
+) -> list[NoValueReason | None]:
+    """Return why `explain_costs` and `cost_series` return None for each resource; None if a tariff applies."""
+    _, end = _check_range(range, rows.now)
+    tariffs = await load_timelines(rows, map(priced_resource_id, resources), from_ms(to_ms(end) - 1))
+    return [None if tariffs[priced_resource_id(resource)] else NoValueReason.NO_TARIFF for resource in resources]
+
+
+async def cost_series(
+    rows: Rows,
+    resources: Sequence[Resource],
+    *,
+    range: terms.BucketRange,
+    period: terms.BucketLength,
+    time_zone: terms.BucketTimeZone = UTC,
+) -> list[CostSeries | GatewayError | None]:
+    """Return the costs of each resource's energy in the buckets of a range; None if no tariff applies.
+
+    Buckets are whole periods of the zone's wall clock. Energy counts in the bucket in which its sample begins. The
+    standing charge of a day counts in the bucket that contains its midnight, if the household lives there then.
+    """
+    start, end = _check_range(range, rows.now)
+    check_bucket_count(start, end, period)
+    edges = timeline.period_edges(to_ms(start), to_ms(end), period, time_zone)
+    energy_by_resource = await _load_priced_energy(rows, resources, edges[0], edges[-1])
+    results: list[CostSeries | GatewayError | None] = []
+    for resource in resources:
+        priced = energy_by_resource[priced_resource_id(resource)]
+        if isinstance(priced, GatewayError):
+            results.append(priced)
+        else:
+            results.append(CostSeries(resource, period, _build_buckets(priced, edges)) if priced.tariffs else None)
+    return results
+
+
+async def compute_cost_aggregates(
+    rows: Rows, resource_fields: Sequence[tuple[Resource, ReadingField]], grid: BucketGrid
+) -> list[Aggregates | GatewayError]:
+    """Aggregate the costs of resources with `cost_of` in each bucket: with VAT, without standing charge.
+
+    Samples without a price are left out. Revisions are those of the consumption. A change of the tariffs counts as a
+    new receipt of all samples.
+    """
+    resources = [resource for resource, _ in resource_fields]
+    energy_by_resource = await _load_priced_energy(rows, resources, grid.start, grid.stop)
+    changed_at = await _tariff_changes(rows, resources)
+    keys = {
+        priced.series_key: priced.field.interval_ms
+        for priced in energy_by_resource.values()
+        if isinstance(priced, _PricedEnergy)
+    }
+    stored = await rows.readings.aggregates(keys, grid)
+    return [
+        priced
+        if isinstance(priced, GatewayError)
+        else await _aggregate_costs(
+            priced, field, grid, stored[priced.series_key], changed_at.get(priced.source.resource_id, 0)
+        )
+        for priced, field in (
+            (energy_by_resource[priced_resource_id(resource)], field) for resource, field in resource_fields
+        )
+    ]
+
+
+async def _tariff_changes(rows: Rows, resources: Sequence[Resource]) -> dict[str, int]:
+    """Return, by id of the priced resource, the time (ms since 1970) of the last change of its tariffs."""
+    tariffs_by_resource = await histories(rows, resources, upcoming=True, superseded=True)
+    return {
+        priced_resource_id(resource): max(to_ms(tariff.superseded_at or tariff.created_at) for tariff in tariffs)
+        for resource, tariffs in zip(resources, tariffs_by_resource, strict=True)
+        if tariffs
+    }
+
+
+async def _aggregate_costs(
+    priced: _PricedEnergy, field: ReadingField, grid: BucketGrid, stored: Aggregates, changed_at: int
+) -> Aggregates:
+    unit = 10 ** (VAT_DECIMALS - field.decimals)
+    exact_sums = [0] * grid.count
+    costs, samples = Aggregates.empty(grid.count), dict[int, int]()
+    position, edges = 0, grid.edges
+    async for part in slices(cost_by_sample(priced.parts)):
+        for at, amount, estimated in part:
+            while at >= edges[position + 1]:
+                position += 1
+            value = samples[at] = divide_half_up(amount, unit)
+            costs.add(position, (1, 0, value, value, at, at, int(estimated), 0, 0))
+            exact_sums[position] += amount
+    costs.samples = samples
+    costs.cost_basis, costs.energy_count = CostBasis.from_tariffs(priced.tariffs), stored.count
+    costs.sum = [divide_half_up(amount, unit) for amount in exact_sums]
+    costs.revision = stored.revision
+    costs.received_at = [max(at, changed_at) for at in stored.received_at]
+    return costs
+
+
+async def load_samples(
+    rows: Rows, resource: Resource, field: ReadingField, start: int, stop: int
+) -> list[EnergySample]:
+    """Return a resource's readings of a field in [start, stop) as energy samples. Raise BadInput for too many."""
+    readings = await rows.readings.list_readings(series_key(resource, field), start, stop, limit=MAX_SAMPLES + 1)
+    if len(readings) > MAX_SAMPLES:
+        raise BadInput(f"The range has more than {MAX_SAMPLES:,} readings. Request a shorter range.")
+    scale = 10 ** (timeline.ENERGY_DECIMALS - field.decimals)
+    samples: list[EnergySample] = []
+    async for part in slices(readings):
+        samples += [EnergySample(reading.at, reading.value * scale, reading.quality != 0) for reading in part]
+    return samples
+
+
+async def _load_priced_energy(
+    rows: Rows, resources: Sequence[Resource], start: int, stop: int
+) -> dict[str, _PricedEnergy | GatewayError]:
+    """Return, by id of the priced resource, its priced energy or the error that prevents it."""
+    sources = await load_priced_resources(rows, resources)
+    errors = await _find_consent_errors(rows, resources, sources)
+    histories = await load_timelines(rows, sources, from_ms(stop - 1))
+    ownerships = await load_ownerships(rows, sources.values())
+    tariffs_by_resource = {
+        key: [tariff for tariff, _, _ in timeline.tariffs_in_force(tariffs, start, stop)]
+        for key, tariffs in histories.items()
+    }
+    dynamic_ids = dynamic_tariff_ids(tariff for tariffs in tariffs_by_resource.values() for tariff in tariffs)
+    prices = await rows.prices.list_between(dynamic_ids, start - HALF_HOUR_MS + 1, stop)
+    results: dict[str, _PricedEnergy | GatewayError] = {**errors}
+    for key, source in sources.items():
+        if key in errors:
+            continue
+        field, tariffs = parse_fields(source.storage)[0], tariffs_by_resource[key]
+        try:
+            samples = (
+                await load_samples(rows, source, field, timeline.energy_needed_from(tariffs, start, stop), stop)
+                if tariffs
+                else []
+            )
+        except BadInput as error:
+            results[key] = error
+            continue
+        results[key] = _PricedEnergy(
+            source, ownerships[key], field, tariffs, await _price_samples(samples, tariffs, prices, start)
+        )
+    return results
+
+
+async def _price_samples(
+    energy_samples: list[EnergySample], tariffs: list[TariffTerms], prices: timeline.PricesByTariff, start: int
+) -> list[PricedPart]:
+    """Price the samples from start on. Rates are computed only between the first and the last stored sample."""
+    if not energy_samples:
+        return []
+    since = max(start, energy_samples[0].at)
+    spans = timeline.rate_spans(tariffs, prices, since, energy_samples[-1].at + 1)
+    parts: list[PricedPart] = []
+    async for priced in slices(price_samples(energy_samples, spans, since)):
+        parts += priced
+    return parts
+
+
+async def load_priced_resources(rows: Rows, resources: Sequence[Resource]) -> dict[str, Resource]:
+    """Return the priced resources by id."""
+    resources_by_id = {resource.resource_id: resource for resource in resources if not resource.cost_of}
+    missing_ids = {resource.cost_of for resource in resources if resource.cost_of} - set(resources_by_id)
+    return resources_by_id | (await rows.get_many(Resource, missing_ids) if missing_ids else {})
+
+
+async def _find_consent_errors(
+    rows: Rows, resources: Sequence[Resource], sources: dict[str, Resource]
+) -> dict[str, ConsentRevoked]:
+    """Return, by id of the priced resource, the error if consent to it or to its cost is missing."""
+    errors = await find_consent_errors(rows, [*sources.values(), *resources])
+    return {
+        priced_resource_id(resource): error
+        for resource in resources
+        if (error := _consent_error_of(errors, resource)) is not None
+    }
+
+
+def _consent_error_of(errors: dict[str, ConsentRevoked], resource: Resource) -> ConsentRevoked | None:
+    return errors.get(priced_resource_id(resource)) or errors.get(resource.resource_id)
+
+
+def dynamic_tariff_ids(tariffs: Iterable[TariffTerms]) -> set[str]:
+    """Return the ids of the dynamic tariffs, which have prices."""
+    return {tariff.tariff_id for tariff in tariffs if tariff.kind is TariffKind.DYNAMIC}
+
+
+def _build_explanation(priced: _PricedEnergy, start: int, stop: int) -> CostExplanation | None:
+    if not priced.tariffs:
+        return None
+    days = (tariff for _, tariff in timeline.standing_charge_days(priced.tariffs, start, stop, priced.ownership))
+    return CostExplanation(
+        **msgspec.structs.asdict(build_bill(priced.parts, days, priced.field.unit)),
+        start=from_ms(start),
+        end=from_ms(stop),
+        completeness=_completeness(priced, start, stop),
+    )
+
+
+def _completeness(priced: _PricedEnergy, start: int, stop: int) -> float | None:
+    """Return the stored share of a range's samples; None without regular sampling or expected samples."""
+    expected = priced.ownership.expected_samples(priced.field, max(start, priced.field.start_ms), stop)
+    return stored_share(len({part.at for part in priced.parts}), None if expected is None else max(expected, 0))
+
+
+def _build_buckets(priced: _PricedEnergy, edges: Sequence[int]) -> list[CostBucket]:
+    cost_by_position = cost_by_bucket(priced.parts, edges)
+    standing_charges = _standing_charges_by_bucket(priced, edges)
+    basis, cost_buckets = CostBasis.from_tariffs(priced.tariffs), []
+    for position, (start, end) in enumerate(pairwise(edges)):
+        bucket_cost = cost_by_position.get(position, BucketCost())
+        is_priced = bucket_cost.count > bucket_cost.unpriced
+        energy = round_half_up(bucket_cost.pence, BUCKET_DECIMALS) if is_priced else None
+        standing_charge = round_half_up(standing_charges.get(position, Decimal(0)), BUCKET_DECIMALS)
+        cost_buckets.append(
+            CostBucket(
+                start=from_ms(start),
+                end=from_ms(end),
+                energy=energy,
+                standing_charge=standing_charge,
+                total=None if energy is None else energy + standing_charge,
+                unpriced=bucket_cost.unpriced_kwh,
+                estimated=bucket_cost.estimated > 0,
+                no_value_reason=None
+                if is_priced
+                else basis.no_value_reason(start, end, has_readings=bucket_cost.count > 0),
+            )
+        )
+    return cost_buckets
+
+
+def _standing_charges_by_bucket(priced: _PricedEnergy, edges: Sequence[int]) -> dict[int, Decimal]:
+    """Return, by position of the bucket, the standing charges with VAT of the own days that begin in it."""
+    charges: dict[int, Decimal] = {}
+    position = 0
+    days = timeline.standing_charge_days(priced.tariffs, edges[0], edges[-1], priced.ownership)
+    for midnight, tariff in days:
+        while midnight >= edges[position + 1]:
+            position += 1
+        charges[position] = charges.get(position, Decimal(0)) + add_vat(tariff, tariff.standing_charge)
+    return charges
+
+
+def _check_range(range: TimeRange, now: datetime) -> tuple[datetime, datetime]:
+    """Return the start and end of a range. Raise BadInput if it is empty or too long."""
+    start, end = resolve_range(range, now)
+    if end - start > MAX_RANGE:
+        problem = Problem(("range",), f"is longer than {MAX_RANGE.days:,} days")
+        raise BadInput(f"The range is too long. Request at most {MAX_RANGE.days:,} days.", problems=[problem])
+    return start, end

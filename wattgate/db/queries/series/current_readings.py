@@ -1,0 +1,141 @@
+"""Batch loaders of the current value of resources: power or the newest reading, and for costs the cost of an hour."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+
+import msgspec
+
+from wattgate.clock import from_ms, to_ms
+from wattgate.db.models import Resource
+from wattgate.db.queries.consent import find_consent_errors
+from wattgate.db.queries.resources import load_measured_resources
+from wattgate.db.queries.series.current_rates import CurrentRates, current_rates
+from wattgate.db.queries.series.tariffs import holds_costs
+from wattgate.db.readings.reading_store import StoredReading
+from wattgate.db.readings.series_keys import series_key
+from wattgate.db.rows.rows import Rows
+from wattgate.energy.costs.pricing import BUCKET_DECIMALS, round_half_up
+from wattgate.energy.display.live_power import to_watts
+from wattgate.energy.storage_fields import POWER_FIELD, ReadingField, find_field, parse_fields
+from wattgate.enums import NoValueReason
+from wattgate.errors import ConsentRevoked
+
+MAX_POWER_AGE_MS = 15 * 60 * 1000
+"""An older power reading is not the current power."""
+
+COST_PER_HOUR_FIELD, COST_PER_HOUR_UNIT = "COST_PER_HOUR", "pence/hour"
+"""Field and unit of the current value of a resource with `cost_of`."""
+
+ENERGY_UNIT = "kWh"
+"""The unit of energy in which power for an hour can be priced."""
+
+
+class CurrentReading(msgspec.Struct, gc=False):
+    """The newest value of a resource, with its field, unit and instant.
+
+    `includes_standing_charge` and `includes_vat` are None unless the value is a computed cost.
+    """
+
+    resource_id: str
+    field: str
+    unit: str
+    at: datetime
+    value: float
+    includes_standing_charge: bool | None = None
+    includes_vat: bool | None = None
+
+
+async def current_readings(rows: Rows, resources: Sequence[Resource]) -> list[CurrentReading | ConsentRevoked | None]:
+    """Return the current value of each resource, or None if there is none.
+
+    It is the power if that is fresh, else the latest value of the first field. For a resource with `cost_of`, it is
+    the cost of an hour at the present power and rate. For recorded costs, it is the latest cost.
+    """
+    return [None if isinstance(found, NoValueReason) else found for found in await _load(rows, resources)]
+
+
+async def no_current_reasons(rows: Rows, resources: Sequence[Resource]) -> list[NoValueReason | ConsentRevoked | None]:
+    """Return why the current value of each resource is None; None if there is a value."""
+    return [None if isinstance(found, CurrentReading) else found for found in await _load(rows, resources)]
+
+
+async def _load(rows: Rows, resources: Sequence[Resource]) -> list[CurrentReading | NoValueReason | ConsentRevoked]:
+    sources = await load_measured_resources(rows, resources)
+    pairs = list(zip(resources, sources, strict=True))
+    fields = [_current_fields(resource, source) for resource, source in pairs]
+    keys = [series_key(source, field) for (_, source), names in zip(pairs, fields, strict=True) for field in names]
+    latest = await rows.readings.latest(keys) if keys else {}
+    costs = [resource for resource in resources if resource.cost_of]
+    rates = (
+        dict(zip([cost.resource_id for cost in costs], await current_rates(rows, costs), strict=True)) if costs else {}
+    )
+    errors = await find_consent_errors(rows, [*resources, *sources])
+    fresh_from = to_ms(rows.now) - MAX_POWER_AGE_MS
+    results: list[CurrentReading | NoValueReason | ConsentRevoked] = []
+    for (resource, source), resource_fields in zip(pairs, fields, strict=True):
+        error = errors.get(resource.resource_id) or errors.get(source.resource_id)
+        newest = _newest(source, resource_fields, latest, fresh_from)
+        if error is not None:
+            results.append(error)
+        elif resource.cost_of:
+            results.append(_cost_per_hour(resource, newest, rates[resource.resource_id]))
+        elif newest is not None:
+            results.append(_to_current(resource, *newest))
+        else:
+            is_stale = any(series_key(source, field) in latest for field in resource_fields)
+            results.append(NoValueReason.NO_POWER if is_stale else NoValueReason.NO_READINGS)
+    return results
+
+
+def _current_fields(resource: Resource, source: Resource) -> list[ReadingField]:
+    """Return the fields of the source that may hold the current value, in order of preference."""
+    fields = parse_fields(source.storage)
+    power = find_field(fields, POWER_FIELD)
+    if resource.cost_of:
+        return [power] if power and fields[0].unit == ENERGY_UNIT else []
+    return [power, fields[0]] if power and not holds_costs(resource) else [fields[0]]
+
+
+def _newest(
+    source: Resource, fields: Sequence[ReadingField], latest: dict[tuple[int, int], StoredReading], fresh_from: int
+) -> tuple[ReadingField, StoredReading] | None:
+    """Return the first of the fields that has a reading, and this reading. A power reading must be fresh."""
+    for field in fields:
+        stored = latest.get(series_key(source, field))
+        if stored and (field.name != POWER_FIELD or stored.at >= fresh_from):
+            return field, stored
+    return None
+
+
+def _to_current(resource: Resource, field: ReadingField, stored: StoredReading) -> CurrentReading:
+    return CurrentReading(
+        resource_id=resource.resource_id,
+        field=field.name,
+        unit=field.unit,
+        at=from_ms(stored.at),
+        value=field.from_stored(stored.value),
+    )
+
+
+def _cost_per_hour(
+    resource: Resource, power: tuple[ReadingField, StoredReading] | None, rates: CurrentRates | None
+) -> CurrentReading | NoValueReason:
+    """Return the cost of an hour at a power. Negative power is not energy of the resource, so it costs nothing."""
+    if rates is None:
+        return NoValueReason.NO_TARIFF
+    if rates.rate is None:
+        return NoValueReason.NO_PRICE
+    if power is None:
+        return NoValueReason.NO_POWER
+    field, stored = power
+    kilowatts = Decimal(str(max(to_watts(field.from_stored(stored.value), field.unit), 0))) / 1000
+    return CurrentReading(
+        resource_id=resource.resource_id,
+        field=COST_PER_HOUR_FIELD,
+        unit=COST_PER_HOUR_UNIT,
+        at=from_ms(stored.at),
+        value=float(round_half_up(kilowatts * rates.rate, BUCKET_DECIMALS)),
+        includes_standing_charge=False,
+        includes_vat=True,
+    )

@@ -1,0 +1,349 @@
+"""Exact cost of energy. Amounts are integers until `divide_half_up` or `round_half_up` rounds them. No I/O.
+
+Units are those of `timeline`. So an amount (energy times rate) is in 10^-15 pence without VAT, and 10^-23 with VAT.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from itertools import accumulate, groupby
+from operator import itemgetter
+from typing import NamedTuple
+
+import msgspec
+
+from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffTerms
+from wattgate.energy.costs.timeline import ENERGY_DECIMALS, BlockRate, BlockRates, Charge, Rate, RateSpan, to_scaled
+from wattgate.enums import CostLineKind
+
+AMOUNT_DECIMALS = ENERGY_DECIMALS + RATE_DECIMALS
+PENNY_AMOUNT = 10**AMOUNT_DECIMALS
+VAT_WHOLE = 10 ** (2 + RATE_DECIMALS)
+"""100 % of VAT."""
+
+VAT_DECIMALS = AMOUNT_DECIMALS + 2 + RATE_DECIMALS
+BUCKET_DECIMALS = 5
+_EXACT_CONTEXT = Context(prec=100)
+_ONE = Decimal(1)
+
+
+class EnergySample(NamedTuple):
+    """Energy of a sample that begins at `at`; `estimated` if no meter measured it."""
+
+    at: int
+    energy: int
+    estimated: bool
+
+
+class PricedPart(NamedTuple):
+    """A sample, or its part within one block, and its charge and rate. `charge` is None if there is no price."""
+
+    at: int
+    energy: int
+    estimated: bool
+    charge: Charge | None
+    rate: int
+
+
+class CostLine(msgspec.Struct, gc=False):
+    """One line of a bill: a quantity at a rate (pence), and the amount in whole pence."""
+
+    kind: CostLineKind
+    band: str | None
+    quantity: Decimal
+    unit: str
+    rate: Decimal | None
+    averaged: bool
+    amount: Decimal
+    tariff_id: str
+    tariff_name: str
+    tariff_version: int
+    estimated: bool
+
+
+class CostVat(msgspec.Struct, gc=False):
+    """VAT at one rate (percent) on the sum of the lines with that rate, in whole pence."""
+
+    rate: Decimal
+    on: Decimal
+    amount: Decimal
+
+
+class Bill(msgspec.Struct, gc=False):
+    """Lines, VAT and total in whole pence. `exact` is the total before rounding. Energy is in kWh."""
+
+    energy: Decimal
+    unpriced: Decimal
+    lines: list[CostLine]
+    subtotal: Decimal
+    vat: list[CostVat]
+    total: Decimal
+    exact: Decimal
+    estimated: bool
+
+
+@dataclass(slots=True)
+class BucketCost:
+    """The cost of a bucket's samples, with VAT (10^-23 pence) and without standing charge.
+
+    `count`, `estimated` and `unpriced` are numbers of samples. `unpriced_energy` is the energy of the unpriced ones.
+    """
+
+    amount: int = 0
+    count: int = 0
+    estimated: int = 0
+    unpriced: int = 0
+    unpriced_energy: int = 0
+
+    @property
+    def pence(self) -> Decimal:
+        """The exact amount in pence."""
+        return to_decimal(self.amount, VAT_DECIMALS)
+
+    @property
+    def unpriced_kwh(self) -> Decimal:
+        """The energy without a price, in kWh."""
+        return to_decimal(self.unpriced_energy, ENERGY_DECIMALS)
+
+
+def price_samples(samples: Sequence[EnergySample], spans: Sequence[RateSpan], start: int) -> Iterator[PricedPart]:
+    """Yield the samples from `start`, each with the rate in force when it begins.
+
+    Samples must be in order. Earlier samples count towards the limits of blocks. A sample that crosses a limit is
+    split.
+    """
+    times = [sample.at for sample in samples]
+    counts = [0, *accumulate(sample.energy for sample in samples)]
+    following = iter(spans)
+    _, rule = next(following)
+    until, next_rule = next(following, _END_SPAN)
+    period_start_count = 0  # the cumulative energy when the period of a block tariff began
+    for index in range(bisect_left(times, start), len(samples)):
+        at, energy, estimated = samples[index]
+        if at >= until:
+            while at >= until:
+                rule = next_rule
+                until, next_rule = next(following, _END_SPAN)
+            period_start_count = counts[bisect_left(times, rule.since)] if isinstance(rule, BlockRates) else 0
+        if rule is None:
+            yield PricedPart(at, energy, estimated, None, 0)
+        elif isinstance(rule, Rate):
+            yield PricedPart(at, energy, estimated, *rule)
+        else:
+            for part, rate in split_by_block(energy, counts[index] - period_start_count, rule):
+                yield PricedPart(at, part, estimated, *rate)
+
+
+def split_by_block(energy: int, counted: int, blocks: BlockRates) -> list[tuple[int, Rate]]:
+    """Split energy at the limits of blocks, given the energy counted before it in the period.
+
+    Negative energy is deducted from the highest used block first.
+    """
+    after = counted + energy
+    low, high = min(counted, after), max(counted, after)
+    for block in blocks.blocks:
+        if (block.floor is None or block.floor <= low) and (block.ceiling is None or high <= block.ceiling):
+            return [(energy, block.rate)]
+    parts = [(_clamp_to_block(block, after) - _clamp_to_block(block, counted), block.rate) for block in blocks.blocks]
+    return [part for part in parts if part[0]]
+
+
+def current_block_rate(counted: int, blocks: BlockRates) -> Rate:
+    """Return the rate of the next unit of energy, given the energy counted so far in the period."""
+    return next(block.rate for block in blocks.blocks if block.ceiling is None or counted < block.ceiling)
+
+
+def build_bill(parts: Iterable[PricedPart], days: Iterable[TariffTerms], unit: str) -> Bill:
+    """Return the bill for parts of energy in `unit`, and for days. Each day is given by its tariff.
+
+    Each line is rounded once to whole pence, halves away from zero. VAT is rounded once for each VAT rate, on the sum
+    of the rounded lines. So lines and VAT add up to the total.
+    """
+    totals = _total_by_charge(parts)
+    unpriced = totals.pop(None, _ChargeTotal())
+    entries = [_energy_line(charge, total, unit) for charge, total in totals.items() if charge]
+    entries += [_standing_line(tariff, count) for tariff, count in _days_by_tariff(days)]
+    taxable: dict[int, Decimal] = {}
+    for line, vat, _ in entries:
+        taxable[vat] = taxable.get(vat, Decimal(0)) + line.amount
+    taxes = [_build_vat(vat, amount) for vat, amount in sorted(taxable.items()) if vat]
+    subtotal = sum((line.amount for line, _, _ in entries), Decimal(0))
+    return Bill(
+        energy=to_decimal(unpriced.energy + sum(total.energy for total in totals.values()), ENERGY_DECIMALS),
+        unpriced=to_decimal(unpriced.energy, ENERGY_DECIMALS),
+        lines=[line for line, _, _ in entries],
+        subtotal=subtotal,
+        vat=taxes,
+        total=subtotal + sum((tax.amount for tax in taxes), Decimal(0)),
+        exact=to_decimal(sum(amount * (VAT_WHOLE + vat) for _, vat, amount in entries), VAT_DECIMALS),
+        estimated=any(line.estimated for line, _, _ in entries),
+    )
+
+
+def cost_by_bucket(parts: Iterable[PricedPart], edges: Sequence[int]) -> dict[int, BucketCost]:
+    """Return the cost of each bucket between consecutive edges, by position. Buckets without samples are omitted."""
+    costs: dict[int, BucketCost] = {}
+    position, until, previous_at = -1, edges[0], None
+    bucket = BucketCost()
+    for at, energy, estimated, charge, rate in parts:
+        if at >= until:
+            while at >= until:
+                position += 1
+                until = edges[position + 1]
+            bucket = costs[position] = BucketCost()
+        if at != previous_at:  # count a sample that a block's limit has split once
+            bucket.count += 1
+            bucket.estimated += estimated
+        previous_at = at
+        if charge is None:
+            bucket.unpriced += 1
+            bucket.unpriced_energy += energy
+        else:
+            bucket.amount += energy * rate * (VAT_WHOLE + charge.vat)
+    return costs
+
+
+def cost_by_sample(parts: Iterable[PricedPart]) -> Iterator[tuple[int, int, bool]]:
+    """Yield instant, cost with VAT (10^-23 pence) and estimated flag of each sample that has a price."""
+    for at, group in groupby(parts, key=itemgetter(0)):
+        sample_parts = list(group)
+        if all(part.charge is not None for part in sample_parts):
+            amount = sum(
+                part.energy * part.rate * (VAT_WHOLE + part.charge.vat) for part in sample_parts if part.charge
+            )
+            yield at, amount, sample_parts[0].estimated
+
+
+def add_vat(tariff: TariffTerms, amount: Decimal) -> Decimal:
+    """Return a rate or standing charge (pence) with the tariff's VAT, without rounding."""
+    return to_decimal(to_scaled(amount) * (VAT_WHOLE + to_scaled(tariff.vat_rate)), VAT_DECIMALS - ENERGY_DECIMALS)
+
+
+def divide_half_up(amount: int, unit: int) -> int:
+    """Return the amount in whole units, with halves rounded away from zero. All amounts of money are rounded so."""
+    whole = (2 * abs(amount) + unit) // (2 * unit)
+    return whole if amount >= 0 else -whole
+
+
+def round_half_up(amount: Decimal, decimals: int) -> Decimal:
+    """Return an amount rounded to a number of decimal places, with halves rounded away from zero."""
+    return amount.quantize(_ONE.scaleb(-decimals), rounding="ROUND_HALF_UP", context=_EXACT_CONTEXT)
+
+
+def round_scaled(number: int, decimals: int, places: int) -> Decimal:
+    """Return number / 10^decimals rounded as `round_half_up` does, without the search for trailing zeros."""
+    return round_half_up(_EXACT_CONTEXT.scaleb(Decimal(number), -decimals), places)
+
+
+def to_decimal(number: int, decimals: int) -> Decimal:
+    """Return number / 10^decimals as a decimal without trailing zeros."""
+    while decimals and not number % 10:
+        number, decimals = number // 10, decimals - 1
+    return _EXACT_CONTEXT.scaleb(Decimal(number), -decimals)
+
+
+@dataclass(slots=True)
+class _ChargeTotal:
+    """The total of one charge: energy, amount (10^-15 pence), and whether some of it is estimated."""
+
+    energy: int = 0
+    amount: int = 0
+    estimated: bool = False
+
+
+_BillEntry = tuple[CostLine, int, int]
+"""A line, its VAT rate, and its amount before rounding (10^-15 pence)."""
+
+_END_SPAN = RateSpan(2**63, None)
+
+
+def _total_by_charge(parts: Iterable[PricedPart]) -> dict[Charge | None, _ChargeTotal]:
+    totals: dict[Charge | None, _ChargeTotal] = {}
+    for _, energy, estimated, charge, rate in parts:
+        total = totals.get(charge)
+        if total is None:
+            total = totals[charge] = _ChargeTotal()
+        total.energy += energy
+        total.amount += energy * rate
+        total.estimated |= estimated
+    return totals
+
+
+def _days_by_tariff(days: Iterable[TariffTerms]) -> list[tuple[TariffTerms, int]]:
+    counts: dict[str, tuple[TariffTerms, int]] = {}
+    for tariff in days:
+        counts[tariff.tariff_id] = (tariff, counts.get(tariff.tariff_id, (tariff, 0))[1] + 1)
+    return [(tariff, count) for tariff, count in counts.values() if tariff.standing_charge]
+
+
+def _energy_line(charge: Charge, total: _ChargeTotal, unit: str) -> _BillEntry:
+    averaged, rate = charge.rate is None, charge.rate
+    if rate is None and total.energy:
+        rate = divide_half_up(total.amount * (1 if total.energy > 0 else -1), abs(total.energy))
+    line = _build_line(
+        charge.tariff,
+        CostLineKind.ENERGY,
+        total.amount,
+        band=charge.band,
+        quantity=to_decimal(total.energy, ENERGY_DECIMALS),
+        unit=unit,
+        rate=None if rate is None else to_decimal(rate, RATE_DECIMALS),
+        averaged=averaged,
+        estimated=total.estimated,
+    )
+    return line, charge.vat, total.amount
+
+
+def _standing_line(tariff: TariffTerms, days: int) -> _BillEntry:
+    amount = to_scaled(tariff.standing_charge) * days * 10**ENERGY_DECIMALS
+    line = _build_line(
+        tariff,
+        CostLineKind.STANDING_CHARGE,
+        amount,
+        band=None,
+        quantity=Decimal(days),
+        unit="day",
+        rate=to_decimal(to_scaled(tariff.standing_charge), RATE_DECIMALS),
+        averaged=False,
+        estimated=False,
+    )
+    return line, to_scaled(tariff.vat_rate), amount
+
+
+def _build_line(
+    tariff: TariffTerms,
+    kind: CostLineKind,
+    amount: int,
+    *,
+    band: str | None,
+    quantity: Decimal,
+    unit: str,
+    rate: Decimal | None,
+    averaged: bool,
+    estimated: bool,
+) -> CostLine:
+    return CostLine(
+        kind=kind,
+        band=band,
+        quantity=quantity,
+        unit=unit,
+        rate=rate,
+        averaged=averaged,
+        amount=Decimal(divide_half_up(amount, PENNY_AMOUNT)),
+        tariff_id=tariff.tariff_id,
+        tariff_name=tariff.name,
+        tariff_version=tariff.version,
+        estimated=estimated,
+    )
+
+
+def _build_vat(vat: int, on: Decimal) -> CostVat:
+    return CostVat(to_decimal(vat, RATE_DECIMALS), on, Decimal(divide_half_up(int(on) * vat, VAT_WHOLE)))
+
+
+def _clamp_to_block(block: BlockRate, counted: int) -> int:
+    """Return the counted energy, limited to the floor and the ceiling of a block."""
+    if block.floor is not None and counted < block.floor:
+        return block.floor
+    return counted if block.ceiling is None else min(counted, block.ceiling)

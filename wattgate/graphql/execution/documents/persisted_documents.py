@@ -1,0 +1,114 @@
+"""Persisted documents: resolve the id or digest in a request to the text of its document.
+
+Enforce registered documents for applications that accept no others.
+
+Sources: GraphQL over HTTP, appendix A (`documentId`); Apollo's automatic persisted queries
+(`extensions.persistedQuery`).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from graphql import GraphQLError
+
+from wattgate.errors import BadInput, Forbidden, PersistedQueryNotFound
+from wattgate.graphql.execution.documents.documents import InvalidRequest
+from wattgate.graphql.execution.documents.trusted_documents import TrustedDocumentStore
+from wattgate.principal import Principal
+from wattgate.realtime.apq_store import ApqStore, digest_of, is_digest
+from wattgate.realtime.operation_request import PERSISTED_QUERY, OperationRequest
+
+APQ_VERSION = 1
+"""The supported version of Apollo's protocol."""
+
+
+def needs_resolution(principal: Principal, request: OperationRequest) -> bool:
+    """Return whether the request may have an id or a digest, or the caller only registered documents."""
+    return request.document_id is not None or request.extensions is not None or principal.trusted_only
+
+
+class PersistedDocuments:
+    """Find the texts of documents by the ids and digests in requests."""
+
+    def __init__(self, trusted_documents: TrustedDocumentStore, apq_store: ApqStore) -> None:
+        self._trusted_documents = trusted_documents
+        self._apq_store = apq_store
+
+    async def resolve(self, principal: Principal, request: OperationRequest) -> OperationRequest:
+        """Return the request with the text of its document, and without its id or digest.
+
+        Raise BadInput if it has both, or an unknown id. Raise InvalidRequest with PERSISTED_QUERY_NOT_FOUND if the
+        client has to send the text. Raise Forbidden if the application accepts only registered documents and this is
+        none.
+        """
+        digest = _persisted_query_digest(request.extensions)
+        if request.document_id is None and digest is None:
+            if principal.trusted_only:
+                await self._require_registered(principal, request.query or "")
+            return request
+        text = await self._resolve_text(principal, request, digest)
+        return msgspec.structs.replace(
+            request, query=text, document_id=None, extensions=_other_extensions(request.extensions)
+        )
+
+    async def store_text(self, request: OperationRequest) -> None:
+        """Store the text of a valid request if it contains its digest."""
+        digest = _persisted_query_digest(request.extensions)
+        if digest is not None and request.query:
+            await self._apq_store.put(digest, request.query)
+
+    async def _resolve_text(self, principal: Principal, request: OperationRequest, digest: str | None) -> str:
+        """Return the text of a document.
+
+        An empty query counts as none: graphql-transport-ws clients have to send one.
+        """
+        if request.document_id is not None:
+            if request.query or digest is not None:
+                raise BadInput("a request has one document: send its text or its id")
+            text = await self._load_registered(principal, request.document_id)
+            if text is None:
+                raise BadInput(f"no document is registered under the id {request.document_id[:100]}")
+            return text
+        assert digest is not None  # the caller checked that the request has an id or a digest
+        if request.query:
+            if digest_of(request.query) != digest:
+                raise BadInput("sha256Hash does not match the query")
+            if principal.trusted_only:
+                await self._require_registered(principal, request.query)
+            return request.query
+        text = await self._load_registered(principal, digest)
+        if text is None and not principal.trusted_only:
+            text = await self._apq_store.get(digest)
+        if text is None:
+            unknown = PersistedQueryNotFound("PersistedQueryNotFound")
+            raise InvalidRequest([GraphQLError(unknown.message, original_error=unknown)])
+        return text
+
+    async def _load_registered(self, principal: Principal, document_id: str) -> str | None:
+        if principal.application_id is None:
+            return None
+        return await self._trusted_documents.get_text(principal.application_id, document_id)
+
+    async def _require_registered(self, principal: Principal, text: str) -> None:
+        if principal.application_id is None or not await self._trusted_documents.has_text(
+            principal.application_id, text
+        ):
+            raise Forbidden("this application accepts only registered documents; send the id of one")
+
+
+def _persisted_query_digest(extensions: Mapping[str, Any] | None) -> str | None:
+    """Return the digest in the persistedQuery extension, or None. Raise BadInput if the extension is malformed."""
+    extension = (extensions or {}).get(PERSISTED_QUERY)
+    if extension is None:
+        return None
+    if not isinstance(extension, dict) or extension.get("version") != APQ_VERSION:
+        raise BadInput(f"{PERSISTED_QUERY} must have version {APQ_VERSION} and a sha256Hash")
+    digest = extension.get("sha256Hash")
+    if not isinstance(digest, str) or not is_digest(digest.lower()):
+        raise BadInput("sha256Hash must have 64 hexadecimal digits")
+    return digest.lower()
+
+
+def _other_extensions(extensions: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return {name: value for name, value in extensions.items() if name != PERSISTED_QUERY} if extensions else None

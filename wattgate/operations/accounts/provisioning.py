@@ -1,0 +1,130 @@
+"""Create applications and their first users, for the command line. GraphQL and REST do not offer these operations."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from wattgate.db import models
+from wattgate.db.column_types import new_id
+from wattgate.db.identity.credential_locks import lock_application_credential
+from wattgate.db.identity.secrets import hash_secret, new_secret
+from wattgate.db.scope.row_scope import SystemAccess
+from wattgate.delivery.templates.language.cultures import DEFAULT_CULTURE
+from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.operations.accounts.cultures import parse_culture, parse_optional_culture
+from wattgate.operations.alerts.alert_type_lookup import account_mail_alert_types
+from wattgate.operations.core.operation import Audit, Call, OperationKind, operation
+from wattgate.operations.credentials.credential_endings import end_application_credential
+from wattgate.operations.credentials.login import hash_new_password, normalize_username, parse_optional_email
+from wattgate.principal import Permission
+from wattgate.values import terms
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedApplication:
+    """An application and its new credential. The secret is stored as a hash and cannot be shown again."""
+
+    application_id: str
+    username: str
+    secret: str
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=CreatedApplication,
+    needs=Permission.SYSTEM,
+    audit=Audit.EVERY_CALL,
+    system_access=SystemAccess.CREATE_APPLICATION,
+)
+async def create_application(
+    call: Call,
+    *,
+    name: terms.Text200,
+    username: terms.Address,
+    secret: str | None = None,
+    application_id: str | None = None,
+    culture_code: terms.Text100 = DEFAULT_CULTURE,
+) -> CreatedApplication:
+    """Add an application with a credential of this username. Generate the secret unless one is given."""
+    culture_code = parse_culture(culture_code)
+    chosen = secret or new_secret()
+    application = await call.rows.create_application(
+        models.Application(
+            application_id=application_id or new_id(),
+            directory_id=new_id(),
+            name=name,
+            culture_code=culture_code,
+        ),
+        models.ApplicationCredential(username=username, secret_digest=hash_secret(chosen), application_id=""),
+        account_mail_alert_types(),
+    )
+    return CreatedApplication(application.application_id, username, chosen)
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=CreatedApplication,
+    needs=Permission.SYSTEM,
+    audit=Audit.EVERY_CALL,
+    system_access=SystemAccess.FIND_CREDENTIALS,
+)
+async def rotate_application_secret(call: Call, *, username: terms.Address) -> CreatedApplication:
+    """Give a credential of an application a new secret. The old one, and connections opened with it, end."""
+    await lock_application_credential(call.rows, username)
+    credential = await call.rows.application_credential(username)
+    if credential is None:
+        raise NotFound(f"No application credential with username {username}.")
+    chosen = new_secret()
+    credential.secret_digest = hash_secret(chosen)
+    end_application_credential(call, username)
+    return CreatedApplication(credential.application_id, username, chosen)
+
+
+@operation(OperationKind.MUTATION, returns=models.Account, needs=Permission.SYSTEM, audit=Audit.EVERY_CALL)
+async def create_user(
+    call: Call,
+    *,
+    username: terms.Address,
+    password: terms.Secret,
+    name: terms.Text200 = "",
+    administrator: bool = False,
+    template_editor: bool = False,
+    culture_code: terms.Text100 | None = None,
+) -> models.Account:
+    """Add a user with an account in the application's own directory.
+
+    An administrator manages the records of the application; a template editor manages its templates only. The default
+    of `culture_code` is the culture of the application.
+    """
+    if administrator and template_editor:
+        problem = Problem(("templateEditor",), "is set together with administrator")
+        raise BadInput("An administrator can edit templates already. Set one of the two.", problems=[problem])
+    return await add_user(
+        call,
+        username,
+        password,
+        culture_code,
+        name=name,
+        administrator=administrator,
+        template_editor=template_editor,
+    )
+
+
+async def add_user(
+    call: Call, username: str, password: str, culture_code: str | None = None, **values: Any
+) -> models.Account:
+    """Add a user with an account in the application's own directory. `values` are further values of the account."""
+    application = await call.rows.application()
+    if application is None:
+        raise NotFound(f"No application with ID {call.rows.application_id}.")
+    culture_code = parse_optional_culture(culture_code) or application.culture_code
+    user = await call.rows.add(models.User(culture_code=culture_code))
+    return await call.rows.add(
+        models.Account(
+            user_id=user.user_id,
+            directory_id=application.directory_id,
+            username=normalize_username(username),
+            email=parse_optional_email(username if "@" in username else "", ("username",)),
+            password_hash=hash_new_password(call.outside, call.rows, password, context=[username, application.name]),
+            **values,
+        )
+    )

@@ -1,0 +1,95 @@
+"""Changes of a user: the username, and the language."""
+
+from typing import Annotated
+
+import strawberry
+from sqlmodel import col
+
+from wattgate.db import models
+from wattgate.errors import BadInput, Conflict, NotFound, Problem, ReauthenticationRequired
+from wattgate.operations.accounts.cultures import parse_optional_culture
+from wattgate.operations.accounts.users import build_user
+from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.operations.credentials.login import application_directory, normalize_username
+from wattgate.operations.credentials.recent_login import require_recent_login
+from wattgate.operations.credentials.renames import choose_new_username
+from wattgate.operations.messages.message_variables import mail_address
+from wattgate.operations.types.identity import accounts as account_types
+from wattgate.operations.types.users import users as types
+from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.cost_weights import PASSWORD_HASH_WEIGHT
+from wattgate.operations.vocabulary.tags import Tag
+from wattgate.principal import Permission
+from wattgate.values import terms
+from wattgate.values.annotations import Described
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=account_types.Done,
+    needs=Permission.CREDENTIAL_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
+    rest=RestRoute("PUT", "/user/{userId}/username", Tag.USERS),
+    raises=(ReauthenticationRequired, Conflict),
+    weight=PASSWORD_HASH_WEIGHT,
+)
+async def rename_user(
+    call: Call,
+    *,
+    user_id: ids.UserId,
+    username: Annotated[terms.Address, Described("New username; compared trimmed and in lower case.")],
+    status: Annotated[
+        terms.Text100, Described("Current status of the user, which legacy clients send. Other values are rejected.")
+    ]
+    | None = None,
+    password: terms.CallerPassword | None = None,
+    code: terms.CallerCode | None = None,
+) -> account_types.Done:
+    """Change the username of a user in the application's own directory.
+
+    A token whose log-in is some minutes old needs `password`; without it, the error is `REAUTHENTICATION_REQUIRED`.
+    """
+    await require_recent_login(call, password, code)
+    await call.rows.require_present(user_id)
+    user = await call.rows.get(models.User, user_id)
+    if status not in (None, user.status):
+        problem = Problem(("status",), f"is {user.status} and changes only by verification or deletion")
+        raise BadInput("Renaming a user does not change the status.", problems=[problem])
+    directory_id = await application_directory(call.rows)
+    account = await call.rows.first(
+        models.Account,
+        col(models.Account.user_id) == user_id,
+        col(models.Account.directory_id) == directory_id,
+        order_by=[  # rename always the oldest of several that are not closed
+            col(models.Account.status) == "inactive",
+            models.Account.created_at,
+            models.Account.account_id,
+        ],
+    )
+    if account is not None and account.status == "inactive":
+        raise Conflict(f"The accounts of user {user_id} are closed. A closed account keeps its username.")
+    if account is None:
+        raise NotFound(f"User {user_id} has no account in the application's own directory.")
+    if normalize_username(username) != account.username:
+        name = await choose_new_username(call.rows, account, username)
+        record = await call.rows.edit(models.Account, account.account_id)
+        if call.rows.user_id is not None:  # mails go on to the address that was in use, not to an unconfirmed one
+            record.email, record.mails_username = mail_address(record) or record.email, False
+        record.username = name
+    return account_types.Done(valid=True)
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.User,
+    needs=Permission.ACCOUNT_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
+    rest=RestRoute("PUT", "/user/{userId}", Tag.USERS),
+    raises=(Conflict,),
+)
+async def update_user(call: Call, *, user_id: ids.UserId, input: types.UserChange) -> types.User:
+    """Change a user. Omitted fields keep their values."""
+    user = await call.rows.edit(models.User, user_id)
+    if input.culture_code is not strawberry.UNSET:
+        user.culture_code = parse_optional_culture(input.culture_code, ("input", "cultureCode"))
+    return await build_user(call.rows, user)

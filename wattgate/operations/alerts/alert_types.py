@@ -1,0 +1,149 @@
+"""Add and change alert types with their variables, and list the variables and the newest alerts of a type."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from sqlmodel import col
+
+from wattgate.db import models
+from wattgate.db.queries import alert_types as queries
+from wattgate.delivery.templates.language.contract import SYSTEM_VARIABLES, ContractVariable, VariableDeclaration
+from wattgate.delivery.templates.language.declarations import declaration_problems, with_default_units
+from wattgate.enums import RuleKind
+from wattgate.errors import BadInput, Conflict, Problem
+from wattgate.operations.alerts.alert_type_lookup import check_fixed_fields, check_free_code, require_alert_type
+from wattgate.operations.core.inputs import to_column_values
+from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.operations.types.messages import alert_types as types
+from wattgate.operations.types.messages.alerts import Alert
+from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.cost_weights import ListSize, linear_in_argument
+from wattgate.operations.vocabulary.tags import Tag
+from wattgate.principal import AuthScheme, Permission
+from wattgate.values.annotations import Described
+
+PATH = "/alerttype"
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.AlertType,
+    needs=Permission.ALERT_WRITE,
+    audit=Audit.EVERY_CALL,
+    rest=RestRoute("POST", PATH, Tag.ALERT_TYPES, scheme=AuthScheme.BASIC),
+)
+async def add_alert_type(call: Call, *, input: types.NewAlertType) -> models.AlertType:
+    """Add an alert type to the application.
+
+    Declare its variables, so that alerts and templates are checked.
+    """
+    check_free_code(input.system_alert_type_id)
+    alert_type = models.AlertType(**to_column_values(input, models.AlertType))
+    _check_contract(alert_type)
+    return await call.rows.add(alert_type)
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.AlertType,
+    needs=Permission.ALERT_WRITE,
+    audit=Audit.EVERY_CALL,
+    rest=RestRoute("PUT", PATH + "/{alertTypeId}", Tag.ALERT_TYPES, scheme=AuthScheme.BASIC),
+    raises=(Conflict,),
+)
+async def update_alert_type(
+    call: Call, *, alert_type_id: ids.AlertTypeId, input: types.AlertTypeChange
+) -> models.AlertType:
+    """Change an alert type. Omitted fields keep their values.
+
+    Templates that use a removed variable are not changed. Preview them to see their errors. Of the alert types of the
+    gateway's own mails, such as account.verify, only the name and the description change.
+    """
+    alert_type = await call.rows.edit(models.AlertType, alert_type_id)
+    before = queries.contract_of(alert_type)
+    changes = to_column_values(input, models.AlertType)
+    check_fixed_fields(alert_type, changes)
+    for name, value in changes.items():
+        setattr(alert_type, name, value)
+    contract = queries.contract_of(alert_type)
+    if (contract.own, contract.declared) != (before.own, before.declared):
+        _check_contract(alert_type)
+        await _check_rules(call, alert_type)
+    return alert_type
+
+
+@operation(
+    OperationKind.QUERY,
+    returns=list[types.AlertVariable],
+    needs=Permission.ALERT_READ,
+    rest=RestRoute("GET", PATH + "/{alertTypeId}/variables", Tag.ALERT_TYPES),
+    sizes=[types.VARIABLES_SIZE],
+)
+async def alert_type_variables(call: Call, *, alert_type_id: ids.AlertTypeId) -> list[ContractVariable]:
+    """List the variables that templates of an alert type may use: first those of every alert, then its own."""
+    return queries.contract_of(await require_alert_type(call.rows, alert_type_id)).listed()
+
+
+@operation(
+    OperationKind.QUERY,
+    returns=list[Alert],
+    needs=Permission.TEMPLATE_READ,
+    rest=RestRoute("GET", PATH + "/{alertTypeId}/alerts", Tag.ALERT_TYPES),
+    sizes=[ListSize(linear_in_argument("limit", 10, queries.MAX_RECENT_ALERTS))],
+)
+async def recent_alerts(
+    call: Call,
+    *,
+    alert_type_id: ids.AlertTypeId,
+    limit: Annotated[int, Described("Maximum number of alerts: 1 to 50.")] = 10,
+) -> list[models.Alert]:
+    """List the newest alerts of a type, newest first, to preview templates with.
+
+    A template editor sees those to the own user only.
+    """
+    if not 1 <= limit <= queries.MAX_RECENT_ALERTS:
+        problem = Problem(("limit",), f"is not 1 to {queries.MAX_RECENT_ALERTS}")
+        raise BadInput(f"Give a limit of 1 to {queries.MAX_RECENT_ALERTS}, not {limit}.", problems=[problem])
+    alert_type = await require_alert_type(call.rows, alert_type_id)
+    user_id = call.principal.user_id if call.principal.sees_own_records_only else None
+    return await queries.recent_alerts(call.rows, alert_type.alert_type_id, limit, user_id)
+
+
+def _check_contract(alert_type: models.AlertType) -> None:
+    """Complete the units of an alert type's variables. Raise BadInput if they are invalid."""
+    if alert_type.variables is None:
+        return
+    reason = None
+    if alert_type.rule_kind is not None:
+        reason = "must be null, because ruleKind defines the variables"
+    elif alert_type.system_alert_type_id in SYSTEM_VARIABLES:
+        reason = f"must be null, because the gateway defines the variables of {alert_type.system_alert_type_id}"
+    problems = [((), reason)] if reason else list(declaration_problems(alert_type.variables))
+    if problems:
+        path, message = problems[0]
+        raise BadInput(
+            f"Invalid variables of the alert type: {_position(alert_type.variables, path)}{message}.",
+            problems=[Problem(("input", "variables", *path), message) for path, message in problems],
+        )
+    alert_type.variables = with_default_units(alert_type.variables)
+
+
+def _position(variables: Sequence[VariableDeclaration], path: Sequence[str | int]) -> str:
+    """Return the position of a problem for its message, such as "variable 2, unit ", or an empty text."""
+    return f"variable {int(path[0]) + 1}, {path[1]} " if path else ""
+
+
+async def _check_rules(call: Call, alert_type: models.AlertType) -> None:
+    """Raise Conflict if rules send alerts of the type without its variables."""
+    if not queries.contract_of(alert_type).declared:
+        return
+    conditions = [col(models.AlertRule.alert_type_id) == alert_type.alert_type_id]
+    if alert_type.rule_kind is not None:
+        conditions.append(col(models.AlertRule.kind) != alert_type.rule_kind)
+    count = await call.rows.count_in_application(models.AlertRule, *conditions)
+    if count:
+        kinds = ", ".join(kind.name for kind in RuleKind)
+        raise Conflict(
+            f"{count} alert rules send alerts of this type, and do not supply these variables. Set ruleKind to the "
+            f"kind of the rules ({kinds}), or give the rules another alert type first."
+        )

@@ -1,0 +1,173 @@
+"""Strawberry fields for operations (`build_root_field`) and for edges (`edge`)."""
+
+import inspect
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, cast, get_args, get_type_hints
+
+import strawberry
+from strawberry.types.base import StrawberryOptional
+from strawberry.types.field import StrawberryField
+from strawberry.types.lazy_type import LazyType
+
+from wattgate.enums import to_camel_case
+from wattgate.errors import BadInput
+from wattgate.operations.core.context import GraphQLContext
+from wattgate.operations.core.operation import Argument, Operation, OperationKind
+from wattgate.operations.vocabulary.cost_weights import Amount, ListSize, ResultUnits
+from wattgate.operations.vocabulary.directives import ONLY_ON_ERROR
+from wattgate.operations.vocabulary.edge import EdgeField, EdgeLoader
+from wattgate.principal import Permission
+from wattgate.values import terms
+
+Info = strawberry.Info[GraphQLContext, None]
+_EDGE_METADATA = "wattgate.edge"
+_OPERATION_METADATA = "wattgate.operation"
+_SIZES_METADATA = "wattgate.sizes"
+_RESUME_ARGUMENTS = {"since": Argument(terms.Since | None, None)}
+
+
+def build_root_field(operation: Operation) -> StrawberryField:
+    """Return the root field of an operation. It is nullable, so that an error leaves the other fields as they are."""
+
+    async def resolve(info: Info, **arguments: Any) -> Any:
+        return await info.context.run_operation(str(info.path.key), operation, arguments, _node_id(info))
+
+    async def subscribe(info: Info, **arguments: Any) -> AsyncIterator[Any]:
+        raise BadInput("subscriptions are served over WebSockets and as event streams")
+        yield
+
+    if operation.kind is OperationKind.SUBSCRIPTION:
+        parameters = {**operation.arguments, **(_RESUME_ARGUMENTS if operation.resumes else {})}
+        result_type = operation.returns | None
+        _set_signature(subscribe, parameters, returns=AsyncIterator[result_type])  # type: ignore[valid-type]
+        field: Any = strawberry.subscription(
+            resolver=subscribe,
+            name=to_camel_case(operation.name),
+            description=operation.description,
+            metadata={_OPERATION_METADATA: operation},
+            directives=[] if operation.resumes else [ONLY_ON_ERROR],  # null also means: only the position is new
+        )
+    else:
+        _set_signature(resolve, operation.arguments, returns=operation.returns | None)
+        field = strawberry.field(
+            resolver=resolve,
+            name=to_camel_case(operation.name),
+            description=operation.description,
+            deprecation_reason=operation.deprecation,
+            metadata={_OPERATION_METADATA: operation},
+            directives=[] if type(None) in get_args(operation.returns) else [ONLY_ON_ERROR],
+        )
+    field.python_name = operation.name
+    return cast(StrawberryField, field)
+
+
+def edge(
+    load: EdgeLoader,
+    *,
+    needs: Permission,
+    description: str,
+    weight: Amount = 1,
+    sizes: Sequence[ListSize] = (),
+    result_units: ResultUnits | None = None,
+    graphql_type: Any = None,
+    deprecation: str | None = None,
+) -> Any:
+    """Return the field of an edge.
+
+    Its type is the class annotation, or `graphql_type`; its arguments are the keyword arguments of the loader.
+
+    Every edge is nullable in the schema, because its loader runs a query of its own: that can fail, be forbidden or
+    withheld, or be refused because the budget is empty. The annotation says what else null means. Write `X | None` only
+    if a record without a value is null without an error. For any other annotation, `@semanticNonNull` is printed.
+    """
+    declared = EdgeField(load, needs, weight, tuple(sizes), result_units)
+
+    async def resolve(root: Any, info: Info, **arguments: Any) -> Any:
+        return await info.context.load(declared, root, arguments, _node_id(info))
+
+    hints = get_type_hints(load, include_extras=True)
+    parameters = {
+        name: Argument(hints[name], parameter.default)
+        for name, parameter in inspect.signature(load).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    _set_signature(resolve, parameters, root=True)
+    return strawberry.field(
+        resolver=resolve,
+        description=description,
+        deprecation_reason=deprecation,
+        graphql_type=graphql_type,
+        metadata={_EDGE_METADATA: declared},
+    )
+
+
+def optional_type(name: str, module: str) -> Any:
+    """Return a nullable type of another module by its name, for edges back to types that refer to this one."""
+    lazy: Any = LazyType(name, f"wattgate.operations.types.{module}")
+    return StrawberryOptional(lazy)
+
+
+def list_field(size: int, *, description: str | None = None) -> Any:
+    """Return a field for a list that its parent already contains, with its typical length."""
+    return strawberry.field(description=description, metadata={_SIZES_METADATA: (ListSize(size),)})
+
+
+def list_sizes_of(field: StrawberryField) -> tuple[ListSize, ...]:
+    """Return the declared list sizes of a field, or an empty tuple."""
+    declared = edge_of(field) or operation_of(field)
+    sizes: tuple[ListSize, ...] = declared.sizes if declared else _metadata(field).get(_SIZES_METADATA, ())
+    return sizes
+
+
+def edge_of(field: StrawberryField) -> EdgeField | None:
+    """Return the edge of a field, or None for a plain field."""
+    return _metadata(field).get(_EDGE_METADATA)
+
+
+def operation_of(field: StrawberryField) -> Operation | None:
+    """Return the operation of a root field, or None for any other field."""
+    return _metadata(field).get(_OPERATION_METADATA)
+
+
+def _node_id(info: Info) -> int:
+    """Return the identity of the field's first node in the document, under which its cost is known."""
+    return id(info._raw_info.field_nodes[0])
+
+
+def _metadata(field: StrawberryField) -> Mapping[Any, Any]:
+    return field.metadata or {}
+
+
+def find_edge(graphql_type: Any, name: str) -> EdgeField:
+    """Return the edge of a type by its Python name. Raise LookupError if there is none."""
+    for field in graphql_type.__strawberry_definition__.fields:
+        if field.python_name == name and (edge_field := edge_of(field)):
+            return edge_field
+    raise LookupError(f"{graphql_type.__name__} has no edge {name}")
+
+
+def _set_signature(
+    function: Any,
+    arguments: Mapping[str, Argument],
+    *,
+    returns: Any = inspect.Signature.empty,
+    root: bool = False,
+) -> None:
+    """Set the signature of a resolver, from which Strawberry reads the arguments and the type."""
+    positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    function.__signature__ = inspect.Signature(
+        [
+            *([inspect.Parameter("root", positional)] if root else []),
+            inspect.Parameter("info", positional, annotation=strawberry.Info),
+            *(
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    annotation=argument.annotation,
+                    default=argument.default,
+                )
+                for name, argument in arguments.items()
+            ),
+        ],
+        return_annotation=returns,
+    )

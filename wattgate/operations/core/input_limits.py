@@ -1,0 +1,155 @@
+"""The check of the texts, lists and JSON values in arguments that `Runner` makes for every interface.
+
+The declaration of an argument or input field states its maximum: see `values.annotations`. A test fails for a text
+without a bound.
+"""
+
+import types
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import strawberry
+
+from wattgate.enums import to_camel_case
+from wattgate.errors import BadInput, Problem, ProblemPath
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.vocabulary.decoded_readings import DecodedReadings
+from wattgate.operations.vocabulary.edge import EdgeField
+from wattgate.operations.vocabulary.scalars import Json
+from wattgate.values.annotations import Facts, facts_of
+from wattgate.values.stored_json import UnstorableJson, check_json, is_storable_text
+
+MAX_ID_CHARACTERS = 200
+"""Maximum characters of an ID. IDs that the gateway assigns have 36."""
+
+MAX_LIST_ITEMS = 1_000
+"""Maximum items of a list without MaxItems."""
+
+Check = Callable[[Any, ProblemPath, list[Problem]], None]
+"""Append the problems of a value at a path."""
+
+
+def list_limit(facts: Facts) -> int:
+    """Return the maximum items of a list argument or input field."""
+    return MAX_LIST_ITEMS if facts.max_items is None else facts.max_items
+
+
+def describe_limits(facts: Facts, *, is_text: bool, is_list: bool) -> str:
+    """Return the sentences about the bounds of an argument for its description, or an empty text."""
+    characters = facts.max_characters if is_text else None
+    sentences = [f"At most {list_limit(facts):,} items."] if is_list else []
+    if characters is not None:
+        sentences.append(f"{'Each has at' if is_list else 'At'} most {characters:,} characters.")
+    return " ".join(sentences)
+
+
+def check_arguments(operation: Operation, arguments: Mapping[str, Any]) -> None:
+    """Raise BadInput if an argument of an operation exceeds a bound, with each problem."""
+    _run_checks(_operation_checks(operation), arguments)
+
+
+def check_edge_arguments(edge: EdgeField, arguments: Mapping[str, Any]) -> None:
+    """Raise BadInput if an argument of an edge exceeds a bound, with each problem."""
+    if arguments:
+        _run_checks(_edge_checks(edge), arguments)
+
+
+def _run_checks(checks: Mapping[str, tuple[str, Check]], arguments: Mapping[str, Any]) -> None:
+    problems: list[Problem] = []
+    for name, (graphql_name, check) in checks.items():
+        value = arguments.get(name)
+        if value is not None:
+            check(value, (graphql_name,), problems)
+    if problems:
+        raise BadInput("An argument exceeds its bounds. See `problems`.", problems=problems)
+
+
+@cache
+def _operation_checks(operation: Operation) -> Mapping[str, tuple[str, Check]]:
+    return _checks_of({name: argument.annotation for name, argument in operation.arguments.items()})
+
+
+@cache
+def _edge_checks(edge: EdgeField) -> Mapping[str, tuple[str, Check]]:
+    return _checks_of(get_type_hints(edge.load, include_extras=True))
+
+
+def _checks_of(hints: Mapping[str, Any]) -> Mapping[str, tuple[str, Check]]:
+    return {
+        name: (to_camel_case(name), check)
+        for name, hint in hints.items()
+        if (check := _check_of(hint, facts_of(hint))) is not None
+    }
+
+
+def _check_of(hint: Any, facts: Facts) -> Check | None:
+    """Return the check of a value of this type, or None if it needs none. `facts` are those of the whole annotation."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _check_of(parts[0], facts)
+    if origin in (Union, types.UnionType):
+        checks = [_check_of(part, facts) for part in parts if part is not types.NoneType]
+        return next((check for check in checks if check is not None), None)
+    if origin is list:
+        return _list_check(list_limit(facts), _check_of(parts[0], facts))
+    if hint is Json:
+        return _check_json_value
+    if hint is strawberry.ID:
+        return _text_check(MAX_ID_CHARACTERS)
+    if hint is str:
+        return None if facts.max_characters is None else _text_check(facts.max_characters)
+    definition = getattr(hint, "__strawberry_definition__", None)
+    return _object_check(hint, definition) if getattr(definition, "is_input", False) else None
+
+
+def _text_check(maximum: int) -> Check:
+    def check(value: Any, path: ProblemPath, problems: list[Problem]) -> None:
+        if not isinstance(value, str):
+            return
+        if len(value) > maximum:
+            problems.append(Problem(path, f"has {len(value):,} characters; the maximum is {maximum:,}"))
+        elif not is_storable_text(value):
+            problems.append(Problem(path, "has U+0000 or half of a surrogate pair, which cannot be stored"))
+
+    return check
+
+
+def _list_check(maximum: int, item_check: Check | None) -> Check:
+    def check(value: Any, path: ProblemPath, problems: list[Problem]) -> None:
+        if not isinstance(value, list | tuple | DecodedReadings):
+            return
+        if len(value) > maximum:
+            problems.append(Problem(path, f"has {len(value):,} items; the maximum is {maximum:,}"))
+        elif item_check is not None:
+            for index, item in enumerate(value):
+                item_check(item, (*path, index), problems)
+
+    return check
+
+
+def _object_check(input_type: Any, definition: Any) -> Check | None:
+    hints = get_type_hints(input_type, include_extras=True)
+    fields = []
+    for field in definition.fields:
+        graphql_name = field.graphql_name or to_camel_case(field.python_name)
+        hint = hints[field.python_name]
+        if (check := _check_of(hint, facts_of(hint))) is not None:
+            fields.append((field.python_name, graphql_name, check))
+    if not fields:
+        return None
+
+    def check_object(value: Any, path: ProblemPath, problems: list[Problem]) -> None:
+        for attribute, name, check in fields:
+            check(getattr(value, attribute, None), (*path, name), problems)
+
+    return check_object
+
+
+def _check_json_value(value: Any, path: ProblemPath, problems: list[Problem]) -> None:
+    if value is strawberry.UNSET:
+        return
+    try:
+        check_json(value)
+    except UnstorableJson as error:
+        problems.append(Problem(path, str(error)))

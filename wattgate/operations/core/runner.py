@@ -1,0 +1,352 @@
+"""Run an operation: check permission and the bounds of the arguments, open a session, call the resolver, commit,
+publish events.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from copy import copy
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Self
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from wattgate.access_log import AccessLog, AccessRecorder, RequestReads, is_logged
+from wattgate.clock import Clock, utc_now
+from wattgate.db.audit.change_recorder import ChangeRecorder
+from wattgate.db.column_types import new_id
+from wattgate.db.connections.engine import Database
+from wattgate.db.connections.reader import DatabaseSession, transaction_reader
+from wattgate.db.credential_changes import accounts_with_changed_roles, changed_credentials
+from wattgate.db.identity.credential_locks import hold_credential
+from wattgate.db.identity.credential_states import CredentialStates
+from wattgate.db.meter_network import MeterNetwork, MeterNetworkFactory, RegistryMeterNetwork
+from wattgate.db.rows.quotas import QuotaChecker
+from wattgate.db.rows.rows import Rows
+from wattgate.db.scope.account_policy import DEFAULT_ACCOUNT_POLICY, AccountPolicy
+from wattgate.db.scope.consent_policy import DEFAULT_CONSENT_POLICY, ConsentPolicy
+from wattgate.db.scope.row_scope import RowScope, Scope, SystemAccess, system_access
+from wattgate.delivery.openid.client import OpenIdClient
+from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
+from wattgate.delivery.templates.renderer import TemplateRenderer
+from wattgate.enums import to_camel_case
+from wattgate.errors import ENDED_CREDENTIALS, EXPIRED_CREDENTIALS, GatewayError, Unauthenticated
+from wattgate.operations.core.anonymous_turns import AnonymousTurns
+from wattgate.operations.core.audit import is_audited, record_act
+from wattgate.operations.core.input_limits import check_arguments, check_edge_arguments
+from wattgate.operations.core.operation import Call, Operation, OperationKind, Preparation
+from wattgate.operations.core.outside_work import (
+    MAX_ROUNDS,
+    OutsideTemplates,
+    OutsideWork,
+    WorkNeeded,
+    inputs_keep_changing,
+)
+from wattgate.operations.core.row_reader import RowReader, check_permission, scope_of_rows
+from wattgate.operations.vocabulary.edge import EdgeField
+from wattgate.principal import OWN_CREDENTIAL_PERMISSIONS, TOKEN_GRACE, Principal, Role
+from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets
+from wattgate.realtime import topics
+from wattgate.realtime.bus import Bus
+from wattgate.realtime.events import CREDENTIALS_CHANGED, CredentialsRevoked, Event
+from wattgate.realtime.shared_events import store_events
+from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, Client, current_client
+from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
+
+NO_GRACE = timedelta(0)
+
+
+class _Run(msgspec.Struct, gc=False):
+    """A call of an operation: its caller, the rows that it may see, its arguments, and what it has learnt so far.
+
+    `now` stays the same in each round, because results of outside work may depend on it.
+    """
+
+    operation: Operation
+    principal: Principal
+    scope: RowScope
+    arguments: Mapping[str, Any]
+    reads: RequestReads | None
+    selected: frozenset[str] | None
+    client: Client
+    prepared: Any
+    now: datetime
+    outside: OutsideWork
+
+
+class Runner(RowReader):
+    """Run operations and edges for principals. Nothing else opens a session that writes, or commits.
+
+    Close `templates` before the event loop closes.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        bus: Bus,
+        *,
+        network: MeterNetworkFactory = RegistryMeterNetwork,
+        clock: Clock = utc_now,
+        tracer: Tracer = NOOP_TRACER,
+        outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY,
+        quotas: QuotaChecker | None = None,
+        address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
+        consent_policy: ConsentPolicy = DEFAULT_CONSENT_POLICY,
+        account_policy: AccountPolicy = DEFAULT_ACCOUNT_POLICY,
+        access_log: AccessLog | None = None,
+        budgets: Budgets = UNLIMITED_BUDGETS,
+        credential_states: CredentialStates | None = None,
+    ) -> None:
+        super().__init__(database, clock=clock, quotas=quotas, consent_policy=consent_policy)
+        self._budgets = budgets
+        self._credential_states = credential_states or CredentialStates()
+        self._openid = OpenIdClient(outbound_policy.egress)
+        self._address_limits = address_limits
+        self.tracer = tracer
+        self.templates = TemplateRenderer()
+        self._anonymous_turns = AnonymousTurns(database.pool_size)
+        self._bus = bus
+        self._network = network
+        self._outbound_policy = outbound_policy
+        self._account_policy = account_policy
+        self._access_log = access_log
+
+    def with_clock(self, clock: Clock) -> Self:
+        """Return a runner on the same components with another clock, to add records as at another time."""
+        runner = copy(self)
+        runner._clock = clock
+        return runner
+
+    async def run(
+        self,
+        operation: Operation,
+        principal: Principal,
+        arguments: Mapping[str, Any],
+        reads: RequestReads | None = None,
+        selected: frozenset[str] | None = None,
+    ) -> Any:
+        """Return the result of an operation. Commit a mutation and publish its events first.
+
+        `reads` holds the reads of the request that the access log has already. `selected` is that of `Call`.
+        """
+        if not self.tracer.is_enabled:
+            return await self._run(operation, principal, arguments, reads, selected)
+        with self.tracer.step_span(to_camel_case(operation.name)):
+            return await self._run(operation, principal, arguments, reads, selected)
+
+    async def _run(
+        self,
+        operation: Operation,
+        principal: Principal,
+        arguments: Mapping[str, Any],
+        reads: RequestReads | None,
+        selected: frozenset[str] | None,
+    ) -> Any:
+        """Check what can be checked without a session. Then run the resolver, in rounds, each in a new session."""
+        scope, now = check_permission(principal, operation.needs, is_read=operation.is_read), self._clock()
+        if principal.has_expired(now, TOKEN_GRACE if operation.renews_token else NO_GRACE):
+            raise Unauthenticated(EXPIRED_CREDENTIALS)
+        check_arguments(operation, arguments)
+        if operation.delegates:
+            return await operation.resolver(partial(self._run_delegated, principal, reads), **arguments)
+        client = current_client()
+        if operation.address_policy is not None:
+            await self._address_limits.charge(operation.address_policy, client)
+        rows_scope = scope_of_rows(principal, scope)
+        prepared = None
+        if operation.prepare is not None:
+            prepared = await self._prepare(operation, principal, rows_scope, arguments)
+            now = self._clock()
+        outside = OutsideWork()
+        run = _Run(operation, principal, rows_scope, arguments, reads, selected, client, prepared, now, outside)
+        device, new_device = client.device, client.new_device
+        for _ in range(MAX_ROUNDS):
+            try:
+                async with self._anonymous_turns.turn(run.principal, run.client):
+                    result = await self._run_round(run)
+            except WorkNeeded as needed:
+                client.device, client.new_device = device, new_device
+                outside.begin_round()
+                await outside.do(needed)
+            except GatewayError:
+                await outside.finish()
+                raise
+            else:
+                if outside.has_afterwards:
+                    await outside.finish()
+                return result
+        raise inputs_keep_changing()
+
+    async def _run_round(self, run: "_Run") -> Any:
+        """Run the resolver in a session. Commit a mutation and publish its events afterwards."""
+        operation, principal = run.operation, run.principal
+        events: list[Event] = []
+        refusal: GatewayError | None = None
+        result: Any = None
+        async with self._open_session(operation, _session_scope(operation, principal, run.scope)) as session:
+            await self._hold_credential(session, operation, principal)
+            rows = self._rows(session, principal, run.scope, run.now)
+            rows.accesses = self._access_recorder(principal, operation.name, run.reads)
+            if is_audited(operation, principal):
+                rows.recorder = ChangeRecorder()
+            call = self._build_call(run, rows, events, self._network(session))
+            try:
+                result = await operation.resolver(call, **run.arguments)
+            except GatewayError as error:
+                if not error.commits_changes or not isinstance(session, AsyncSession):
+                    raise
+                refusal = error
+            if isinstance(session, AsyncSession):
+                if rows.recorder is not None and refusal is None:
+                    await record_act(rows, operation, principal, run.arguments)
+                await _commit(session, self._database.instance_id, events)
+        if events:
+            await self._publish(events)
+        if refusal is not None:
+            raise refusal
+        return result
+
+    def _build_call(self, run: "_Run", rows: Rows, events: list[Event], network: MeterNetwork) -> Call:
+        """Return the environment of a run of the resolver."""
+        return Call(
+            run.principal,
+            rows,
+            events.append,
+            network=network,
+            templates=OutsideTemplates(self.templates, run.outside, run.scope.application_id),
+            outside=run.outside,
+            outbound_policy=self._outbound_policy,
+            account_policy=self._account_policy,
+            client=run.client,
+            address_limits=self._address_limits,
+            prepared=run.prepared,
+            selected=run.selected,
+        )
+
+    def _open_session(self, operation: Operation, scope: Scope) -> AbstractAsyncContextManager[DatabaseSession]:
+        if operation.kind is OperationKind.MUTATION:
+            return self._database.session(scope)
+        return self._database.query_reader(scope)
+
+    async def _hold_credential(self, session: DatabaseSession, operation: Operation, principal: Principal) -> None:
+        """Raise Unauthenticated if the credential of the caller has ended since it was authenticated.
+
+        It may have waited since then: for its body, in a queue, in `prepare`, or for the transaction. Until the
+        transaction ends, every act that would end the credential waits for it. A query changes nothing, so it does not
+        ask again.
+        """
+        if not isinstance(session, AsyncSession) or principal.role in (Role.SYSTEM, Role.ANONYMOUS):
+            return
+        reader = await transaction_reader(session)
+        hold_credential(reader, principal, alone=operation.needs in OWN_CREDENTIAL_PERMISSIONS)
+        with system_access(session, SystemAccess.FIND_CREDENTIALS):
+            since = self._clock() - (TOKEN_GRACE if operation.renews_token else NO_GRACE)
+            if await self._credential_states.has_ended(reader, principal, since):
+                raise Unauthenticated(ENDED_CREDENTIALS)
+
+    async def _run_delegated(
+        self, principal: Principal, reads: RequestReads | None, operation: Operation, arguments: Mapping[str, Any]
+    ) -> Any:
+        return await self.run(operation, principal, arguments, reads)
+
+    async def _prepare(
+        self, operation: Operation, principal: Principal, scope: RowScope, arguments: Mapping[str, Any]
+    ) -> Any:
+        """Return the result of the operation's `prepare`, which holds no transaction while it waits."""
+        if operation.prepare is None:
+            return None
+
+        async def read(query: Callable[[Rows], Awaitable[Any]]) -> Any:
+            async with self._database.reader(scope) as session:
+                return await query(self._rows(session, principal, scope))
+
+        preparation = Preparation(principal, read, self._openid, self._clock(), current_client(), self._address_limits)
+        return await operation.prepare(preparation, **arguments)
+
+    async def _publish(self, events: Sequence[Event]) -> None:
+        if events:
+            await self._bus.publish(events)
+
+    async def load(
+        self,
+        edge: EdgeField,
+        principal: Principal,
+        parents: Sequence[Any],
+        arguments: Mapping[str, Any],
+        reads: RequestReads | None = None,
+    ) -> list[Any]:
+        """Return one result of the edge for each parent, in order. Read them in a session of their own."""
+        scope = scope_of_rows(principal, check_permission(principal, edge.needs, is_read=True))
+        check_edge_arguments(edge, arguments)
+        with self.tracer.step_span(edge.load.__name__) if self.tracer.is_enabled else NO_SPAN:
+            results = await self._load(edge, principal, scope, parents, arguments, reads)
+        if len(results) != len(parents):
+            raise RuntimeError(f"{edge.load.__qualname__} returned {len(results)} results for {len(parents)} parents")
+        return results
+
+    async def _load(
+        self,
+        edge: EdgeField,
+        principal: Principal,
+        scope: RowScope,
+        parents: Sequence[Any],
+        arguments: Mapping[str, Any],
+        reads: RequestReads | None,
+    ) -> list[Any]:
+        """Load an edge, each time in a new session, until it needs no more outside work."""
+        outside = OutsideWork()
+        for _ in range(MAX_ROUNDS):
+            try:
+                async with self._database.query_reader(scope) as session:
+                    rows = self._rows(session, principal, scope)
+                    rows.accesses = self._access_recorder(principal, edge.load.__name__, reads)
+                    rows.read_budget = partial(self._read_budget, outside, principal)
+                    results: list[Any] = await edge.load(rows, parents, **arguments)
+                    return results
+            except WorkNeeded as needed:
+                outside.begin_round()
+                await outside.do(needed)
+        raise inputs_keep_changing()
+
+    def _read_budget(self, outside: OutsideWork, principal: Principal) -> Any:
+        """Return the request budget of a caller, which is outside work."""
+        return outside.result(("budget",), partial(self._budgets.charge, principal, 0))
+
+    def _access_recorder(self, principal: Principal, name: str, reads: RequestReads | None) -> AccessRecorder | None:
+        """Return the recorder of the reads of an operation or an edge; None if they are not recorded."""
+        if self._access_log is None or not is_logged(principal):
+            return None
+        return AccessRecorder(self._access_log, principal, to_camel_case(name), reads or RequestReads())
+
+    async def forget_topics(self, topics: Sequence[str]) -> None:
+        """Delete the retained events of topics. Raise Unavailable if the bus is unavailable."""
+        await self._bus.forget(topics)
+
+    async def clear_log(self) -> None:
+        """Overwrite what the write-ahead log of SQLite still has of deleted rows."""
+        await self._database.clear_log()
+
+
+async def _commit(session: AsyncSession, origin: str, events: list[Event]) -> None:
+    """Commit a transaction, and add the event for a change of credentials. A revocation is one already.
+
+    The transaction stores the events about ends and changes too, for processes that the bus does not reach.
+    """
+    await session.flush()
+    for account_id in accounts_with_changed_roles(session):
+        changed = CredentialsRevoked(token_ids=(), changed_account_id=account_id)
+        events.append(Event(topics.revocations(), new_id(), changed))
+    if changed_credentials(session) and not any(isinstance(event.payload, CredentialsRevoked) for event in events):
+        events.append(Event(topics.revocations(), new_id(), CREDENTIALS_CHANGED))
+    await store_events(session, origin, events)
+    await session.commit()
+
+
+def _session_scope(operation: Operation, principal: Principal, rows_scope: RowScope) -> Scope:
+    """Return the scope of the session: that of the rows, or that of the system for its work without an application."""
+    if principal.role is not Role.SYSTEM or principal.application_id is not None:
+        return rows_scope
+    if operation.system_access is None:  # without it, PostgreSQL would hide the rows of every application
+        raise RuntimeError(f"{operation.name} runs without an application. Declare its `system_access`.")
+    return operation.system_access

@@ -1,0 +1,193 @@
+"""Devices that change: add them with proof, change and remove them, and move them to another user."""
+
+from typing import Any
+
+import msgspec
+import strawberry
+
+from wattgate.db import models
+from wattgate.db.rows.rows import Rows
+from wattgate.energy.meters.meter_points import hardware_id_spellings, normalize_hardware_id
+from wattgate.errors import BadInput, Conflict, Problem, QuotaExceeded
+from wattgate.operations.consent.consent_records import record_provisioned_consent
+from wattgate.operations.core.acting_user import require_user_id
+from wattgate.operations.core.home_events import emit_device_changed
+from wattgate.operations.core.inputs import to_column_values
+from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.operations.devices import device_records as services
+from wattgate.operations.devices.device_claims import (
+    MIN_CODE_CHARACTERS,
+    code_digest,
+    find_claim,
+    new_code,
+    require_proof,
+)
+from wattgate.operations.devices.owners import require_new_owner
+from wattgate.operations.types.homes import resources as resource_types
+from wattgate.operations.types.meters import devices as types
+from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.tags import Tag
+from wattgate.principal import Permission
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=resource_types.Device,
+    needs=Permission.DEVICE_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
+    rest=RestRoute("POST", "/device", Tag.DEVICES, acknowledged_fields=("deviceId",)),
+)
+async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
+    """Add a device for the acting user. Its sensors supply the user's resources with readings.
+
+    An account needs proof that its user may have the device: a claim code of the application, or an entry in the meter
+    network's inventory of a meter point that the application has verified for the user. Applications need no proof.
+    """
+    owner_id = require_user_id(call)
+    _check_hardware_id(input.hardware_id)
+    device_type = (await call.rows.get_many(models.DeviceType, [input.device_type_id])).get(input.device_type_id)
+    if device_type is None:
+        problem = Problem(("input", "deviceTypeId"), "deviceType does not exist")
+        raise BadInput(f"Unknown device type {input.device_type_id!r}. See `problems`.", problems=[problem])
+    owned = await services.load_owned_resources(call.rows, owner_id)
+    mpxns = (input.hardware_ids.mpan, input.hardware_ids.mprn)
+    sensors = (
+        services.explicit_sensors(input.protocol, owned)
+        if input.protocol
+        else services.default_sensors(device_type, owned, mpxns)
+    )
+    proof = await require_proof(call, owner_id, input.hardware_id, input.claim_code)
+    for mpxn in mpxns:
+        await record_provisioned_consent(call, owner_id, mpxn)
+    await services.close_other_holders(call, owner_id, input.hardware_id)
+    device = services.build_device(owner_id, device_type, input.hardware_id, _to_hardware_ids(input), proof)
+    device.held_from = await services.held_from(call, owner_id, input.hardware_id)
+    device.description, device.parent_hardware_id = input.description, input.parent_hardware_id
+    device.protocol_name = (input.protocol and input.protocol.protocol) or device.protocol_name
+    return await services.add_with_sensors(call, device, sensors)
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=resource_types.Device,
+    needs=Permission.DEVICE_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
+    rest=RestRoute("PUT", "/device/{deviceId}", Tag.DEVICES, edges=("protocol",)),
+    raises=(Conflict, QuotaExceeded),
+)
+async def update_device(call: Call, *, device_id: ids.DeviceId, input: types.DeviceChange) -> models.Device:
+    """Change an active device. Omitted fields keep their values. Its hardware ID, type and owner do not change."""
+    device = await _edit_open_device(call.rows, device_id)
+    for name, value in to_column_values(input, models.Device, exclude={"protocol"}).items():
+        setattr(device, name, value)
+    if input.hardware_ids:
+        for name, value in services.identifier_columns(input.hardware_ids).items():
+            setattr(device, name, value)
+    if input.protocol is None:
+        problem = Problem(("input", "protocol"), "must not be null")
+        raise BadInput("A required value is null. See `problems`.", problems=[problem])
+    if input.protocol is not strawberry.UNSET:
+        owned = await services.load_owned_resources(call.rows, device.owner_id)
+        await services.require_own_readings(call, device)
+        sensors = services.explicit_sensors(input.protocol, owned)
+        await services.remember_meter_point(call, device, sensors, owned)
+        await services.replace_sensors(call, device, sensors)
+        device.protocol_name = input.protocol.protocol or device.protocol_name
+    emit_device_changed(call, device_id)
+    return device
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=resource_types.Device,
+    needs=Permission.DEVICE_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
+    rest=RestRoute("DELETE", "/device/{deviceId}", Tag.DEVICES, edges=("protocol",)),
+)
+async def deactivate_device(call: Call, *, device_id: ids.DeviceId) -> models.Device:
+    """Remove a device from its user, so that its next owner can add it. Its record and the readings are kept.
+
+    A removed device stays removed: the same user adds it again with new proof.
+    """
+    device = await call.rows.edit(models.Device, device_id)
+    return await services.close_device(call, call.rows, device_id) if device.active else device
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=resource_types.Device,
+    needs=Permission.DEVICE_MANAGE,
+    audit=Audit.EVERY_CALL,
+    rest=RestRoute("PUT", "/device/{deviceId}/owner", Tag.DEVICES, edges=("protocol",)),
+    raises=(Conflict, QuotaExceeded),
+)
+async def move_device(call: Call, *, device_id: ids.DeviceId, user_id: ids.NewOwnerId) -> models.Device:
+    """Move a device to another user of the application.
+
+    The user gets a new device with the same hardware ID, without description, state and meter points. The old record is
+    closed and keeps its owner and its history.
+    """
+    old = await _edit_open_device(call.rows, device_id)
+    await require_new_owner(call.rows, user_id, old.owner_id)
+    return await services.move_device_to(call, old, user_id)
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.DeviceClaim,
+    needs=Permission.DEVICE_MANAGE,
+    audit=Audit.EVERY_CALL,
+    rest=RestRoute("POST", "/device/claim", Tag.DEVICES),
+)
+async def register_device_claim(call: Call, *, input: types.NewDeviceClaim) -> types.DeviceClaim:
+    """Register a code with which a user can claim a device, once. It replaces an earlier code of the device."""
+    _check_hardware_id(input.hardware_id)
+    code = new_code() if input.code is None else input.code
+    if problems := _claim_problems(code, input, call):
+        raise BadInput("Invalid claim code. See `problems`.", problems=problems)
+    values: dict[str, Any] = {"hardware_id": input.hardware_id, "expires_at": input.expires_at, "failures": 0}
+    known = await find_claim(call.rows, input.hardware_id)
+    if known is None:
+        key = normalize_hardware_id(input.hardware_id)
+        claim = models.DeviceClaim(hardware_key=key, digest=b"", created_at=call.rows.now, **values)
+        claim.digest = code_digest(claim.claim_id, code)
+        await call.rows.add(claim)
+    else:
+        claim = await call.rows.edit(models.DeviceClaim, known.claim_id)
+        claim.digest, claim.created_at = code_digest(claim.claim_id, code), call.rows.now
+        for name, value in values.items():
+            setattr(claim, name, value)
+    return types.DeviceClaim(
+        claim_id=strawberry.ID(claim.claim_id),
+        hardware_id=claim.hardware_id,
+        code=code,
+        expires_at=claim.expires_at,
+        created_at=claim.created_at,
+    )
+
+
+async def _edit_open_device(rows: Rows, device_id: str) -> models.Device:
+    device = await rows.edit(models.Device, device_id)
+    if not device.active:
+        raise Conflict(f"Device {device_id} was removed. Add it again with addDevice.")
+    return device
+
+
+def _to_hardware_ids(input: types.NewDevice) -> models.HardwareIds:
+    return msgspec.convert(input.hardware_ids, models.HardwareIds, from_attributes=True)
+
+
+def _check_hardware_id(hardware_id: str) -> None:
+    if not hardware_id_spellings(hardware_id):
+        problem = Problem(("input", "hardwareId"), "has no letter or digit")
+        raise BadInput("Invalid hardware ID. See `problems`.", problems=[problem])
+
+
+def _claim_problems(code: str, input: types.NewDeviceClaim, call: Call) -> list[Problem]:
+    problems = []
+    if len(normalize_hardware_id(code)) < MIN_CODE_CHARACTERS:
+        message = f"has fewer than {MIN_CODE_CHARACTERS} characters besides separators"
+        problems.append(Problem(("input", "code"), message))
+    if input.expires_at is not None and input.expires_at <= call.rows.now:
+        problems.append(Problem(("input", "expiresAt"), "is not in the future"))
+    return problems

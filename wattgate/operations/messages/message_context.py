@@ -1,0 +1,85 @@
+"""The context of a message: what templates know of its recipient, account, home and alert, besides the alert's data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlmodel import col
+
+from wattgate.db.models import Account, Alert, AlertType, User, VirtualEntity
+from wattgate.db.queries.alert_types import contract_of
+from wattgate.db.queries.templates import user_culture
+from wattgate.db.rows.rows import Rows
+from wattgate.delivery.templates.language.contract import Contract, build_contract
+from wattgate.delivery.templates.language.contract_values import sample_values
+from wattgate.delivery.templates.language.cultures import message_culture
+from wattgate.delivery.templates.scope import RenderScope
+from wattgate.operations.messages.message_variables import alert_values, home_values, recipient_values
+
+
+@dataclass(frozen=True, slots=True)
+class MessageContext:
+    """The contract of a message, its base variables, and the culture of its recipient."""
+
+    contract: Contract
+    base: Mapping[str, Any]
+    culture: str
+
+    def scope(self, template_culture: str | None) -> RenderScope:
+        """Return what a rendering needs, for a template in this culture."""
+        culture = message_culture(self.culture, template_culture)
+        return RenderScope(self.contract, culture, self.base["home"]["timeZone"])
+
+    def merge(self, data: Any) -> dict[str, Any]:
+        """Return the data of an alert with the base variables.
+
+        If the variables are undeclared, members of the data replace base variables of the same name, as they did before
+        there were any.
+        """
+        own = data if isinstance(data, Mapping) else {}
+        return {**own, **self.base} if self.contract.declared else merge_groups(self.base, own)
+
+
+def merge_groups(base: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return data with the members of base variables that it lacks. Objects of the same name are joined."""
+    merged = {**base, **data}
+    for name, group in base.items():
+        if isinstance(data.get(name), Mapping):
+            merged[name] = {**group, **data[name]}
+    return merged
+
+
+async def load_context(rows: Rows, alert: Alert, alert_type: AlertType, culture: str | None = None) -> MessageContext:
+    """Return the context of an alert's messages. A culture replaces that of the alert and of its recipient."""
+    user = await rows.get(User, alert.user_id)
+    culture = culture or alert.culture_code or await user_culture(rows, user)
+    account, home = await _find_account(rows, user.user_id), await _find_home(rows, alert)
+    base = {
+        **recipient_values(account, culture),
+        "home": home_values(home),
+        "alert": alert_values(alert_type.system_alert_type_id, alert_type.name, alert.alert_id, alert.created_at),
+    }
+    return MessageContext(contract_of(alert_type), base, culture)
+
+
+def sample_context(alert_type: AlertType | None, culture: str) -> MessageContext:
+    """Return a context with the samples of the base variables, for a preview without an alert."""
+    contract = build_contract("") if alert_type is None else contract_of(alert_type)
+    contract = contract.with_samples({"recipient.culture": culture})
+    return MessageContext(contract, sample_values(contract.base), culture)
+
+
+async def _find_account(rows: Rows, user_id: str) -> Account | None:
+    """Return the user's oldest active account, or else the oldest one."""
+    accounts = await rows.all(Account, col(Account.user_id) == user_id, order_by=[Account.created_at])
+    active = (account for account in accounts if account.active and account.status == "active")
+    return next(active, accounts[0] if accounts else None)
+
+
+async def _find_home(rows: Rows, alert: Alert) -> VirtualEntity | None:
+    """Return the home of an alert, or else the oldest active home of its user."""
+    if alert.ve_id is not None:
+        return (await rows.get_many(VirtualEntity, [alert.ve_id])).get(alert.ve_id)
+    is_own = col(VirtualEntity.owner_id) == alert.user_id
+    oldest_first = [VirtualEntity.created_at, VirtualEntity.ve_id]
+    return await rows.first(VirtualEntity, is_own, col(VirtualEntity.active).is_(True), order_by=oldest_first)

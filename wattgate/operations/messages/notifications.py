@@ -1,0 +1,236 @@
+"""Notifications of alerts through a channel. Log each step and publish it to subscribers and webhooks."""
+
+from typing import Any
+
+from sqlmodel import col
+
+from wattgate.db.models import (
+    Account,
+    Alert,
+    AlertType,
+    Delivery,
+    MobileAppToken,
+    Notification,
+    NotificationLog,
+    Resource,
+)
+from wattgate.db.queries.consent import withheld_data
+from wattgate.delivery.channels import push
+from wattgate.delivery.channels.channel import Outcome, PermanentFailure, Sent
+from wattgate.delivery.mail_addresses import extract_addresses
+from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
+from wattgate.operations.core.operation import Call
+from wattgate.operations.messages.mail_bounds import enqueue_mail
+from wattgate.operations.messages.message_context import MessageContext, load_context
+from wattgate.operations.messages.message_variables import mail_address
+from wattgate.operations.messages.notification_content import render_content
+from wattgate.operations.messages.outbox import enqueue, failure_code
+from wattgate.operations.messages.webhook_events import enqueue_error_event, enqueue_event
+from wattgate.realtime import topics
+from wattgate.realtime.events import AlertSent, Event
+
+ADDED, PUT_INTO_INBOX, NO_TOKENS = "Added Notification Record", "Put Into Inbox", "User Has No Push Tokens"
+NO_ADDRESS, RATE_LIMITED = "User Has No E-mail Address", "Rate Limited"
+SENT, ATTEMPT_FAILED, GIVEN_UP = "Sent", "Attempt Failed", "Given Up"
+TEMPLATE_NOT_USED = "Template Not Used"
+"""The stages in the log of a notification, worded like those of the legacy interface."""
+
+OK, ERROR = "OK", "ERROR"
+"""The status values of a step and of a notification."""
+
+EMAIL, PUSH = "email", "push"
+CONSENT_ENDED = "user.consent.ended"
+"""Failure code of a notification about readings for which there is no consent any more."""
+
+INBOX = "inbox"
+"""The channel without a delivery: a stored alert is in the inbox of the user."""
+
+
+async def notify_all(call: Call, alert: Alert, alert_type: AlertType) -> None:
+    """Create the notification of an alert for each of its channels."""
+    context = await load_context(call.rows, alert, alert_type)
+    await call.outside.collect(_notify(call, alert, channel, alert_type, context) for channel in alert.channels)
+
+
+async def _notify(
+    call: Call, alert: Alert, channel: str, alert_type: AlertType, context: MessageContext
+) -> Notification:
+    """Create the notification of an alert for a channel, render its content, and enqueue its deliveries."""
+    notification = await call.rows.add(
+        Notification(
+            alert_id=alert.alert_id,
+            user_id=alert.user_id,
+            channel=channel,
+            data=alert.data,
+            created_at=call.rows.now,
+            status_at=call.rows.now,
+        )
+    )
+    await _add_log_entry(call, notification, 1, ADDED)
+    template_error = await render_content(call, alert, notification, alert_type, context)
+    if template_error is not None:
+        await _add_log_entry(call, notification, 2, TEMPLATE_NOT_USED, ERROR, template_error)
+    next_step = 2 if template_error is None else 3
+    if channel == INBOX:
+        await _add_log_entry(call, notification, next_step, PUT_INTO_INBOX)
+        await _mark_sent(call, alert, notification)
+    elif channel == PUSH:
+        await _enqueue_pushes(call, alert, notification, next_step)
+    elif channel == EMAIL:
+        await _enqueue_mails(call, alert, notification, next_step)
+    else:
+        await enqueue(call, DeliveryKind(channel), notification.notification_id, user_id=alert.user_id)
+    return notification
+
+
+async def record_notification_step(call: Call, delivery: Delivery, outcome: Outcome) -> None:
+    """Log the outcome of an attempt to deliver a notification. `delivery` is the delivery after that attempt."""
+    notification = await call.rows.edit(Notification, delivery.target_id)
+    notification.status_at = call.rows.now
+    alert = await call.rows.get(Alert, notification.alert_id)
+    step = (
+        await call.rows.count(NotificationLog, col(NotificationLog.notification_id) == notification.notification_id) + 1
+    )
+    if isinstance(outcome, Sent):
+        await _add_log_entry(call, notification, step, SENT)
+        if notification.state is not NotificationState.SENT:
+            await _mark_sent(call, alert, notification)
+    elif delivery.state is DeliveryState.WAITING:
+        await _add_log_entry(call, notification, step, ATTEMPT_FAILED, ERROR, outcome.reason)
+    else:
+        await _add_log_entry(call, notification, step, GIVEN_UP, ERROR, outcome.reason)
+        if not await _may_still_arrive(call, notification):
+            await mark_failed(call, alert, notification, failure_code(outcome))
+    call.emit(Event(topics.alert_steps(alert.user_id), alert.alert_id, alert_payload(alert)))
+
+
+async def mark_failed(call: Call, alert: Alert, notification: Notification, code: str) -> None:
+    """Mark a notification as failed and publish an error event. `code` is the reason, such as user.tokens.not_found."""
+    notification.state, notification.status, notification.status_at = NotificationState.FAILED, ERROR, call.rows.now
+    event_code = f"alert.notification.{notification.channel}.sent.error"
+    error_code = f"error.alert.notification.{notification.channel}.{code}"
+    await enqueue_error_event(
+        call, event_code, error_code, _event_payload(alert, notification), **_event_recipients(alert)
+    )
+
+
+def alert_payload(alert: Alert) -> AlertSent:
+    """Return an alert as the payload for subscribers."""
+    return AlertSent(**{name: getattr(alert, name) for name in AlertSent.__struct_fields__})
+
+
+async def _enqueue_pushes(call: Call, alert: Alert, notification: Notification, next_step: int) -> None:
+    """Enqueue a push to each app of the user, each as a delivery of its own."""
+    accounts = await _active_accounts(call, alert.user_id)
+    belongs_to_user = col(MobileAppToken.account_id).in_([account.account_id for account in accounts])
+    tokens = await call.rows.all(MobileAppToken, belongs_to_user, order_by=[MobileAppToken.created_at])
+    for token in {call.rows.decrypt(MobileAppToken, token, "token"): token for token in tokens}.values():
+        address = token.mobile_app_token_id
+        await enqueue(call, DeliveryKind.PUSH, notification.notification_id, user_id=alert.user_id, address=address)
+    if not tokens:
+        await _add_log_entry(call, notification, next_step, NO_TOKENS, ERROR)
+        await mark_failed(call, alert, notification, push.NO_TOKENS_CODE)
+
+
+async def _enqueue_mails(call: Call, alert: Alert, notification: Notification, next_step: int) -> None:
+    """Enqueue a mail to each address of the user, each as a delivery of its own."""
+    addresses = await current_addresses(call, alert.user_id)
+    if not addresses:
+        await _add_log_entry(call, notification, next_step, NO_ADDRESS, ERROR)
+        await mark_failed(call, alert, notification, "user.address.not_found")
+    target_id = notification.notification_id
+    deliveries = await call.outside.collect(
+        enqueue_mail(call, DeliveryKind.EMAIL, target_id, user_id=alert.user_id, address=address)
+        for address in addresses
+    )
+    suppressed = [delivery for delivery in deliveries if delivery.state is DeliveryState.SUPPRESSED]
+    for step, delivery in enumerate(suppressed, next_step):
+        await _add_log_entry(call, notification, step, RATE_LIMITED, ERROR, delivery.reason)
+    if addresses and len(suppressed) == len(addresses):
+        await mark_failed(call, alert, notification, "address.rate_limited")
+        notification.state = NotificationState.RATE_LIMITED
+
+
+async def current_addresses(call: Call, user_id: str) -> list[str]:
+    """Return the mail addresses of the active accounts of a user, oldest first."""
+    return extract_addresses([mail_address(account) or "" for account in await _active_accounts(call, user_id)])
+
+
+async def reason_not_to_send(call: Call, alert: Alert) -> PermanentFailure | None:
+    """Return why an alert must not be sent now, although it was queued: the consent for its readings has ended.
+
+    An alert that reports no readings of a resource needs no consent.
+    """
+    resources = await call.rows.get_many(Resource, [] if alert.resource_id is None else [alert.resource_id])
+    for resource in resources.values():
+        if not resource.active:
+            return PermanentFailure(CONSENT_ENDED, "the resource of the alert was closed or moved")
+        (withheld,) = await withheld_data(call.rows, [resource])
+        if withheld is not None:
+            return PermanentFailure(CONSENT_ENDED, withheld.message)
+    return None
+
+
+async def is_active_account(call: Call, user_id: str, account_id: str) -> bool:
+    """Return whether an account is an active one of a user."""
+    return account_id in {account.account_id for account in await _active_accounts(call, user_id)}
+
+
+async def _active_accounts(call: Call, user_id: str) -> list[Account]:
+    """Return the active accounts of a user, oldest first."""
+    return await call.rows.all(
+        Account,
+        col(Account.user_id) == user_id,
+        col(Account.active).is_(True),
+        col(Account.status) == "active",
+        order_by=[Account.created_at],
+    )
+
+
+async def _mark_sent(call: Call, alert: Alert, notification: Notification) -> None:
+    notification.state, notification.status, notification.status_at = NotificationState.SENT, OK, call.rows.now
+    await enqueue_event(
+        call,
+        f"alert.notification.{notification.channel}.sent",
+        _event_payload(alert, notification),
+        **_event_recipients(alert),
+    )
+
+
+async def _may_still_arrive(call: Call, notification: Notification) -> bool:
+    """Return whether another delivery of the notification has succeeded or is still pending."""
+    of_notification = col(Delivery.target_id) == notification.notification_id
+    ended_states = (DeliveryState.FAILED, DeliveryState.SUPPRESSED)
+    return await call.rows.count(Delivery, of_notification, col(Delivery.state).not_in(ended_states)) > 0
+
+
+async def _add_log_entry(
+    call: Call, notification: Notification, step: int, stage: str, status: str = OK, detail: str | None = None
+) -> None:
+    await call.rows.add(
+        NotificationLog(
+            notification_id=notification.notification_id,
+            alert_id=notification.alert_id,
+            user_id=notification.user_id,
+            channel=notification.channel,
+            stage=stage,
+            step=step,
+            status=status,
+            detail=detail,
+            status_at=call.rows.now,
+        )
+    )
+
+
+def _event_payload(alert: Alert, notification: Notification) -> dict[str, Any]:
+    """Return the payload of webhook events about a notification, with the names of SPEC.md."""
+    return {
+        "notificationid": notification.notification_id,
+        "ns_alert_id": alert.alert_id,
+        "alertTypeId": alert.system_alert_type_id,
+        "channel": notification.channel,
+    }
+
+
+def _event_recipients(alert: Alert) -> dict[str, Any]:
+    return {"user_id": alert.user_id, "callback_url": alert.callback_url}

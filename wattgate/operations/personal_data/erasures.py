@@ -1,0 +1,250 @@
+"""Erasures of users: the report for administrators and applications, and the batches that a worker runs."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import cast
+
+import strawberry
+from sqlmodel import col
+
+from wattgate.db import models
+from wattgate.db.identity.credential_locks import lock_user
+from wattgate.db.personal_data.erasure_list import ListedErasure
+from wattgate.db.personal_data.selection import condition
+from wattgate.db.personal_data.steps import AUDIT_LOG, BATCH_ROWS, READINGS, run_batch, steps_of
+from wattgate.db.personal_data.tables import READING_RULES, USER_RULES
+from wattgate.db.rows.rows import Rows
+from wattgate.db.scope.row_scope import SystemAccess
+from wattgate.enums import ErasureAction, ErasureStage, JobState
+from wattgate.errors import NotFound
+from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.operations.personal_data.erasure import begin_erasure
+from wattgate.operations.types.identity import personal_data as types
+from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.tags import Tag
+from wattgate.principal import Permission
+from wattgate.realtime import topics
+
+LEASE = timedelta(minutes=2)
+"""Time after a worker's last batch after which another worker continues."""
+
+CHECK_AFTER = timedelta(minutes=11)
+"""Time after an erasure until it is repeated once. No request that began before runs longer."""
+
+
+MAX_LISTED_AT_ONCE = 500
+"""Erasures that a worker adds to the list outside the database at once."""
+
+_AUDIT_LOG = "The log proves administrative acts. It keeps identifiers, and loses addresses and hardware IDs."
+_UNBILLED_READINGS = "The resource has no meter point, or it is not its first field. Billing does not need it."
+
+REMAINING = ":remaining"
+"""The end of the names of counts of records that stay. The names of tables have no colon."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureWork:
+    """An erasure that a worker has claimed, and the topics whose events contain data of the user."""
+
+    erasure_id: str
+    topics: list[str]
+
+
+@operation(
+    OperationKind.QUERY,
+    returns=types.Erasure,
+    needs=Permission.USER_DELETE,
+    rest=RestRoute("GET", "/user/{userId}/erasure", Tag.USERS),
+)
+async def erasure(call: Call, *, user_id: ids.UserId) -> types.Erasure:
+    """Return the progress of the erasure of a user and, when it has finished, the receipt.
+
+    The receipt lists the erased, replaced and kept records of each table, without personal data.
+    """
+    record = await call.rows.first(models.Erasure, col(models.Erasure.user_id) == user_id)
+    if record is None:
+        raise NotFound(f"User {user_id} is not erased. Erase a user with deleteUser.")
+    return build_erasure(record)
+
+
+# Operations for the worker `app/workers/user_jobs.py`. It runs them for each application.
+
+
+@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM, system_access=SystemAccess.FIND_WORK)
+async def applications_with_erasures(call: Call) -> list[str]:
+    """Return the applications with erasures that wait for a worker."""
+    return await call.rows.application_ids_with(models.Erasure, col(models.Erasure.due_at) <= call.rows.now)
+
+
+@operation(OperationKind.MUTATION, returns=ErasureWork, needs=Permission.SYSTEM)
+async def claim_erasure(call: Call, *, retention_days: int, listed_only: bool = False) -> ErasureWork | None:
+    """Claim the erasure that waits longest. Return None if none waits or another worker claims it.
+
+    `retention_days` is the time for which records for billing are kept after it. 0 keeps none. With `listed_only`, an
+    erasure waits until it is in the list outside the database. So it is never reported as done before.
+    """
+    waiting = col(models.Erasure.due_at) <= call.rows.now
+    if listed_only:
+        waiting &= col(models.Erasure.listed_at).is_not(None)
+    oldest = await call.rows.first(models.Erasure, waiting, order_by=[col(models.Erasure.due_at)])
+    if oldest is None:
+        return None
+    mine = col(models.Erasure.erasure_id) == oldest.erasure_id
+    values: dict[str, object] = {"due_at": call.rows.now + LEASE}
+    if oldest.state is JobState.QUEUED:
+        started = {"state": JobState.RUNNING, "started_at": call.rows.now, "retention_days": retention_days}
+        values |= started
+    if not await call.rows.update(models.Erasure, mine, waiting, **values):
+        return None
+    return ErasureWork(oldest.erasure_id, await _topics_of(call.rows, oldest.user_id))
+
+
+@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM, system_access=SystemAccess.FIND_WORK)
+async def applications_with_unlisted_erasures(call: Call) -> list[str]:
+    """Return the applications with erasures that are not in the list outside the database yet."""
+    return await call.rows.application_ids_with(models.Erasure, col(models.Erasure.listed_at).is_(None))
+
+
+@operation(OperationKind.QUERY, returns=list[ListedErasure], needs=Permission.SYSTEM)
+async def unlisted_erasures(call: Call) -> list[ListedErasure]:
+    """Return up to MAX_LISTED_AT_ONCE erasures that are not in the list outside the database yet, oldest first."""
+    found = await call.rows.all(
+        models.Erasure,
+        col(models.Erasure.listed_at).is_(None),
+        order_by=[col(models.Erasure.created_at), col(models.Erasure.erasure_id)],
+        limit=MAX_LISTED_AT_ONCE,
+    )
+    return [ListedErasure(erasure.application_id, erasure.user_id, erasure.created_at) for erasure in found]
+
+
+@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+async def mark_erasures_listed(call: Call, *, user_ids: Sequence[str]) -> int:
+    """Store that the erasures of some users are in the list outside the database. Return their number."""
+    unlisted = col(models.Erasure.listed_at).is_(None)
+    return await call.rows.update(
+        models.Erasure, col(models.Erasure.user_id).in_(user_ids), unlisted, listed_at=call.rows.now
+    )
+
+
+@operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM, audit=Audit.EVERY_CALL)
+async def repeat_erasure(call: Call, *, user_id: str, erased_at: datetime) -> bool:
+    """Erase a user again whom a restored backup has brought back. Return whether there was something to do.
+
+    The records for billing are kept as long as after the erasure of that time.
+    """
+    await lock_user(call.rows, user_id)
+    await call.rows.lock(models.User, col(models.User.user_id) == user_id)
+    user = await call.rows.get(models.User, user_id)
+    if user.erased_at is not None:
+        return False
+    await begin_erasure(call, user, erased_at)
+    return True
+
+
+@operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
+async def erase_batch(call: Call, *, erasure_id: str) -> bool:
+    """Run the next batch of an erasure, and store how far it is. Return whether the stage has more batches."""
+    record = await call.rows.edit(models.Erasure, erasure_id)
+    steps = steps_of(record.stage, keeps_billing=bool(record.retention_days))
+    counts, rows = Counter[str](record.counts), 0
+    while record.step < len(steps) and rows < BATCH_ROWS:
+        result = await run_batch(call.rows, record, steps[record.step])
+        if result.action is ErasureAction.ERASED or result.table == AUDIT_LOG:
+            counts[result.table] += result.rows
+        rows += result.rows
+        if result.has_more:
+            record.cursor = result.cursor
+        else:
+            record.step, record.cursor = record.step + 1, 0
+    record.counts = dict(counts)
+    record.due_at = call.rows.now + LEASE
+    if record.step < len(steps):
+        return True
+    await _finish_stage(call.rows, record)
+    return False
+
+
+async def _finish_stage(rows: Rows, record: models.Erasure) -> None:
+    """Store the end of a stage, and when the next one begins."""
+    retention = timedelta(days=record.retention_days or 0)
+    record.step = 0
+    match record.stage:
+        case ErasureStage.PERSONAL:
+            record.state, record.finished_at = JobState.DONE, rows.now
+            record.kept_until = record.created_at + retention if retention else None
+            record.stage, record.due_at = ErasureStage.CHECK, rows.now + CHECK_AFTER
+            record.counts = {**record.counts, **await _count_remaining(rows, record.user_id)}
+        case ErasureStage.CHECK if record.kept_until is not None:
+            record.stage, record.due_at = ErasureStage.BILLING, record.kept_until
+        case _:
+            record.stage, record.due_at, record.billing_erased_at = ErasureStage.ENDED, None, rows.now
+
+
+async def _count_remaining(rows: Rows, user_id: str) -> dict[str, int]:
+    """Return the numbers of records that stay, by the name of the table and `REMAINING`."""
+    counts = {}
+    for rule in USER_RULES:
+        if rule.action is ErasureAction.REPLACED:
+            model = cast(type[models.Tenanted], rule.model)
+            counts[f"{rule.table}{REMAINING}"] = sum(
+                [await rows.count(model, condition(rows, model, found, user_id)) for found in rule.selections]
+            )
+    return counts
+
+
+async def _topics_of(rows: Rows, user_id: str) -> list[str]:
+    """Return the topics whose events contain data of a user."""
+    found = [make(user_id) for make in (topics.alerts, topics.alerts_read, topics.alert_steps)]
+    resources = await rows.all(models.Resource, col(models.Resource.owner_id) == user_id)
+    for resource in resources:
+        found += [topics.readings(resource.resource_id), topics.catch_ups(resource.resource_id)]
+        found.append(topics.tariffs(resource.resource_id))
+    devices = await rows.all(models.Device, col(models.Device.owner_id) == user_id)
+    found += [topics.device_states(device.device_id) for device in devices]
+    homes = await rows.all(models.VirtualEntity, col(models.VirtualEntity.owner_id) == user_id)
+    return [*found, *(topics.virtual_entities(home.ve_id) for home in homes)]
+
+
+def build_erasure(record: models.Erasure) -> types.Erasure:
+    """Return the report of an erasure. The receipt is complete when the state is DONE."""
+    steps = steps_of(ErasureStage.PERSONAL, keeps_billing=bool(record.retention_days))
+    is_done = record.state is JobState.DONE
+    return types.Erasure(
+        erasure_id=strawberry.ID(record.erasure_id),
+        user_id=strawberry.ID(record.user_id),
+        state=record.state,
+        progress=1.0 if is_done else round(record.step / len(steps), 3),
+        created_at=record.created_at,
+        finished_at=record.finished_at,
+        kept_until=record.kept_until,
+        billing_erased_at=record.billing_erased_at,
+        tables=_receipt(record) if is_done else [],
+    )
+
+
+def _receipt(record: models.Erasure) -> list[types.ErasedTable]:
+    """Return the treatment of each table. Tables of the application itself are left out."""
+    counts, tables = record.counts, list[types.ErasedTable]()
+    keeps_billing = bool(record.retention_days) and record.billing_erased_at is None
+    for rule in (*USER_RULES, *READING_RULES):
+        action, reason = rule.action, rule.reason
+        if rule.billing and not keeps_billing:
+            action, reason = ErasureAction.ERASED, "The retention for billing has ended."
+        records = counts.get(rule.table, 0)
+        if action is not ErasureAction.ERASED:
+            records = counts.get(f"{rule.table}{REMAINING}")
+        tables.append(types.ErasedTable(table=rule.table, action=action, records=records, reason=reason))
+    tables.append(
+        types.ErasedTable(
+            table=AUDIT_LOG, action=ErasureAction.REPLACED, records=counts.get(AUDIT_LOG, 0), reason=_AUDIT_LOG
+        )
+    )
+    if keeps_billing and counts.get(READINGS):
+        tables.append(
+            types.ErasedTable(
+                table=READINGS, action=ErasureAction.ERASED, records=counts[READINGS], reason=_UNBILLED_READINGS
+            )
+        )
+    return tables

@@ -1,0 +1,64 @@
+"""Readings of a resource, in buckets."""
+
+from datetime import UTC
+
+from wattgate.db import models
+from wattgate.db.queries.series import readings as queries
+from wattgate.db.queries.series.time_ranges import MAX_BUCKETS
+from wattgate.db.readings.reading_series import ReadingSeries
+from wattgate.enums import Function, Weekday
+from wattgate.errors import ConsentRevoked, GatewayError
+from wattgate.operations.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.operations.types.homes import resources as types
+from wattgate.operations.types.meters.readings import SERIES_SIZES, units_of_pricing
+from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT, per_bucket
+from wattgate.operations.vocabulary.tags import Tag
+from wattgate.principal import Permission
+from wattgate.values import terms
+
+VALUE_FIELDS = frozenset({"__typename", "buckets", "columns", "count", "end", "mean", "start", "total", "value"})
+"""Fields of a series and of its buckets that need no quality, revision or time of receipt of readings."""
+
+
+@operation(
+    OperationKind.QUERY,
+    returns=types.ReadingSeries,
+    needs=Permission.READINGS_READ,
+    rest=RestRoute("GET", "/resource/{resourceId}/readings", Tag.RESOURCES_AND_READINGS),
+    raises=(ConsentRevoked,),
+    weight=per_bucket(STATEMENT_WEIGHT, max_buckets=MAX_BUCKETS),
+    sizes=SERIES_SIZES,
+    result_units=units_of_pricing,
+)
+async def readings(
+    call: Call,
+    *,
+    resource_id: ids.ResourceId,
+    range: terms.BucketRange,
+    period: terms.BucketLength,
+    function: terms.BucketFunction = Function.SUM,
+    time_zone: terms.BucketTimeZone = UTC,
+    field: terms.ChosenField | None = None,
+    week_start: terms.WeekStart = Weekday.MONDAY,
+    revised_since: terms.RevisedSince | None = None,
+) -> ReadingSeries:
+    """Return a resource's readings in a time range, in whole buckets of the time zone.
+
+    A request may have at most 20,000 buckets.
+    """
+    (series,) = await queries.readings(
+        call.rows,
+        [await call.rows.get(models.Resource, resource_id)],
+        range=range,
+        period=period,
+        function=function,
+        time_zone=time_zone,
+        field=field,
+        week_start=week_start,
+        revised_since=revised_since,
+        values_only=call.selected is not None and call.selected <= VALUE_FIELDS,
+    )
+    if isinstance(series, GatewayError):
+        raise series
+    return series

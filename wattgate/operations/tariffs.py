@@ -1,0 +1,152 @@
+"""Set and withdraw tariffs, and store the prices of dynamic ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated
+
+from sqlmodel import col
+
+from wattgate.clock import from_ms, to_ms
+from wattgate.db import models
+from wattgate.db.queries.series.tariffs import priced_resource_id
+from wattgate.energy.costs.tariffs import MAX_PARTS, find_price_problem, find_problems, normalize_rates
+from wattgate.energy.costs.timeline import Price, to_scaled
+from wattgate.enums import TariffKind
+from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.operations.core.inputs import to_column_values
+from wattgate.operations.core.operation import Audit, Call, OperationKind, operation
+from wattgate.operations.types.meters import tariffs as types
+from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.cost_weights import per_item
+from wattgate.pauses import with_pauses
+from wattgate.principal import Permission
+from wattgate.realtime import topics
+from wattgate.realtime.events import Event, TariffChanged
+from wattgate.values.annotations import Described, MaxItems
+
+MAX_PRICES = 10_000
+"""Maximum prices in a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class TariffPricesSetResult:
+    tariff: models.Tariff
+    recorded: int
+
+
+@operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE, audit=Audit.CALLS_FOR_OTHERS)
+async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
+    """Set a tariff of a resource from an instant on.
+
+    It replaces a tariff with the same `validFrom`; past energy is then priced again. For a cost resource, the tariff
+    belongs to the resource whose cost it has.
+    """
+    resource = await call.rows.get(models.Resource, input.resource_id)
+    await call.rows.require_present(resource.owner_id)
+    tariff = build_tariff(input, priced_resource_id(resource), call.rows.now)
+    await call.rows.edit(models.Resource, tariff.resource_id)  # lock, so that simultaneous calls get different versions
+    of_resource = col(models.Tariff.resource_id) == tariff.resource_id
+    newest = await call.rows.first(models.Tariff, of_resource, order_by=[col(models.Tariff.version).desc()])
+    tariff.version = newest.version + 1 if newest else 1
+    await call.rows.update(
+        models.Tariff,
+        of_resource,
+        col(models.Tariff.valid_from) == tariff.valid_from,
+        col(models.Tariff.superseded_at).is_(None),
+        superseded_at=call.rows.now,
+    )
+    added = await call.rows.add(tariff)
+    call.emit(_changed_event(added))
+    return added
+
+
+def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> models.Tariff:
+    """Return the record of a new tariff in its stored form. Raise BadInput with all its problems."""
+    if len(input.bands) > MAX_PARTS:
+        problem = Problem(("input", "bands"), f"are more than {MAX_PARTS}")
+        raise BadInput("Invalid tariff. See `problems`.", problems=[problem])
+    tariff = models.Tariff(**to_column_values(input, models.Tariff, exclude=("bands",)))
+    tariff.bands = [models.TariffBand(**vars(band)) for band in input.bands]
+    tariff.resource_id, tariff.valid_from = resource_id, from_ms(to_ms(input.valid_from))
+    if problems := find_problems(tariff, now):
+        input_problems = [replace(problem, path=("input", *problem.path)) for problem in problems]
+        raise BadInput("Invalid tariff. See `problems`.", problems=input_problems)
+    normalize_rates(tariff)
+    return tariff
+
+
+@operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE, audit=Audit.CALLS_FOR_OTHERS)
+async def withdraw_tariff(call: Call, *, tariff_id: ids.TariffId) -> models.Tariff:
+    """Withdraw a tariff. The tariff before it applies instead, also for past energy.
+
+    A tariff that it had replaced stays replaced. A second call changes nothing.
+    """
+    await _load_tariff(call, tariff_id)
+    tariff = await call.rows.edit(models.Tariff, tariff_id)
+    tariff.superseded_at = tariff.superseded_at or call.rows.now
+    call.emit(_changed_event(tariff))
+    return tariff
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.TariffPricesSet,
+    needs=Permission.TARIFF_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
+    weight=per_item("prices", max_items=MAX_PRICES),
+)
+async def set_tariff_prices(
+    call: Call,
+    *,
+    tariff_id: ids.TariffId,
+    prices: Annotated[list[types.NewTariffPrice], MaxItems(100_000), Described("Rates of the half hours.")],
+) -> TariffPricesSetResult:
+    """Set at most 10,000 prices of a dynamic tariff, each for one half hour. Existing prices are replaced.
+
+    If one price is invalid, no price is stored. The error lists every invalid price in `problems`.
+    """
+    tariff = await _load_tariff(call, tariff_id)
+    if len(prices) > MAX_PRICES:
+        problem = Problem(("prices",), f"contain {len(prices):,} prices")
+        raise BadInput(f"A call takes at most {MAX_PRICES:,} prices.", problems=[problem])
+    if tariff.kind is not TariffKind.DYNAMIC or tariff.superseded_at:
+        reason = "was replaced or withdrawn" if tariff.superseded_at else f"is {tariff.kind.value}, not DYNAMIC"
+        raise BadInput(
+            "Prices can be set only for a dynamic tariff in force. See `problems`.",
+            problems=[Problem(("tariffId",), reason)],
+        )
+    rates, problems = await _validate_prices(prices, tariff)
+    if problems:
+        raise BadInput(f"{len(problems):,} prices are invalid, so none was stored. See `problems`.", problems=problems)
+    if rates:
+        await call.rows.prices.upsert(tariff.tariff_id, [Price(at, rate) for at, rate in rates.items()])
+        call.emit(_changed_event(tariff))
+    return TariffPricesSetResult(tariff, len(rates))
+
+
+def _changed_event(tariff: models.Tariff) -> Event:
+    payload = TariffChanged(tariff.resource_id, tariff.tariff_id)
+    return Event(topics.tariffs(tariff.resource_id), tariff.tariff_id, payload)
+
+
+async def _load_tariff(call: Call, tariff_id: str) -> models.Tariff:
+    """Return the tariff. Raise NotFound unless the caller may see its resource."""
+    tariff = await call.rows.get(models.Tariff, tariff_id)
+    if not await call.rows.get_many(models.Resource, [tariff.resource_id]):
+        raise NotFound(f"No tariff with ID {tariff_id}.")
+    return tariff
+
+
+async def _validate_prices(
+    prices: Sequence[types.NewTariffPrice], tariff: models.Tariff
+) -> tuple[dict[int, int], list[Problem]]:
+    """Return the scaled rates by half hour (ms since 1970), and the problems of the invalid prices."""
+    rates: dict[int, int] = {}
+    problems: list[Problem] = []
+    async for index, price in with_pauses(enumerate(prices)):
+        if problem := find_price_problem(price.at, price.rate, tariff):
+            problems.append(replace(problem, path=("prices", index, *problem.path)))
+        elif rates.setdefault(to_ms(price.at), to_scaled(price.rate)) != to_scaled(price.rate):
+            problems.append(Problem(("prices", index, "at"), "is given twice with different rates"))
+    return rates, problems

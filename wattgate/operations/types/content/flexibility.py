@@ -1,0 +1,91 @@
+"""GraphQL types of the demand flexibility service (DFS)."""
+
+from decimal import Decimal
+from enum import Enum
+
+import strawberry
+
+from wattgate.db import models
+from wattgate.db.queries.references import reference_loader
+from wattgate.operations.core.fields import edge
+from wattgate.operations.core.pagination import connection_edge
+from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.connection import Connection
+from wattgate.operations.vocabulary.enum_types import enum_type
+from wattgate.principal import Permission
+from wattgate.values import terms
+
+
+@enum_type(
+    "State of a demand flexibility event.",
+    ANNOUNCED="Announced, but not yet open for participation.",
+    OPEN="Users can join.",
+    ACTIVE="In progress.",
+    ENDED="Over. Rewards are not yet known.",
+    SETTLED="Over. Rewards are known.",
+    CANCELLED="Cancelled.",
+)
+class DfsEventState(Enum):
+    ANNOUNCED = "announced"
+    OPEN = "open"
+    ACTIVE = "active"
+    ENDED = "ended"
+    SETTLED = "settled"
+    CANCELLED = "cancelled"
+
+
+@strawberry.type(description="Time range in which households are paid to use less electricity.")
+class DfsEvent:
+    dfs_event_id: ids.DfsEventId
+    application_id: ids.ApplicationId
+    name: terms.Name
+    state: str = strawberry.field(
+        description="State of the event: announced, open, active, ended, settled or cancelled."
+    )
+    starts_at: terms.StartsAt
+    ends_at: terms.EndsAt
+    reward: Decimal = strawberry.field(description="Reward in pence for each kWh that is not used.")
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
+    participations: "Connection[DfsParticipation]" = connection_edge(
+        "DfsParticipation",
+        models.DfsParticipation,
+        column="dfs_event_id",
+        parent="dfs_event_id",
+        needs=Permission.FLEXIBILITY_READ,
+        description="Participations in the event that the caller may see.",
+    )
+
+
+@strawberry.input(description="Demand flexibility event to announce.")
+class NewDfsEvent:
+    name: terms.Name
+    starts_at: terms.StartsAt
+    ends_at: terms.EndsAt
+    reward: Decimal = strawberry.field(description="Reward in pence for each kWh that is not used.")
+
+
+@strawberry.type(description="Enrolment of a user in the demand flexibility service with one meter point.")
+class DfsUser:
+    dfs_user_id: strawberry.ID = strawberry.field(description="ID of the DFS enrolment.")
+    application_id: ids.ApplicationId
+    user_id: ids.UserId
+    mpxn: terms.Mpxn
+    active: bool = strawberry.field(description="Whether the enrolment is active. False after the user opted out.")
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
+
+
+@strawberry.type(description="Participation of a user in a demand flexibility event with one meter point.")
+class DfsParticipation:
+    participation_id: strawberry.ID = strawberry.field(description="ID of the participation.")
+    application_id: ids.ApplicationId
+    dfs_event_id: ids.DfsEventId
+    user_id: ids.UserId
+    mpxn: terms.Mpxn
+    created_at: terms.CreatedAt
+    event: DfsEvent | None = edge(
+        reference_loader(models.DfsEvent, "dfs_event_id"),
+        needs=Permission.FLEXIBILITY_READ,
+        description="The event. Null if the caller may not see it.",
+    )

@@ -1,0 +1,184 @@
+"""GraphQL types of virtual entities (homes) and their types."""
+
+from typing import Any
+
+import strawberry
+
+from wattgate.db import models
+from wattgate.db.queries import virtual_entities as queries
+from wattgate.db.queries.displays import displays as display_queries
+from wattgate.operations.core.fields import edge
+from wattgate.operations.types.homes.displays import Display
+from wattgate.operations.types.homes.resources import Device, Resource
+from wattgate.operations.types.identity.owners import owner_edge
+from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.cost_weights import DISPLAY_WEIGHT, ListSize
+from wattgate.operations.vocabulary.node import Node
+from wattgate.operations.vocabulary.scalars import Json
+from wattgate.principal import Permission
+from wattgate.values import terms
+
+
+@strawberry.type(description="Resource type that virtual entities of a type must or may have.")
+class WantedResource:
+    resource_type_id: ids.ResourceTypeId
+    required: terms.IsRequired
+
+
+@strawberry.type(description="Type of virtual entity: which resource types its homes must or may have.")
+class VirtualEntityType(Node, model=models.VirtualEntityType):
+    ve_type_id: ids.VeTypeId
+    name: terms.Name
+    description: terms.Description
+    application_id: ids.ApplicationId
+    active: terms.Active
+    resources: list[WantedResource] = strawberry.field(
+        description="Resource types that virtual entities must or may have."
+    )
+
+
+@strawberry.input(description="Resource type that virtual entities of a type must or may have.")
+class NewWantedResource:
+    resource_type_id: ids.ResourceTypeId
+    required: terms.IsRequired = False
+
+
+@strawberry.input(description="Virtual entity type to add.")
+class NewVirtualEntityType:
+    name: terms.Name
+    description: terms.Description = ""
+    resources: list[NewWantedResource] = strawberry.field(
+        default_factory=list, description="Resource types that virtual entities must or may have."
+    )
+
+
+@strawberry.input(description="Fields of a virtual entity type to change. Omitted fields keep their values.")
+class VirtualEntityTypeChange:
+    name: terms.Name | None = strawberry.UNSET
+    description: terms.Description | None = strawberry.UNSET
+
+
+@strawberry.type(description="Home of an owner, with the resources that belong to it.")
+class VirtualEntity(Node, model=models.VirtualEntity):
+    ve_id: ids.VeId
+    ve_type_id: ids.VeTypeId
+    application_id: ids.ApplicationId
+    owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the home.")
+    name: terms.Name
+    description: terms.Description | None
+    location: terms.Location | None
+    city: terms.City | None
+    country: terms.Country | None
+    postal_code: terms.PostalCode | None
+    geo_coordinates: terms.GeoCoordinates | None
+    open_street_maps_ref: terms.OpenStreetMapsRef | None
+    time_zone: str | None = strawberry.field(description="IANA time zone of the home. Null means Europe/London.")
+    attributes: Json = strawberry.field(description="Free-form metadata, as a JSON object.")
+    clone: bool = strawberry.field(description="Whether the record is a copy of another one.")
+    active: terms.Active
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
+    type: VirtualEntityType = edge(
+        queries.types, needs=Permission.VIRTUAL_ENTITY_TYPE_READ, description="The virtual entity type."
+    )
+    resources: list[Resource] = edge(
+        queries.resources,
+        needs=Permission.RESOURCE_READ,
+        sizes=[ListSize(5)],
+        description="Resources that belong to the home.",
+    )
+    devices: list[Device] = edge(
+        queries.devices,
+        needs=Permission.DEVICE_READ,
+        weight=2,
+        sizes=[ListSize(2)],
+        description="Active devices that supply the resources of the home with readings, oldest first.",
+    )
+    owner: Any = owner_edge("home")
+    display: Display = edge(
+        display_queries.displays,
+        needs=Permission.READINGS_READ,
+        weight=DISPLAY_WEIGHT,
+        description="Present content of an in-home display. The subscription `display` publishes changes live. Null "
+        "only with an error, such as CONSENT_REVOKED for all meter points of the home.",
+    )
+
+
+@strawberry.input(description="Resource to assign to a virtual entity.")
+class OwnedResource:
+    resource_id: ids.ResourceId
+
+
+@strawberry.input(description="Virtual entity to add for the acting user.")
+class NewVirtualEntity:
+    ve_type_id: ids.VeTypeId
+    name: terms.Name
+    resources: list[OwnedResource] = strawberry.field(
+        default_factory=list, description="Resources that belong to the record."
+    )
+    description: terms.Description | None = None
+    location: terms.Location | None = None
+    city: terms.City | None = None
+    country: terms.Country | None = None
+    postal_code: terms.PostalCode | None = None
+    geo_coordinates: terms.GeoCoordinates | None = None
+    open_street_maps_ref: terms.OpenStreetMapsRef | None = None
+    time_zone: terms.Text100 | None = strawberry.field(
+        default=None, description="IANA time zone of the home. Null means Europe/London."
+    )
+
+
+@strawberry.input(description="Fields of a virtual entity to change. Omitted fields keep their values.")
+class VirtualEntityChange:
+    name: terms.Name | None = strawberry.UNSET
+    description: terms.Description | None = strawberry.UNSET
+    location: terms.Location | None = strawberry.UNSET
+    city: terms.City | None = strawberry.UNSET
+    country: terms.Country | None = strawberry.UNSET
+    postal_code: terms.PostalCode | None = strawberry.UNSET
+    geo_coordinates: terms.GeoCoordinates | None = strawberry.UNSET
+    open_street_maps_ref: terms.OpenStreetMapsRef | None = strawberry.UNSET
+    time_zone: terms.Text100 | None = strawberry.field(
+        default=strawberry.UNSET, description="IANA time zone of the home. Null means Europe/London."
+    )
+    resources: list[OwnedResource] | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Resources of the home's owner. They replace the present ones. Closed resources stay in the home.",
+    )
+    active: bool | None = strawberry.field(
+        default=strawberry.UNSET, description="False closes the home, so that lists omit it. True opens it again."
+    )
+
+
+@strawberry.type(description="Resource type of a virtual entity type, with the user's resources of this type.")
+class ResourceOptions:
+    resource_type_id: ids.ResourceTypeId
+    required: terms.IsRequired
+    options: list[Resource] = strawberry.field(description="Resources of the user with this resource type.")
+
+
+@strawberry.type(description="Resources of a user that a virtual entity of a type could have.")
+class Satisfaction:
+    ve_type_id: ids.VeTypeId
+    owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the record.")
+    application_id: ids.ApplicationId
+    resources: list[ResourceOptions] = strawberry.field(description="Resources of the user, by resource type.")
+    selection_needed: bool = strawberry.field(
+        description="Whether the user must select a resource: some resource type has more than one."
+    )
+
+
+@strawberry.type(description="Numbers of active virtual entities that were added recently.")
+class NewVirtualEntities:
+    p1d: int = strawberry.field(name="P1D", description="Number added in the last day.")
+    p1w: int = strawberry.field(name="P1W", description="Number added in the last 7 days.")
+    p1m: int = strawberry.field(name="P1M", description="Number added in the last 30 days.")
+
+
+@strawberry.type(description="Numbers of active virtual entities of an application.")
+class ApplicationStatistics:
+    application_id: ids.ApplicationId
+    total_virtual_entities: int = strawberry.field(description="Number of active virtual entities.")
+    new_virtual_entities: NewVirtualEntities = strawberry.field(
+        description="Numbers of virtual entities that were added recently."
+    )

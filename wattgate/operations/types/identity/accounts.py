@@ -1,0 +1,142 @@
+"""GraphQL types of accounts and tokens."""
+
+from datetime import datetime
+from typing import Any
+
+import strawberry
+
+from wattgate.db import models
+from wattgate.operations.types.identity.owners import owner_edge
+from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.node import Node
+from wattgate.operations.vocabulary.scalars import Json
+from wattgate.values import terms
+
+
+@strawberry.type(description="Login of a user in one directory of the application. A user can have several accounts.")
+class Account(Node, model=models.Account):
+    account_id: ids.AccountId
+    application_id: ids.ApplicationId
+    user_id: ids.UserId
+    directory_id: ids.DirectoryId
+    name: str = strawberry.field(description="Name of the person.")
+    username: terms.Username
+    email: terms.Email
+    status: str = strawberry.field(description="Status of the account: unverified, active or inactive.")
+    active: bool = strawberry.field(description="Whether the account can log in.")
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
+    user: Any = owner_edge("account", "user_id", "logs in with")
+
+
+@strawberry.input(description="Account to add to an existing user.")
+class NewAccount:
+    username: terms.Address = strawberry.field(
+        description="Login name, unique in the directory; compared trimmed and in lower case."
+    )
+    user_id: strawberry.ID | None = strawberry.field(
+        default=None, description="ID of the user who gets the account. Default: the acting user."
+    )
+    directory_id: strawberry.ID | None = strawberry.field(
+        default=None, description="ID of the directory. Default: the application's own directory."
+    )
+    name: terms.Text200 = strawberry.field(default="", description="Name of the person.")
+    email: terms.Email = ""
+    password: terms.Secret | None = strawberry.field(
+        default=None,
+        description="Password of at least 8 characters, none of the most common ones. Without a password, the "
+        "account cannot log in.",
+    )
+
+
+@strawberry.input(description="Fields of an account to change.")
+class AccountChange:
+    name: terms.Text200 | None = strawberry.field(default=strawberry.UNSET, description="Name of the person.")
+    status: terms.Text100 | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="The value active makes an unverified account active, for applications and administrators. The "
+        "present status changes nothing.",
+    )
+
+
+@strawberry.type(description="A new token and the account that it belongs to.")
+class Login:
+    valid: terms.Succeeded
+    token: str = strawberry.field(description="Token to send in the header `token`, or as `Authorization: Bearer`.")
+    exp: int = strawberry.field(description="When the token expires, in seconds since 1970-01-01 (UTC).")
+    account_id: ids.AccountId
+    application_id: ids.ApplicationId
+    name: str = strawberry.field(description="Name of the person.")
+    user_groups: list[Json] = strawberry.field(description="Always empty. Legacy clients expect this field.")
+    functional_group_accounts: list[Json] = strawberry.field(
+        description="Always empty. Legacy clients expect this field."
+    )
+    is_temp_auth: bool = strawberry.field(description="Always false. Legacy clients expect this field.")
+
+
+@strawberry.type(description="Valid credentials of the present request.")
+class TokenStatus:
+    valid: bool = strawberry.field(description="Always true, because invalid credentials return an error.")
+    exp: int | None = strawberry.field(
+        description="When the token expires, in seconds since 1970-01-01 (UTC). Null for Basic credentials."
+    )
+    account_id: ids.AccountId
+    application_id: ids.ApplicationId
+
+
+@strawberry.type(description="An additional token for the same account.")
+class NewToken:
+    valid: terms.Succeeded
+    exp: int = strawberry.field(description="When the token expires, in seconds since 1970-01-01 (UTC).")
+    token: terms.Token
+
+
+@strawberry.type(description="Acknowledgement of a successful call.")
+class Done:
+    valid: terms.Succeeded
+
+
+@strawberry.type(description="Record of an issued token. The token itself is not stored and cannot be shown.")
+class Token:
+    token_id: ids.TokenId
+    user_id: ids.UserId
+    account_id: ids.AccountId
+    created_at: terms.CreatedAt
+    expires_at: datetime = strawberry.field(description="When the token expires.")
+    authentication_framework: str | None = strawberry.field(
+        description="`oauth` if an OAuth client requested the token, `display` for the token of a paired display. Null "
+        "if the user logged in."
+    )
+    grant_type: str | None = strawberry.field(
+        description="OAuth grant type of the token: authorization_code, refresh_token, or that of RFC 8628 for a "
+        "paired display. Null if the user logged in."
+    )
+
+
+@strawberry.type(description="Dates of a token that the directory issued.")
+class DirectoryToken:
+    token_issue_date: datetime | None = strawberry.field(
+        description="When the token was issued. Null if there is no valid token."
+    )
+    token_expiry_date: datetime | None = strawberry.field(
+        description="When the token expires. Null if there is no valid token."
+    )
+
+
+@strawberry.type(description="Response of the directory that holds an account.")
+class DirectoryAnswer:
+    data: DirectoryToken = strawberry.field(description="Dates of the token.")
+    valid: bool = strawberry.field(description="Whether the directory confirms that the token is valid.")
+    reason: str | None = strawberry.field(description="Why the token is not valid. Null if it is.")
+
+
+@strawberry.type(description="Status of an account and of its token.")
+class AccountStatus:
+    status: str = strawberry.field(description="Status of the account: unverified, active or inactive.")
+    active: bool = strawberry.field(description="Whether the account can log in.")
+    account_id: ids.AccountId
+    application_id: ids.ApplicationId
+    directory_id: ids.DirectoryId
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
+    directory: DirectoryAnswer = strawberry.field(description="Response of the directory about the token.")

@@ -1,0 +1,326 @@
+"""GraphQL types of alerts, notifications and message templates."""
+
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+import strawberry
+
+from wattgate.db import models
+from wattgate.db.queries import alerts as queries
+from wattgate.db.queries import templates as template_queries
+from wattgate.db.queries.references import reference_loader
+from wattgate.enums import NotificationState
+from wattgate.operations.core.fields import edge
+from wattgate.operations.types.homes.virtual_entities import VirtualEntity
+from wattgate.operations.types.identity.owners import owner_edge
+from wattgate.operations.types.messages.alert_types import AlertType
+from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.cost_weights import ListSize
+from wattgate.operations.vocabulary.enum_types import enum_type
+from wattgate.operations.vocabulary.node import Node
+from wattgate.operations.vocabulary.scalars import Json
+from wattgate.principal import Permission
+from wattgate.values import terms
+
+
+@enum_type(
+    "Channel through which an alert reaches a user.",
+    EMAIL="E-mail.",
+    PUSH="Push message to the user's phone or browser.",
+    INBOX="Inbox inside the app.",
+)
+class Channel(Enum):
+    EMAIL = "email"
+    PUSH = "push"
+    INBOX = "inbox"
+
+
+@enum_type(
+    "Urgency of an alert.",
+    HIGH="Urgent.",
+    LOW="Not urgent.",
+)
+class Priority(Enum):
+    HIGH = "High"
+    LOW = "Low"
+
+
+@strawberry.type(description="One version of the texts of a template. Published versions stay on record.")
+class TemplateVersion:
+    template_id: ids.TemplateId
+    version: int = strawberry.field(description="Number of the version, counted from 1.")
+    subject: str = strawberry.field(description="Template source of the mail subject or the push message title.")
+    preheader: str = strawberry.field(
+        description="Template source of the preview text that mail programs show after the subject."
+    )
+    html_template: terms.HtmlTemplate
+    text: str | None = strawberry.field(
+        description="Template source of the plain text. Null if the text is generated from the HTML."
+    )
+    created_at: terms.CreatedAt
+    created_by: strawberry.ID | None = strawberry.field(
+        description="ID of the account that created the version. Null if the application created it."
+    )
+    published_at: datetime | None = strawberry.field(
+        description="When the version was last published. Null if it never was."
+    )
+    published_by: strawberry.ID | None = strawberry.field(
+        description="ID of the account that published the version. Null if the application published it or nobody did."
+    )
+
+
+@strawberry.type(
+    description="Message template of an alert type for one channel and one culture. Alerts use its published version."
+)
+class Template(Node, model=models.Template):
+    template_id: ids.TemplateId
+    alert_type_id: ids.AlertTypeId
+    application_id: ids.ApplicationId
+    name: terms.Name
+    system_alert_type_id: terms.SystemAlertTypeId
+    description: terms.Description
+    channel_type: str = strawberry.field(description="Channel of delivery: email, push or inbox.")
+    culture_code: terms.CultureCode
+    html_template: terms.HtmlTemplate
+    active: bool = strawberry.field(description="Whether the template has a published version.")
+    alert_type: AlertType | None = edge(
+        reference_loader(models.AlertType, "alert_type_id"),
+        needs=Permission.ALERT_READ,
+        description="The alert type. Null if the caller may not see it.",
+    )
+    published: TemplateVersion | None = edge(
+        template_queries.published,
+        needs=Permission.TEMPLATE_READ,
+        description="The published version, which alerts use. Null if the template is a draft, inactive or archived.",
+    )
+    archived_at: datetime | None = edge(
+        template_queries.archived_at,
+        needs=Permission.TEMPLATE_READ,
+        description="When the template was archived. Null if it is not archived.",
+    )
+    in_use: bool = edge(
+        template_queries.in_use,
+        needs=Permission.TEMPLATE_READ,
+        description="Whether alerts of this type, channel and culture use the template. Of several active templates, "
+        "alerts use the newest one.",
+    )
+    duplicates: list["Template"] = edge(
+        template_queries.duplicates,
+        needs=Permission.TEMPLATE_READ,
+        description="Other active templates of the same alert type, channel and culture, newest first.",
+        sizes=(ListSize(2),),
+    )
+    versions: list[TemplateVersion] = edge(
+        template_queries.versions, needs=Permission.TEMPLATE_READ, description="All versions, newest first."
+    )
+
+
+PUBLISHES = (
+    "Whether to publish version 1 immediately, so that alerts use it. A template with an ERROR in its report is then "
+    "rejected. By default, the template is a draft."
+)
+
+
+@strawberry.input(description="Template to add.")
+class NewTemplate:
+    alert_type_id: ids.AlertTypeId
+    name: terms.Name
+    channel_type: Channel = strawberry.field(description=terms.CHANNEL_TYPE)
+    culture_code: terms.CultureCode
+    html_template: terms.HtmlTemplate
+    application_id: strawberry.ID | None = strawberry.field(
+        default=None, description="ID of the caller's application. Any other ID is rejected."
+    )
+    system_alert_type_id: terms.Text200 | None = strawberry.field(
+        default=None, description="Short code of the alert type, such as CM01. Default: the code of the alert type."
+    )
+    description: terms.Description = ""
+    active: bool = strawberry.field(default=False, description=PUBLISHES)
+    subject: terms.Text2000 = strawberry.field(
+        default="", description="Template source of the mail subject or the push message title."
+    )
+    preheader: terms.Text2000 = strawberry.field(
+        default="", description="Template source of the preview text that mail programs show after the subject."
+    )
+    text: terms.Source | None = strawberry.field(
+        default=None, description="Template source of the plain text. Null generates the text from the HTML."
+    )
+
+
+@strawberry.input(description="Fields of a template to change. Omitted fields keep their values.")
+class TemplateChange:
+    name: terms.Name | None = strawberry.UNSET
+    description: terms.Description | None = strawberry.UNSET
+    html_template: terms.HtmlTemplate | None = strawberry.UNSET
+    culture_code: terms.CultureCode | None = strawberry.UNSET
+    active: bool | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="True publishes the current version. False withdraws it: alerts no longer use the template.",
+    )
+    subject: terms.Text2000 | None = strawberry.field(
+        default=strawberry.UNSET, description="Template source of the mail subject or the push message title."
+    )
+    preheader: terms.Text2000 | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Template source of the preview text that mail programs show after the subject.",
+    )
+    text: terms.Source | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Template source of the plain text. Null generates the text from the HTML.",
+    )
+
+
+@strawberry.input(description="Texts of a template to add for one alert type, channel and culture.")
+class NewTemplateText:
+    name: terms.Name
+    html_template: terms.HtmlTemplate
+    description: terms.Description = ""
+    active: bool = strawberry.field(default=False, description=PUBLISHES)
+    subject: terms.Text2000 = strawberry.field(
+        default="", description="Template source of the mail subject or the push message title."
+    )
+    preheader: terms.Text2000 = strawberry.field(
+        default="", description="Template source of the preview text that mail programs show after the subject."
+    )
+    text: terms.Source | None = strawberry.field(
+        default=None, description="Template source of the plain text. Null generates the text from the HTML."
+    )
+
+
+@strawberry.input(
+    description="Texts of a new version of a template. Omitted fields are copied from the newest version."
+)
+class NewTemplateVersion:
+    subject: terms.Text2000 | None = strawberry.field(
+        default=strawberry.UNSET, description="Template source of the mail subject or the push message title."
+    )
+    preheader: terms.Text2000 | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Template source of the preview text that mail programs show after the subject.",
+    )
+    html_template: terms.HtmlTemplate | None = strawberry.UNSET
+    text: terms.Source | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Template source of the plain text. Null generates the text from the HTML.",
+    )
+
+
+@strawberry.type(description="Log entry of a notification: one step of its delivery.")
+class NotificationLog:
+    notification_id: ids.NotificationId
+    alert_id: ids.AlertId
+    user_id: ids.UserId
+    channel: terms.Channel
+    stage: str = strawberry.field(description="Step in words, such as Sent or Attempt Failed.")
+    step: int = strawberry.field(description="Number of the step, counted from 1.")
+    status: str = strawberry.field(description="Result of the step: OK or ERROR.")
+    detail: str | None = strawberry.field(
+        description="Details, such as the reason of an error. Null if there are none."
+    )
+    status_at: datetime = strawberry.field(description="When the step took place.")
+
+
+@strawberry.type(description="Delivery of an alert through one channel.")
+class Notification(Node, model=models.Notification):
+    notification_id: ids.NotificationId
+    alert_id: ids.AlertId
+    user_id: ids.UserId
+    channel: terms.Channel
+    status: str = strawberry.field(description="OK, or ERROR after the delivery failed.")
+    state: NotificationState = strawberry.field(description="State of the delivery.")
+    data: Json | None = strawberry.field(description="JSON object whose members fill the markers of the template.")
+    template_id: strawberry.ID | None = strawberry.field(
+        description="ID of the template that was used. Null if there was none."
+    )
+    template_version: int | None = strawberry.field(
+        description="Number of the template version that was used. Null if there was no template."
+    )
+    subject: str | None = strawberry.field(
+        description="Rendered mail subject or push message title. Null if there was no template."
+    )
+    html: str | None = strawberry.field(description="Rendered HTML. Null if there was no template.")
+    text: str | None = strawberry.field(description="Rendered plain text. Null if there was no template.")
+    created_at: terms.CreatedAt
+    status_at: datetime = strawberry.field(description="When the status last changed.")
+    log: list[NotificationLog] = edge(
+        queries.logs,
+        needs=Permission.NOTIFICATION_READ,
+        sizes=[ListSize(5)],
+        description="Log of the delivery so far, oldest step first.",
+    )
+    alert: "Alert | None" = edge(
+        reference_loader(models.Alert, "alert_id"),
+        needs=Permission.NOTIFICATION_READ,
+        description="The alert. Null if the caller may not see it.",
+    )
+
+
+@strawberry.type(description="An alert to a user, with one notification for each channel.")
+class Alert(Node, model=models.Alert):
+    alert_id: ids.AlertId
+    application_id: ids.ApplicationId
+    user_id: ids.UserId
+    alert_type_id: ids.AlertTypeId
+    system_alert_type_id: terms.SystemAlertTypeId
+    channels: list[str] = strawberry.field(description="Channels of delivery: email, push, inbox.")
+    priority: str = strawberry.field(description="Urgency of the alert: High or Low.")
+    callback_url: str | None = strawberry.field(
+        description="URL that receives the webhooks of the alert. Null if there is none."
+    )
+    data: Json | None = strawberry.field(description="JSON object whose members fill the markers of the templates.")
+    ve_id: strawberry.ID | None = strawberry.field(
+        description="ID of the home that the alert is about. Null stands for the user's oldest home."
+    )
+    created_at: terms.CreatedAt
+    read_at: datetime | None = strawberry.field(
+        description="When the user marked the alert as read. Null if the alert is unread."
+    )
+    alert_type: AlertType | None = edge(
+        reference_loader(models.AlertType, "alert_type_id"),
+        needs=Permission.ALERT_READ,
+        description="The alert type. Null if the caller may not see it.",
+    )
+    notifications: list[Notification] = edge(
+        queries.notifications,
+        needs=Permission.NOTIFICATION_READ,
+        sizes=[ListSize(3)],
+        description="Notifications of the alert, one for each channel.",
+    )
+    virtual_entity: VirtualEntity | None = edge(
+        reference_loader(models.VirtualEntity, "ve_id"),
+        needs=Permission.VIRTUAL_ENTITY_READ,
+        description="Home that the alert is about. Null if it is about none, or if the caller may not see it.",
+    )
+    user: Any = owner_edge("alert", "user_id", "gets")
+
+
+@strawberry.type(description="Result of marking alerts as read.")
+class MarkedAlerts:
+    marked: int = strawberry.field(description="Number of alerts that were unread before.")
+    unread: int = strawberry.field(description="Number of the user's alerts that are still unread.")
+
+
+@strawberry.input(description="Alert to send.")
+class NewAlert:
+    user_id: ids.UserId
+    alert_type_id: terms.Text200 = strawberry.field(
+        description="ID of the alert type, or its short code, such as CM01."
+    )
+    channels: list[Channel] = strawberry.field(description=terms.CHANNELS)
+    priority: Priority = strawberry.field(default=Priority.LOW, description="Urgency of the alert: High or Low.")
+    callback_url: terms.Url | None = strawberry.field(
+        default=None, description="URL that receives the webhooks of the alert."
+    )
+    data: Json | None = strawberry.field(
+        default=None,
+        description="JSON object with the variables of the alert type, which fill the markers of the templates. "
+        "Values that do not fit the declared variables are rejected.",
+    )
+    ve_id: strawberry.ID | None = strawberry.field(
+        default=None, description="ID of the user's home that the alert is about. Default: the user's oldest home."
+    )
+    culture_code: terms.Text100 | None = strawberry.field(
+        default=None,
+        description="Language and region of the messages, such as fr-CA. Default: the user's culture.",
+    )

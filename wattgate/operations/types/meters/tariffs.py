@@ -1,0 +1,259 @@
+"""GraphQL types of tariffs, bills and costs."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Annotated
+
+import strawberry
+
+from wattgate.db import models
+from wattgate.db.queries.series import tariffs as queries
+from wattgate.db.rows.rows import Rows
+from wattgate.enums import CostLineKind, NoValueReason, Period, TariffKind, Weekday
+from wattgate.operations.core.fields import edge
+from wattgate.operations.types.meters.time_ranges import TimeRange
+from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, sample_count
+from wattgate.principal import Permission
+from wattgate.values import terms
+from wattgate.values.annotations import Described
+
+
+@strawberry.type(
+    description="Band of a time-of-use tariff: hours of some weekdays with their own rate, in the tariff's time zone."
+)
+class TariffBand:
+    name: terms.Name
+    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT.")
+    weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the band starts.")
+    start: str = strawberry.field(description="Time of day at which the band starts, such as 23:30.")
+    end: str = strawberry.field(
+        description="Time of day at which the band ends. It is on the next day if it is not after the start."
+    )
+
+
+@strawberry.type(description="Block of a block tariff: the rate up to an amount of energy in a period.")
+class TariffBlock:
+    up_to: Decimal | None = strawberry.field(
+        description="Upper limit in kWh since the start of the period. Null for the last block."
+    )
+    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT.")
+
+
+@strawberry.type(description="Rate of a dynamic tariff for one half hour.")
+class TariffPrice:
+    at: datetime = strawberry.field(description="Start of the half hour.")
+    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT. It may be negative.")
+
+
+async def _load_prices(
+    rows: Rows,
+    tariffs: Sequence[models.Tariff],
+    *,
+    range: Annotated[TimeRange, Described("Time range of the half hours.")],
+) -> list[list[queries.HalfHourPrice]]:
+    return await queries.prices(rows, tariffs, start=range.start, end=range.end or rows.now)
+
+
+@strawberry.type(
+    description="Price of a resource's energy from `validFrom` until the next tariff. Tariffs never change: a "
+    "corrected tariff replaces an earlier one, also for past energy."
+)
+class Tariff:
+    tariff_id: ids.TariffId
+    resource_id: strawberry.ID = strawberry.field(description="ID of the resource whose energy the tariff prices.")
+    name: terms.Name
+    kind: TariffKind = strawberry.field(description="Kind of tariff, which decides what the rate depends on.")
+    rate: Decimal | None = strawberry.field(
+        description="Rate in pence per unit of energy, without VAT: the flat rate, or the rate outside all bands. Null "
+        "if there is none."
+    )
+    bands: list[TariffBand] = strawberry.field(description="Bands of a time-of-use tariff. Empty for other kinds.")
+    blocks: list[TariffBlock] = strawberry.field(
+        description="Blocks of a block tariff, with ascending limits. Empty for other kinds."
+    )
+    block_period: Period | None = strawberry.field(
+        description="Calendar period of a block tariff, at whose start the energy counts from zero. Null for other "
+        "kinds."
+    )
+    standing_charge: Decimal = strawberry.field(description="Standing charge in pence per day, without VAT.")
+    vat_rate: Decimal = strawberry.field(
+        description="VAT in percent, added to all rates. 0 if the rates include VAT or there is none."
+    )
+    time_zone: str = strawberry.field(description="IANA time zone of the bands, block periods and days.")
+    source: str = strawberry.field(description="Source of the tariff, such as user, supplier or meter.")
+    valid_from: datetime = strawberry.field(description="When the tariff comes into force.")
+    version: int = strawberry.field(description="Number of the tariff among those of the resource, counted from 1.")
+    superseded_at: datetime | None = strawberry.field(
+        description="When the tariff was replaced or withdrawn. Null if it was not."
+    )
+    created_at: terms.CreatedAt
+    prices: list[TariffPrice] = edge(
+        _load_prices,
+        needs=Permission.RESOURCE_READ,
+        sizes=[ListSize(sample_count(timedelta(minutes=30), queries.MAX_PRICES), items_per_unit=SERIES_ITEMS_PER_UNIT)],
+        description="Known rates of a dynamic tariff in a time range, at most 20,000. Empty for other kinds.",
+    )
+
+
+@strawberry.type(description="Present rates of a resource's energy, in pence with VAT.")
+class CurrentRates:
+    rate: Decimal | None = strawberry.field(
+        description="Rate in pence per unit of energy, with VAT. Null if no price is known for now."
+    )
+    standing_charge: Decimal = strawberry.field(description="Standing charge in pence per day, with VAT.")
+    band: str | None = strawberry.field(description="Name of the present tariff band or block. Null if there is none.")
+
+
+@strawberry.type(description="One line of a bill: a quantity at a rate.")
+class CostLine:
+    kind: CostLineKind = strawberry.field(description="Subject of the charge: energy or standing charge.")
+    band: str | None = strawberry.field(
+        description="Name of the tariff band or block. Null outside all bands and blocks."
+    )
+    quantity: Decimal = strawberry.field(description="Quantity, in the unit of the line.")
+    unit: str = strawberry.field(description="Unit of the quantity: the unit of energy, or day.")
+    rate: Decimal | None = strawberry.field(
+        description="Rate in pence per unit, without VAT. Null if the mean rate of a dynamic tariff has no energy as "
+        "weight."
+    )
+    averaged: bool = strawberry.field(description="Whether the rate is an energy-weighted mean of changing rates.")
+    amount: Decimal = strawberry.field(description="Amount in whole pence, without VAT, rounded once.")
+    tariff_id: ids.TariffId
+    tariff_name: str = strawberry.field(description="Display name of the tariff.")
+    tariff_version: int = strawberry.field(description="Version of the tariff.")
+    estimated: bool = strawberry.field(description="Whether some of the energy is estimated.")
+
+
+@strawberry.type(description="VAT of a bill at one rate.")
+class CostVat:
+    rate: Decimal = strawberry.field(description="VAT rate in percent.")
+    on: Decimal = strawberry.field(description="Sum of the rounded lines with this VAT rate, in whole pence.")
+    amount: Decimal = strawberry.field(description="VAT in whole pence, rounded once.")
+
+
+@strawberry.type(
+    description="Bill for the energy in a time range; its lines add up to the penny. Each line is rounded once to the "
+    "whole penny, halves away from zero. VAT is rounded once for each VAT rate, on the sum of the rounded lines with "
+    "this rate. The tariff and band at the start of a sample set its price. A standing charge belongs to the range "
+    "that contains the midnight at which its day starts. The household that lives at the meter point at that midnight "
+    "pays it."
+)
+class CostExplanation:
+    start: datetime = strawberry.field(description="Start of the range, inclusive.")
+    end: datetime = strawberry.field(description="End of the range, exclusive.")
+    currency: terms.Currency
+    energy: Decimal = strawberry.field(
+        description="All energy in the range, with or without a price, in the unit of the readings."
+    )
+    unpriced: Decimal = strawberry.field(description="Energy without a known tariff or price. No line contains it.")
+    lines: list[CostLine] = strawberry.field(
+        description="Energy by tariff and band, then standing charges by tariff. Unused bands and tariffs without a "
+        "standing charge have no line."
+    )
+    subtotal: Decimal = strawberry.field(description="Sum of the lines, in whole pence without VAT.")
+    vat: list[CostVat] = strawberry.field(description="VAT by VAT rate.")
+    total: Decimal = strawberry.field(description="Subtotal plus VAT, in whole pence.")
+    exact: Decimal = strawberry.field(description="Total in pence before any rounding.")
+    includes_standing_charge: bool = strawberry.field(
+        description="Whether `total` contains the standing charge. Always true."
+    )
+    includes_vat: bool = strawberry.field(description="Whether `total` contains VAT. Always true.")
+    estimated: bool = strawberry.field(description="Whether some of the priced energy is estimated.")
+    completeness: float | None = strawberry.field(
+        description="Share (0 to 1) of the range's samples that are stored. Null if sampling is irregular."
+    )
+
+
+@strawberry.type(description="Cost of one bucket, in pence with VAT, to five decimal places.")
+class CostBucket:
+    start: datetime = strawberry.field(description="Start of the bucket, inclusive.")
+    end: datetime = strawberry.field(description="End of the bucket, exclusive.")
+    energy: Decimal | None = strawberry.field(
+        description="Cost of the energy, in pence. Null, never zero, if no energy is stored or none has a price."
+    )
+    standing_charge: Decimal = strawberry.field(
+        description="Standing charges of the days that start in the bucket while the household lives at the meter "
+        "point, in pence."
+    )
+    total: Decimal | None = strawberry.field(
+        description="Cost of the energy plus standing charges, in pence. Null if the cost of the energy is null."
+    )
+    unpriced: Decimal = strawberry.field(
+        description="Energy without a known tariff or price, in the unit of the readings."
+    )
+    estimated: bool = strawberry.field(description="Whether some of the energy is estimated.")
+    no_value_reason: NoValueReason | None = strawberry.field(
+        description="Why `energy` and `total` are null: no readings, no tariff or no price. Null if they are not."
+    )
+
+
+@strawberry.input(description="Band of a time-of-use tariff: hours of some weekdays with their own rate.")
+class NewTariffBand:
+    name: terms.Name
+    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT. It may be negative.")
+    weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the band starts.")
+    start: terms.Text100 = strawberry.field(description="Time of day at which the band starts: HH:00 or HH:30.")
+    end: terms.Text100 = strawberry.field(
+        description="Time of day at which the band ends: HH:00 or HH:30. It is on the next day if it is not after the "
+        "start; 00:00 to 00:00 is a whole day."
+    )
+
+
+@strawberry.input(description="Block of a block tariff: the rate up to an amount of energy in a period.")
+class NewTariffBlock:
+    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT.")
+    up_to: Decimal | None = strawberry.field(
+        default=None, description="Upper limit in kWh since the start of the period. Omit it for the last block."
+    )
+
+
+@strawberry.input(
+    description="Tariff to set. It replaces the resource's tariff with the same `validFrom`; past energy is then "
+    "priced again."
+)
+class NewTariff:
+    resource_id: strawberry.ID = strawberry.field(description="ID of the resource whose energy the tariff prices.")
+    name: terms.Name
+    kind: TariffKind = strawberry.field(description="Kind of tariff, which decides what the rate depends on.")
+    valid_from: datetime = strawberry.field(
+        description="When the tariff comes into force: from the year 2000 to two years ahead."
+    )
+    rate: Decimal | None = strawberry.field(
+        default=None,
+        description="Rate in pence per unit of energy, without VAT: the flat rate, or the rate outside all bands.",
+    )
+    bands: list[NewTariffBand] = strawberry.field(
+        default_factory=list, description="Bands of a time-of-use tariff. They must not overlap."
+    )
+    blocks: list[NewTariffBlock] = strawberry.field(
+        default_factory=list, description="Blocks of a block tariff, with ascending limits."
+    )
+    block_period: Period | None = strawberry.field(
+        default=None, description="Calendar period of a block tariff in the time zone: P1D, P1W, P1M or P1Y."
+    )
+    standing_charge: Decimal = strawberry.field(
+        default=Decimal(0), description="Standing charge in pence per day, without VAT."
+    )
+    vat_rate: Decimal = strawberry.field(
+        default=Decimal(0), description="VAT in percent, added to all rates. Use 0 if the rates include VAT."
+    )
+    time_zone: terms.Text100 = strawberry.field(
+        default="Europe/London", description="IANA time zone of the bands, block periods and days."
+    )
+    source: terms.Text100 = strawberry.field(
+        default="user", description="Source of the tariff, such as user or supplier."
+    )
+
+
+@strawberry.input(description="Rate of a dynamic tariff for one half hour.")
+class NewTariffPrice:
+    at: datetime = strawberry.field(description="Start of the half hour.")
+    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT. It may be negative.")
+
+
+@strawberry.type(description="Result of setting prices of a dynamic tariff.")
+class TariffPricesSet:
+    tariff: Tariff = strawberry.field(description="The tariff that the prices belong to.")
+    recorded: int = strawberry.field(description="Number of prices that were stored or replaced.")

@@ -1,0 +1,110 @@
+"""GraphQL types of users, push tokens, profiles and sessions."""
+
+import strawberry
+
+from wattgate.db import models
+from wattgate.operations.types.users.user_records import UserRecords
+from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.node import Node
+from wattgate.operations.vocabulary.scalars import Json
+from wattgate.values import terms
+
+
+@strawberry.type(description="Settings that a web app needs to subscribe to push messages.")
+class WebPush:
+    public_key: str | None = strawberry.field(
+        description="Value for `applicationServerKey`, in base64url. Null if Web Push is not configured."
+    )
+
+
+@strawberry.type(description="Push token of an app or a browser.")
+class MobileAppToken:
+    mobile_app_token_id: strawberry.ID = strawberry.field(description="ID of the push token record.")
+    account_id: ids.AccountId
+    token: str = strawberry.field(description="Push token, or push subscription of a browser as JSON.")
+    created_at: terms.CreatedAt
+
+
+@strawberry.type(description="Short form of an account of a user.")
+class UserApplication:
+    active: bool = strawberry.field(description="Whether the account can log in.")
+    account_id: ids.AccountId
+    application_id: ids.ApplicationId
+
+
+@strawberry.type
+class UserFields:
+    """The fields of a user that several types have."""
+
+    user_id: ids.UserId
+    applications: list[UserApplication] = strawberry.field(description="Accounts of the user, oldest first.")
+    status: str = strawberry.field(description="Status of the user: unverified, active or inactive.")
+    active: terms.Active
+    culture_code: str = strawberry.field(
+        description="Language and region of messages to the user. The application's culture if the user has none."
+    )
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
+
+
+@strawberry.type(description="Person who owns homes and meters and logs in with accounts.")
+class User(Node, UserFields, UserRecords, model=models.User):
+    pass
+
+
+@strawberry.input(description="User to add, with the first account.")
+class NewUser:
+    username: terms.Address = strawberry.field(
+        description="Login name, unique in the directory; compared trimmed and in lower case."
+    )
+    directory_id: strawberry.ID | None = strawberry.field(
+        default=None, description="ID of the directory. Default: the application's own directory."
+    )
+    name: terms.Text200 = strawberry.field(default="", description="Name of the person.")
+    email: terms.Email = ""
+    password: terms.Secret | None = strawberry.field(
+        default=None,
+        description="Password of at least 8 characters, none of the most common ones. Without a password, the "
+        "account cannot log in.",
+    )
+    culture_code: terms.Text100 | None = strawberry.field(
+        default=None,
+        description="Language and region of messages to the user, such as fr-CA. Default: the application's culture.",
+    )
+
+
+@strawberry.input(description="Fields of a user to change.")
+class UserChange:
+    culture_code: terms.Text100 | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Language and region of messages to the user, such as fr-CA. Null for the application's culture.",
+    )
+
+
+@strawberry.type(description="Result of a verified e-mail address.")
+class Verified:
+    valid: terms.Succeeded
+    user_id: ids.UserId
+    status: str = strawberry.field(description="Status of the user: active.")
+
+
+@strawberry.type(description="Names of the profiles of an account.")
+class AccountProfiles:
+    account_id: ids.AccountId
+    profile_names: list[str] = strawberry.field(description="Names of the account's profiles, in alphabetical order.")
+
+
+@strawberry.type(description="Free-form JSON object that an account stores under a name.")
+class AccountProfile:
+    profile_name: terms.ProfileName
+    account_id: ids.AccountId
+    user_id: ids.UserId
+    data: Json = strawberry.field(description="Stored JSON object.")
+    created_at: terms.CreatedAt
+    updated_at: terms.UpdatedAt
+
+
+@strawberry.type(description="Free-form JSON object that all apps of an account share. Each account has one.")
+class AccountSession:
+    account_id: ids.AccountId
+    data: Json = strawberry.field(description="Stored JSON object.")

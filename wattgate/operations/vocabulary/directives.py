@@ -1,0 +1,52 @@
+"""Directives of the schema: facts about fields that types do not express, for code generators and clients."""
+
+import strawberry
+from strawberry.schema_directive import Location
+
+from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
+
+
+@strawberry.schema_directive(
+    locations=[Location.FIELD_DEFINITION],
+    name="semanticNonNull",
+    description="The field is null only if `errors` has an entry for it. `levels` names the levels of lists for which "
+    "that holds: 0 is the field itself, 1 the items of its list.",
+)
+class SemanticNonNull:
+    levels: list[int] = strawberry.directive_field(name="levels", default=(0,))  # immutable, as dataclasses demand
+
+
+ONLY_ON_ERROR = SemanticNonNull(levels=strawberry.UNSET)  # printed without its default
+"""The directive of a field that is null only on an error."""
+
+
+@strawberry.schema_directive(
+    locations=[
+        Location.ARGUMENT_DEFINITION,
+        Location.ENUM,
+        Location.FIELD_DEFINITION,
+        Location.INPUT_FIELD_DEFINITION,
+        Location.OBJECT,
+        Location.SCALAR,
+    ],
+    name="cost",
+    description="Weight of a field or type, as in the GraphQL cost directives specification. An operation costs the "
+    f"sum of its type cost, its field cost, and {STATEMENT_WEIGHT} for each position of the document with a relation: "
+    "a field below the root that loads records. The schema does not mark relations. Where the weight of a field "
+    "depends on its arguments, the description of the field says so. A dry run returns the exact estimate.",
+)
+class Cost:
+    weight: str
+
+
+@strawberry.schema_directive(
+    locations=[Location.FIELD_DEFINITION],
+    name="listSize",
+    description="Assumed length of a list, or of the lists in `sizedFields`, as in the GraphQL cost directives "
+    "specification. The integer arguments in `slicingArguments` state the length.",
+)
+class ListSizeDirective:
+    assumed_size: int | None = strawberry.UNSET
+    slicing_arguments: list[str] | None = strawberry.UNSET
+    sized_fields: list[str] | None = strawberry.UNSET
+    require_one_slicing_argument: bool | None = True

@@ -1,0 +1,95 @@
+"""Custom scalars, with links to their specifications."""
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from decimal import Decimal
+from typing import Annotated, Any, NewType
+from zoneinfo import ZoneInfo
+
+import strawberry
+from strawberry.types.scalar import ScalarDefinition
+
+from wattgate.clock import Timestamp, format_iso
+from wattgate.time_zones import is_time_zone
+from wattgate.values.annotations import Described
+from wattgate.values.decimals import parse_decimal
+
+Json = NewType("Json", object)
+
+Data = Annotated[Json, Described("Free-form JSON data of the application.")]
+SourceTypeInfo = Annotated[
+    Json, Described("Type of the resource in its data source: text, or an object with type and unit.")
+]
+SourceUnitInfo = Annotated[Json, Described("Free-form JSON details of the unit in the data source.")]
+
+MAX_SCALAR_CHARACTERS = 100
+"""Maximum characters of a DateTime or TimeZone."""
+
+_OFFSET = re.compile(r"([+-])([01]\d|2[0-3]):([0-5]\d)")
+
+
+def parse_datetime(text: Any) -> datetime:
+    """Return the instant of a DateTime, in UTC. Raise ValueError if it is not one."""
+    if not isinstance(text, str):
+        raise ValueError("a DateTime is a text")
+    if len(text) > MAX_SCALAR_CHARACTERS:
+        raise ValueError(f"a DateTime has at most {MAX_SCALAR_CHARACTERS} characters")
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not an ISO 8601 timestamp") from None
+    if instant.tzinfo is None:
+        raise ValueError(f"{text!r} has no UTC offset; end it with Z for UTC")
+    if not 1900 <= instant.year <= 9000:
+        raise ValueError(f"{text!r} is not in the years 1900 to 9000")
+    return instant.astimezone(UTC)
+
+
+def _parse_time_zone(name: Any) -> tzinfo:
+    if isinstance(name, str) and (match := _OFFSET.fullmatch(name)):
+        sign, hours, minutes = match.groups()
+        offset = timedelta(hours=int(hours), minutes=int(minutes))
+        return timezone(-offset if sign == "-" else offset)
+    if isinstance(name, str) and len(name) > MAX_SCALAR_CHARACTERS:
+        raise ValueError(f"a TimeZone has at most {MAX_SCALAR_CHARACTERS} characters")
+    if not (isinstance(name, str) and is_time_zone(name)):
+        raise ValueError(f"{name!r} is not an IANA time zone")
+    return ZoneInfo(name)
+
+
+SCALARS: dict[object, ScalarDefinition] = {
+    datetime: strawberry.scalar(
+        name="DateTime",
+        description="Instant in ISO 8601. Inputs need a UTC offset or Z. Results are in UTC, with milliseconds and Z.",
+        specified_by_url="https://scalars.graphql.org/andimarek/date-time.html",
+        serialize=format_iso,
+        parse_value=parse_datetime,
+    ),
+    Decimal: strawberry.scalar(
+        name="Decimal",
+        description="Exact decimal number. Inputs are a finite number or text, below 10^30 and with at most 30 decimal "
+        "places; results are text.",
+        specified_by_url="https://www.rfc-editor.org/rfc/rfc8259#section-6",
+        serialize=str,
+        parse_value=parse_decimal,
+    ),
+    tzinfo: strawberry.scalar(
+        name="TimeZone",
+        description="Time zone: an IANA name such as Europe/London, or a fixed offset from UTC such as +05:30.",
+        specified_by_url="https://www.iana.org/time-zones",
+        serialize=str,
+        parse_value=_parse_time_zone,
+    ),
+    Json: strawberry.scalar(
+        name="JSON",
+        description="Any JSON value.",
+        specified_by_url="https://www.rfc-editor.org/rfc/rfc8259",
+        serialize=lambda value: value,
+        parse_value=lambda value: value,
+    ),
+}
+"""The scalar of each Python type, for `strawberry.Schema`."""
+
+FAST_SERIALIZERS: Mapping[Any, Collection[type]] = {format_iso: {datetime, Timestamp}, str: {Decimal}}
+"""The classes of values that each serialize function above always turns into a string."""

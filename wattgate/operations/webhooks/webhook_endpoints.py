@@ -1,0 +1,283 @@
+"""Webhook endpoints: register, change and test them, rotate secrets, send events again."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated
+
+import strawberry
+from sqlmodel import col
+
+from wattgate.db import models
+from wattgate.db.rows.quotas import MAX_ENDPOINTS
+from wattgate.delivery.channels.webhook import EVENT_PATTERN, matches_any
+from wattgate.delivery.http import egress, signature
+from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS, PING_EVENT
+from wattgate.errors import BadInput, Conflict, Problem, ProblemPath
+from wattgate.operations.core.inputs import apply_input
+from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.operations.messages.webhook_events import FAILED, PENDING, enqueue_webhook, requeue_webhook, store_event
+from wattgate.operations.types.messages import webhook_endpoints as types
+from wattgate.operations.types.messages import webhooks as webhook_types
+from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.tags import Tag
+from wattgate.principal import Permission
+from wattgate.values.annotations import Described
+
+ENDPOINTS_PATH = "/webhook/endpoint"
+ENDPOINT_PATH = ENDPOINTS_PATH + "/{endpointId}"
+
+MAX_OVERLAP = timedelta(days=7)
+"""Maximum time that a replaced secret stays valid."""
+
+MAX_EVENTS_PER_CALL = 1_000
+"""Maximum events that a call sends again."""
+
+
+Since = Annotated[datetime, strawberry.argument(description="First instant of the events to send again, inclusive.")]
+OptionalSince = Annotated[
+    datetime | None,
+    strawberry.argument(description="First instant of the events to send again, inclusive. Default: no limit."),
+]
+Until = Annotated[
+    datetime | None, strawberry.argument(description="End of the events to send again, exclusive. Default: now.")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedSecretResult:
+    endpoint: models.WebhookEndpoint
+    secret: str
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.IssuedSecret,
+    needs=Permission.WEBHOOK_MANAGE,
+    audit=Audit.EVERY_CALL,
+    rest=RestRoute("POST", ENDPOINTS_PATH, Tag.WEBHOOKS, status=201),
+)
+async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -> IssuedSecretResult:
+    """Register a webhook endpoint, which receives events. An application has at most 50.
+
+    Only this result shows its secret.
+    """
+    problems = [*_validate_url(call, input.url), *_validate_patterns(input.events)]
+    if await call.rows.count(models.WebhookEndpoint) >= MAX_ENDPOINTS:
+        problems.append(Problem(("input",), f"exceeds the maximum of {MAX_ENDPOINTS} endpoints; delete one first"))
+    _raise_problems(problems)
+    endpoint = models.WebhookEndpoint(
+        url=input.url,
+        events=input.events,
+        description=input.description,
+        enabled=input.enabled,
+        ordered=input.ordered,
+        secret="",
+    )
+    secret = _set_new_secret(call, endpoint)
+    return IssuedSecretResult(await call.rows.add(endpoint), secret)
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.WebhookEndpoint,
+    needs=Permission.WEBHOOK_MANAGE,
+    audit=Audit.EVERY_CALL,
+    rest=RestRoute("PUT", ENDPOINT_PATH, Tag.WEBHOOKS),
+)
+async def update_webhook_endpoint(
+    call: Call, *, endpoint_id: ids.EndpointId, input: types.WebhookEndpointChange
+) -> models.WebhookEndpoint:
+    """Change a webhook endpoint. Omitted fields keep their values.
+
+    Events that wait are sent to the new URL.
+    """
+    endpoint = await call.rows.edit(models.WebhookEndpoint, endpoint_id)
+    problems = _validate_url(call, input.url) if isinstance(input.url, str) else []
+    if input.events is not strawberry.UNSET:
+        problems += _validate_patterns(input.events or [])
+    _raise_problems(problems)
+    changed = apply_input(endpoint, input)
+    if input.enabled is True:
+        changed.failures, changed.failing_since, changed.paused_until = 0, None, None
+        changed.disabled_reason = None
+    return changed
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.WebhookEndpoint,
+    needs=Permission.WEBHOOK_MANAGE,
+    audit=Audit.EVERY_CALL,
+    rest=RestRoute("DELETE", ENDPOINT_PATH, Tag.WEBHOOKS),
+)
+async def delete_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) -> models.WebhookEndpoint:
+    """Delete a webhook endpoint. Events that wait for it are not sent; the records of sent events are kept."""
+    endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
+    await call.rows.delete(models.WebhookEndpoint, col(models.WebhookEndpoint.endpoint_id) == endpoint_id)
+    return endpoint
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.IssuedSecret,
+    needs=Permission.WEBHOOK_MANAGE,
+    audit=Audit.EVERY_CALL,
+    rest=RestRoute("POST", ENDPOINT_PATH + "/secret", Tag.WEBHOOKS),
+    raises=(Conflict,),
+)
+async def rotate_webhook_secret(
+    call: Call,
+    *,
+    endpoint_id: ids.EndpointId,
+    overlap_hours: Annotated[
+        int, Described("How many hours the old secret stays valid beside the new one: 0 to 168.")
+    ] = 24,
+) -> IssuedSecretResult:
+    """Create a new secret for a webhook endpoint. The old secret stays valid for `overlapHours`.
+
+    Only this result shows the new secret.
+    """
+    overlap = timedelta(hours=min(max(overlap_hours, -1), 10_000))
+    if not timedelta(0) <= overlap <= MAX_OVERLAP:
+        message = f"is not between 0 and {MAX_OVERLAP // timedelta(hours=1)}"
+        raise BadInput("Invalid overlapHours. See `problems`.", problems=[Problem(("overlapHours",), message)])
+    endpoint = await call.rows.edit(models.WebhookEndpoint, endpoint_id)
+    endpoint.secret_before = None
+    if overlap:
+        previous = call.rows.decrypt(models.WebhookEndpoint, endpoint, "secret")
+        call.rows.encrypt(endpoint, "secret_before", previous)
+    endpoint.secret_expires_at = call.rows.now + overlap if overlap else None
+    return IssuedSecretResult(endpoint, _set_new_secret(call, endpoint))
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=webhook_types.Webhook,
+    needs=Permission.WEBHOOK_MANAGE,
+    audit=Audit.EVERY_CALL,
+    rest=RestRoute("POST", ENDPOINT_PATH + "/ping", Tag.WEBHOOKS),
+    raises=(Conflict,),
+)
+async def ping_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) -> models.Webhook:
+    """Send a test event to a webhook endpoint immediately, even if it is disabled.
+
+    The returned webhook records the outcome.
+    """
+    endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
+    event = await store_event(call, PING_EVENT, {"endpointId": endpoint.endpoint_id}, None)
+    return await enqueue_webhook(call, endpoint, event, ordered=False)
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.Resent,
+    needs=Permission.WEBHOOK_MANAGE,
+    audit=Audit.EVERY_CALL,
+    rest=RestRoute("POST", ENDPOINT_PATH + "/replay", Tag.WEBHOOKS),
+    raises=(Conflict,),
+)
+async def replay_webhooks(
+    call: Call, *, endpoint_id: ids.EndpointId, since: Since, until: Until = None
+) -> types.Resent:
+    """Send all matching events since an instant to a webhook endpoint again, in their order.
+
+    Events from before its registration are included. They keep their IDs, and the gateway stores events for 30 days.
+    """
+    endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
+    upper = [] if until is None else [col(models.WebhookEvent.created_at) < until]
+    events = await call.rows.all(
+        models.WebhookEvent,
+        col(models.WebhookEvent.created_at) >= since,
+        *upper,
+        order_by=[models.WebhookEvent.number],
+        limit=MAX_EVENTS_PER_CALL + 1,
+    )
+    next_since = events.pop().created_at if len(events) > MAX_EVENTS_PER_CALL else None
+    known = await _webhooks_by_event(call, endpoint, events)
+    queued = 0
+    for event in events:
+        webhook = known.get(event.event_id)
+        if event.event_code == PING_EVENT or not matches_any(endpoint.events, event.event_code):
+            continue
+        if webhook is None:
+            await enqueue_webhook(call, endpoint, event)
+        elif webhook.status == PENDING:
+            continue
+        else:
+            await requeue_webhook(call, endpoint, webhook)
+        queued += 1
+    return types.Resent(queued=queued, next_since=next_since)
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.Resent,
+    needs=Permission.WEBHOOK_MANAGE,
+    audit=Audit.EVERY_CALL,
+    rest=RestRoute("POST", ENDPOINT_PATH + "/redrive", Tag.WEBHOOKS),
+    raises=(Conflict,),
+)
+async def redrive_webhooks(call: Call, *, endpoint_id: ids.EndpointId, since: OptionalSince = None) -> types.Resent:
+    """Send failed events to a webhook endpoint again, in their order and with the same IDs.
+
+    One call queues at most 1,000 events; call again until none is queued.
+    """
+    endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
+    recent = [] if since is None else [col(models.Webhook.created_at) >= since]
+    given_up = await call.rows.all(
+        models.Webhook,
+        col(models.Webhook.endpoint_id) == endpoint_id,
+        col(models.Webhook.status) == FAILED,
+        *recent,
+        order_by=[models.Webhook.event_number],
+        limit=MAX_EVENTS_PER_CALL,
+    )
+    for webhook in given_up:
+        await requeue_webhook(call, endpoint, webhook)
+    return types.Resent(queued=len(given_up), next_since=None)
+
+
+async def _webhooks_by_event(
+    call: Call, endpoint: models.WebhookEndpoint, events: list[models.WebhookEvent]
+) -> dict[str | None, models.Webhook]:
+    """Return the webhooks of these events to the endpoint, by event id."""
+    if not events:
+        return {}
+    webhooks = await call.rows.all(
+        models.Webhook,
+        col(models.Webhook.endpoint_id) == endpoint.endpoint_id,
+        col(models.Webhook.event_number).between(events[0].number, events[-1].number),
+    )
+    return {webhook.event_id: webhook for webhook in webhooks}
+
+
+def _validate_url(call: Call, url: str) -> list[Problem]:
+    try:
+        egress.parse_destination(url, call.outbound_policy.egress)
+    except egress.BlockedDestination as refused:
+        return [Problem(("input", "url"), str(refused))]
+    return []
+
+
+def _validate_patterns(patterns: list[str]) -> list[Problem]:
+    """Return the problems of event patterns. A pattern must match at least one event code."""
+    path: ProblemPath = ("input", "events")
+    if not 0 < len(patterns) <= types.MAX_PATTERNS:
+        return [Problem(path, f"must have 1 to {types.MAX_PATTERNS} patterns")]
+    return [
+        Problem((*path, position), f"{pattern[:100]} matches no event")
+        for position, pattern in enumerate(patterns)
+        if not EVENT_PATTERN.fullmatch(pattern) or not any(matches_any([pattern], code) for code in EVENT_DESCRIPTIONS)
+    ]
+
+
+def _raise_problems(problems: list[Problem]) -> None:
+    if problems:
+        raise BadInput("Invalid webhook endpoint. See `problems`.", problems=problems)
+
+
+def _set_new_secret(call: Call, endpoint: models.WebhookEndpoint) -> str:
+    """Give an endpoint a new secret and return it. Only its encrypted form is stored."""
+    secret = signature.new_secret()
+    call.rows.encrypt(endpoint, "secret", secret)
+    return secret

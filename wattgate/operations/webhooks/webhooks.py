@@ -1,0 +1,223 @@
+"""Webhook records, and operations for the workers that deliver them. Only the system writes them."""
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from sqlmodel import col
+
+from wattgate.clock import format_iso
+from wattgate.db import models
+from wattgate.db.scope.row_scope import SystemAccess
+from wattgate.delivery import circuit_breaker
+from wattgate.delivery.channels.channel import (
+    MessageContent,
+    OutboundMessage,
+    Outcome,
+    PermanentFailure,
+    Sent,
+    TemporaryFailure,
+)
+from wattgate.delivery.channels.webhook import STATUS_GONE, THROTTLING_STATUSES, failed_attempt_json
+from wattgate.delivery.circuit_breaker import EndpointHealth
+from wattgate.delivery.http import signature
+from wattgate.delivery.webhook_event_codes import PING_EVENT
+from wattgate.enums import DeliveryState
+from wattgate.operations.core.operation import Call, OperationKind, operation
+from wattgate.operations.messages import outbox
+from wattgate.operations.messages.webhook_events import COMPLETE, FAILED
+from wattgate.operations.types.messages import webhooks as types
+from wattgate.principal import Permission
+from wattgate.values import terms
+from wattgate.values.stored_json import encode_json
+
+log = logging.getLogger(__name__)
+
+POSTPONED_UNTIL = "postponed"
+"""Key in the details of an outcome without an attempt: the instant to which the delivery is postponed."""
+
+EVENT_RETENTION = timedelta(days=30)
+"""Time during which an event can be sent again."""
+
+
+@operation(OperationKind.MUTATION, returns=types.Webhook, needs=Permission.SYSTEM)
+async def record_webhook(
+    call: Call,
+    *,
+    callback_url: terms.Url,
+    payload: Any,
+    user_id: str | None = None,
+    successful_attempt: Any = None,
+    failed_attempts: list[Any],
+) -> models.Webhook:
+    """Record a webhook. Without a successful attempt it has failed, and is also listed as an error."""
+    status = COMPLETE if successful_attempt else FAILED
+    webhook = await call.rows.add(
+        models.Webhook(
+            user_id=user_id,
+            callback_url=callback_url,
+            payload=payload,
+            status=status,
+            number_of_attempts=len(failed_attempts) + bool(successful_attempt),
+            successful_attempt=successful_attempt,
+            failed_attempts=failed_attempts,
+        )
+    )
+    await _update_error(call, webhook)
+    return webhook
+
+
+@operation(OperationKind.MUTATION, returns=OutboundMessage, needs=Permission.SYSTEM)
+async def prepare_webhook(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure | TemporaryFailure:
+    """Return the signed message of a delivery, or a failure.
+
+    The failure is permanent if the endpoint is deleted or disabled. It is temporary, with POSTPONED_UNTIL, while the
+    circuit breaker of the endpoint is open.
+    """
+    delivery = await call.rows.get(models.Delivery, delivery_id)
+    webhook = await call.rows.edit(models.Webhook, delivery.target_id)
+    endpoint = await _edit_endpoint(call, webhook)
+    if webhook.endpoint_id is not None:
+        if endpoint is None:
+            return PermanentFailure("endpoint.deleted", "the endpoint was deleted")
+        if not _is_ping(webhook):
+            if not endpoint.enabled:
+                return PermanentFailure("endpoint.disabled", "the endpoint is disabled")
+            until = circuit_breaker.open_until(_health_of(endpoint), call.rows.now)
+            if until is not None:
+                return TemporaryFailure("the circuit breaker of the endpoint is open", details={POSTPONED_UNTIL: until})
+            _store_health(endpoint, circuit_breaker.on_attempt_started(_health_of(endpoint), call.rows.now))
+        webhook.callback_url = endpoint.url
+    body = encode_json(webhook.payload)
+    secrets = _signing_secrets(call, endpoint or await _find_endpoint_by_url(call, webhook.callback_url))
+    signed = signature.signature_headers(webhook.event_id or webhook.webhook_id, call.rows.now, body, secrets)
+    return outbox.build_outgoing(delivery, webhook.callback_url, MessageContent(text=body.decode()), signed)
+
+
+@operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
+async def record_webhook_outcome(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
+    """Record the outcome of an attempt. Return False if another worker has claimed the delivery."""
+    if isinstance(outcome, TemporaryFailure) and POSTPONED_UNTIL in outcome.details:
+        return await outbox.postpone(call, delivery_id, worker, attempt, outcome.details[POSTPONED_UNTIL])
+    delivery = await outbox.record_delivery_outcome(call, delivery_id, worker, attempt, outcome)
+    if delivery is None:
+        return False
+    webhook = await call.rows.edit(models.Webhook, delivery.target_id)
+    _record_attempt(call, webhook, outcome)
+    endpoint = await _edit_endpoint(call, webhook)
+    if endpoint is not None:
+        _update_health(call, endpoint, outcome, ping=_is_ping(webhook))
+    if delivery.state is DeliveryState.FAILED:
+        webhook.status = FAILED
+    await _update_error(call, webhook)
+    return True
+
+
+@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM, system_access=SystemAccess.FIND_WORK)
+async def applications_with_old_events(call: Call) -> list[str]:
+    """Return the applications with events older than EVENT_RETENTION."""
+    return await call.rows.application_ids_with(
+        models.WebhookEvent, col(models.WebhookEvent.created_at) < call.rows.now - EVENT_RETENTION
+    )
+
+
+@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+async def purge_events(call: Call) -> int:
+    """Delete the application's events older than EVENT_RETENTION. The records of their webhooks stay."""
+    return await call.rows.delete(
+        models.WebhookEvent, col(models.WebhookEvent.created_at) < call.rows.now - EVENT_RETENTION
+    )
+
+
+def _record_attempt(call: Call, webhook: models.Webhook, outcome: Outcome) -> None:
+    """Record an attempt. An outcome without an attempt, such as a deleted endpoint, is not recorded."""
+    number = webhook.number_of_attempts + 1
+    if isinstance(outcome, Sent):
+        attempt = {
+            "attempt": number,
+            "statusCode": outcome.details["statusCode"],
+            "successedAt": format_iso(call.rows.now),
+        }
+        webhook.number_of_attempts, webhook.successful_attempt, webhook.status = number, attempt, COMPLETE
+    elif isinstance(outcome, TemporaryFailure) or outcome.details:
+        attempt = failed_attempt_json(number, format_iso(call.rows.now), outcome.details, outcome.reason)
+        webhook.number_of_attempts, webhook.failed_attempts = number, [*webhook.failed_attempts, attempt]
+
+
+def _update_health(call: Call, endpoint: models.WebhookEndpoint, outcome: Outcome, *, ping: bool) -> None:
+    """Update the endpoint's health after an attempt. A failed ping does not count."""
+    now, status = call.rows.now, outcome.details.get("statusCode")
+    if isinstance(outcome, Sent):
+        _store_health(endpoint, EndpointHealth())
+    elif status == STATUS_GONE:
+        _disable(endpoint, "it answered 410 Gone")
+    elif isinstance(outcome, TemporaryFailure) and not ping:
+        throttled = status in THROTTLING_STATUSES or outcome.retry_after_seconds is not None
+        health = circuit_breaker.on_attempt_failed(
+            _health_of(endpoint), now, throttled=throttled, retry_after_seconds=outcome.retry_after_seconds
+        )
+        _store_health(endpoint, health)
+        if circuit_breaker.should_disable(health, now):
+            _disable(endpoint, "it accepted no message for 5 days")
+
+
+def _disable(endpoint: models.WebhookEndpoint, reason: str) -> None:
+    log.warning("Webhook endpoint %s is disabled: %s", endpoint.endpoint_id, reason)
+    endpoint.enabled, endpoint.disabled_reason = False, reason
+
+
+async def _update_error(call: Call, webhook: models.Webhook) -> None:
+    """List a webhook as an error from its first failed attempt until an attempt succeeds."""
+    is_of_webhook = col(models.WebhookError.webhook_id) == webhook.webhook_id
+    if webhook.status == COMPLETE:
+        if webhook.failed_attempts:
+            await call.rows.delete(models.WebhookError, is_of_webhook)
+        return
+    if not webhook.failed_attempts and webhook.status != FAILED:
+        return
+    attempt = webhook.failed_attempts[-1] if webhook.failed_attempts else {}
+    if await call.rows.update(models.WebhookError, is_of_webhook, attempt=attempt):
+        return
+    await call.rows.add(
+        models.WebhookError(
+            webhook_id=webhook.webhook_id, user_id=webhook.user_id, callback_url=webhook.callback_url, attempt=attempt
+        )
+    )
+
+
+async def _edit_endpoint(call: Call, webhook: models.Webhook) -> models.WebhookEndpoint | None:
+    """Return the endpoint of a webhook, for update. Return None if it was deleted, and for callbacks."""
+    known = await call.rows.get_many(models.WebhookEndpoint, [webhook.endpoint_id or ""])
+    return await call.rows.edit(models.WebhookEndpoint, str(webhook.endpoint_id)) if known else None
+
+
+async def _find_endpoint_by_url(call: Call, url: str) -> models.WebhookEndpoint | None:
+    """Return the endpoint at the address of a callback. Its secret signs the callback."""
+    return await call.rows.first(models.WebhookEndpoint, col(models.WebhookEndpoint.url) == url)
+
+
+def _signing_secrets(call: Call, endpoint: models.WebhookEndpoint | None) -> Sequence[str]:
+    """Return the secrets to sign with, newest first. A replaced secret counts until it expires."""
+    if endpoint is None:
+        return ()
+    columns = ["secret"]
+    if endpoint.secret_before and endpoint.secret_expires_at and endpoint.secret_expires_at > call.rows.now:
+        columns.append("secret_before")
+    return [call.rows.decrypt(models.WebhookEndpoint, endpoint, column) for column in columns]
+
+
+def _is_ping(webhook: models.Webhook) -> bool:
+    return bool(webhook.payload.get("eventCode") == PING_EVENT)
+
+
+def _health_of(endpoint: models.WebhookEndpoint) -> EndpointHealth:
+    return EndpointHealth(endpoint.failures, endpoint.failing_since, endpoint.paused_until)
+
+
+def _store_health(endpoint: models.WebhookEndpoint, health: EndpointHealth) -> None:
+    endpoint.failures, endpoint.failing_since, endpoint.paused_until = (
+        health.failures,
+        health.failing_since,
+        health.paused_until,
+    )
