@@ -5,6 +5,7 @@ import importlib
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, get_origin
@@ -172,6 +173,12 @@ def test_only_settings_read_the_environment() -> None:
             continue
         assert "os.environ" not in path.read_text(), path
         assert "getenv" not in path.read_text(), path
+
+
+def test_folders_have_at_most_fifteen_modules() -> None:
+    """A migration is a module, so their folder grows with each."""
+    sizes = Counter(path.parent for path in MODULES if path.name != "__init__.py" and path.parent.name != "versions")
+    assert {str(folder.relative_to(PACKAGE)): size for folder, size in sizes.items() if size > 15} == {}
 
 
 def test_modules_and_functions_are_small() -> None:

@@ -23,7 +23,8 @@ from wattgate.realtime.request_batcher import RequestBatcher
 ROOT = Path(__file__).parents[2]
 PACKAGE, TESTS = f"{ROOT / 'wattgate'}/", f"{ROOT / 'tests'}/"
 
-DATABASE_WAITS = tuple(f"{PACKAGE}db/connections/{name}.py" for name in ("reading_pool", "replica", "scoped_connection"))
+CONNECTIONS = f"{PACKAGE}db/connections/"
+DATABASE_WAITS = tuple(f"{CONNECTIONS}{name}.py" for name in ("reading_pool", "replica", "scoped_connection"))
 """The modules that wait for a database only: for a connection, a replay in the replica, or the end of a statement."""
 
 DRIVERS = ("/asyncpg/", "/aiosqlite/")

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
-import strawberry
-
 from wattgate.errors import GatewayError
 from wattgate.operations.core.operation import Operation, OperationKind, RunOperation, operation
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT, ListSize, list_length, per_item
 from wattgate.operations.vocabulary.node import Node, decode_global_id, invalid_global_id
 from wattgate.principal import Permission
@@ -39,9 +38,7 @@ def build_node_operations(operations: Iterable[Operation]) -> tuple[Operation, .
     readers = reading_operations(operations)
 
     @operation(OperationKind.QUERY, returns=Node, needs=Permission.USER_READ, delegates=True)
-    async def node(
-        run: RunOperation, *, id: Annotated[strawberry.ID, Described("Global ID: the value of a field `id`.")]
-    ) -> Any:
+    async def node(run: RunOperation, *, id: Annotated[Id, Described("Global ID: the value of a field `id`.")]) -> Any:
         """Return the record with this global ID.
 
         The caller needs the permission of the field that returns one record of this type, such as `resource`. A record
@@ -60,7 +57,7 @@ def build_node_operations(operations: Iterable[Operation]) -> tuple[Operation, .
     async def nodes(
         run: RunOperation,
         *,
-        ids: Annotated[list[strawberry.ID], MaxItems(MAX_NODES), Described("Global IDs: values of fields `id`.")],
+        ids: Annotated[list[Id], MaxItems(MAX_NODES), Described("Global IDs: values of fields `id`.")],
     ) -> list[Any]:
         """Return the records with these global IDs, in order. Each one that cannot be read is null, with an error."""
         results: list[Any] = []

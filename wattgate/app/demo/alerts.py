@@ -3,8 +3,6 @@
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from strawberry import ID
-
 from wattgate.app.demo.records import ensure_record
 from wattgate.app.demo.templates import TEMPLATES
 from wattgate.clock import format_iso
@@ -17,6 +15,7 @@ from wattgate.operations.core.runner import Runner
 from wattgate.operations.types.messages import alert_rules as rule_types
 from wattgate.operations.types.messages import alerts as types
 from wattgate.operations.types.messages.alert_types import NewAlertType
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Principal
 
@@ -72,9 +71,9 @@ async def add_alert_rule(runner: Runner, owner: Principal, alert_type_id: str, r
         kind=RuleKind.THRESHOLD,
         window_minutes=RULE_WINDOW_MINUTES,
         threshold=RULE_LIMIT,
-        alert_type_id=ID(alert_type_id),
+        alert_type_id=Id(alert_type_id),
         channels=[types.Channel.INBOX, types.Channel.EMAIL],
-        resource_id=ID(resource_id),
+        resource_id=Id(resource_id),
     )
     earlier = runner.with_clock(lambda: now - RULE_AGE)
     await ensure_record(earlier, owner, "alert_rules", "add_alert_rule", new_rule, "name")
@@ -105,6 +104,6 @@ async def send_alert(runner: Runner, owner: Principal, now: datetime) -> None:
         "at": format_iso(now),
     }
     new_alert = types.NewAlert(
-        user_id=ID(str(owner.user_id)), alert_type_id=ALERT_TYPE, channels=[types.Channel.INBOX], data=Json(data)
+        user_id=Id(str(owner.user_id)), alert_type_id=ALERT_TYPE, channels=[types.Channel.INBOX], data=Json(data)
     )
     await runner.run(resolvers.send_alert, owner, {"input": new_alert})

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from strawberry import ID
-
 from wattgate.app.demo.logins import NEIGHBOUR_USERNAME, USERNAME
 from wattgate.app.demo.records import ensure_record
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.flexibility import DFS_REFERENCE
 from wattgate.operations.types.content import content as types
 from wattgate.operations.types.content import prompts
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Principal
 
@@ -106,12 +105,12 @@ async def add_content(runner: Runner, system: Principal, owners: Mapping[str, Pr
 async def _add_prompts(runner: Runner, system: Principal, owner: Principal) -> None:
     """Add a hint, which a user has seen and followed."""
     kind = await ensure_record(runner, system, "prompt_types", "add_prompt_type", PROMPT_TYPE, "name")
-    hint = prompts.NewPrompt(prompt_type_id=ID(kind.prompt_type_id), name=PROMPT_NAME, message=PROMPT_MESSAGE)
+    hint = prompts.NewPrompt(prompt_type_id=Id(kind.prompt_type_id), name=PROMPT_NAME, message=PROMPT_MESSAGE)
     prompt = await ensure_record(runner, system, "prompts", "add_prompt", hint, "name")
-    outcome = prompts.NewPromptUser(prompt_id=ID(prompt.prompt_id), status="done")
+    outcome = prompts.NewPromptUser(prompt_id=Id(prompt.prompt_id), status="done")
     await ensure_record(runner, owner, "prompt_users", "add_prompt_user", outcome, "prompt_id")
     action_type = await ensure_record(runner, system, "user_action_types", "add_user_action_type", ACTION_TYPE, "name")
     action = prompts.NewUserAction(
-        user_action_type_id=ID(action_type.user_action_type_id), data=Json({"prompt": PROMPT_NAME})
+        user_action_type_id=Id(action_type.user_action_type_id), data=Json({"prompt": PROMPT_NAME})
     )
     await ensure_record(runner, owner, "user_actions", "add_user_action", action, "user_action_type_id")

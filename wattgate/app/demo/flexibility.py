@@ -5,12 +5,11 @@ from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
-from strawberry import ID
-
 from wattgate.db.models import DfsEvent
 from wattgate.operations import flexibility
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.types.content.flexibility import DfsEventState, NewDfsEvent
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.principal import Principal
 
 EVENT_NAME = "Evening saver"
@@ -91,7 +90,7 @@ async def _announce(runner: Runner, system: Principal, now: datetime) -> DfsEven
 
 
 async def _join(runner: Runner, participant: Principal, dfs_event_id: str) -> None:
-    arguments = {"dfs_event_id": ID(dfs_event_id)}
+    arguments = {"dfs_event_id": Id(dfs_event_id)}
     participations = await runner.run(flexibility.dfs_event_users, participant, arguments)
     has_joined = any(participation.user_id == participant.user_id for participation in participations)
     if not has_joined and await _is_enrolled(runner, participant):

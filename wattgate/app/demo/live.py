@@ -5,8 +5,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from random import Random
 
-from strawberry import ID
-
 from wattgate.app.demo.flexibility import keep_event_open
 from wattgate.app.demo.logins import NEIGHBOUR_USERNAME
 from wattgate.app.demo.seed import (
@@ -22,6 +20,7 @@ from wattgate.clock import utc_now
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.readings.recording import record_readings
 from wattgate.operations.types.meters import readings as types
+from wattgate.operations.vocabulary.arguments import Id
 
 NETWORK_DELAY = timedelta(minutes=5)
 """Delay after which a half hour's readings arrive without a catch-up. A catch-up retrieves them immediately."""
@@ -51,7 +50,7 @@ async def _send_power(runner: Runner, homes: list[InstalledHome], now: datetime)
     at = now.replace(microsecond=0)
     series = [
         types.NewReadings(
-            resource_id=ID(home.resource_ids["electricity.consumption"]),
+            resource_id=Id(home.resource_ids["electricity.consumption"]),
             field="POWER",
             readings=[types.NewReading(at=at, value=Decimal(simulate_power(home.home.habits, at)))],
         )

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from sqlmodel import SQLModel
-from strawberry import ID
 
 from wattgate.app.demo.records import ensure_record
 from wattgate.clock import utc_now
@@ -14,6 +13,7 @@ from wattgate.energy.meters.meter_points import check_digit
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.devices.network_registry import store_registry_records
 from wattgate.operations.types.meters import devices as types
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.principal import Principal
 
 COMMISSIONED_AT = datetime(2024, 9, 17, 10, 30, tzinfo=UTC)
@@ -50,7 +50,7 @@ async def add_meters(runner: Runner, system: Principal, number: int, postcode: s
 async def ensure_display_type(runner: Runner, system: Principal, type_ids: Mapping[str, str]) -> str:
     """Add the device type of the homes' displays, unless it exists. Return its ID."""
     sensors = [
-        types.NewTypeSensor(protocol_id=name, resource_type_id=ID(type_ids[CLASSIFIER_BY_SENSOR[name]]))
+        types.NewTypeSensor(protocol_id=name, resource_type_id=Id(type_ids[CLASSIFIER_BY_SENSOR[name]]))
         for name in CLASSIFIER_BY_SENSOR
     ]
     new_type = types.NewDeviceType(
@@ -63,7 +63,7 @@ async def ensure_display_type(runner: Runner, system: Principal, type_ids: Mappi
 async def ensure_display(runner: Runner, owner: Principal, device_type_id: str, number: int, *, gas: bool) -> None:
     """Add the display of a home, unless it exists. Its sensors feed the resources of the home's meter points."""
     new_device = types.NewDevice(
-        device_type_id=ID(device_type_id),
+        device_type_id=Id(device_type_id),
         hardware_id=display_mac(number),
         description="Display in the hall",
         hardware_ids=types.NewHardwareIds(

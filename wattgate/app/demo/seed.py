@@ -7,8 +7,6 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import islice
 
-from strawberry import ID
-
 from wattgate.app.demo import alerts, consents, content, flexibility, network
 from wattgate.app.demo import tariffs as demo_tariffs
 from wattgate.app.demo.logins import EDITOR_USERNAME, LOGINS, NEIGHBOUR_USERNAME, PASSWORD, USERNAME
@@ -36,6 +34,7 @@ from wattgate.operations.types.homes import virtual_entities as home_types
 from wattgate.operations.types.meters import readings as reading_types
 from wattgate.operations.types.meters import tariffs as tariff_types
 from wattgate.operations.types.meters.tariffs import NewTariff
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.principal import Principal, Role
 
 log = logging.getLogger(__name__)
@@ -322,10 +321,10 @@ def simulated_value(series: Series, half_hour: HalfHour) -> Decimal:
 
 
 async def _add_home(
-    runner: Runner, home: DemoHome, owner: Principal, ve_type_id: str, resource_ids: Sequence[ID]
+    runner: Runner, home: DemoHome, owner: Principal, ve_type_id: str, resource_ids: Sequence[Id]
 ) -> None:
     new_home = home_types.NewVirtualEntity(
-        ve_type_id=ID(ve_type_id),
+        ve_type_id=Id(ve_type_id),
         name=home.name,
         resources=[home_types.OwnedResource(resource_id=resource_id) for resource_id in resource_ids],
         postal_code=home.postal_code,
@@ -341,7 +340,7 @@ async def _add_home(
 
 async def _ensure_resource(
     runner: Runner, home: DemoHome, series: Series, owner: Principal, type_ids: Mapping[str, str]
-) -> ID:
+) -> Id:
     """Add a resource of a home, unless it exists, and the tariffs of a resource without any. Return its ID."""
     mpxn = (network.mprn if series.source == "GAS" else network.mpan)(home.habits.seed)
     new_resource = build_resource(series, type_ids[series.classifier], mpxn, _describe(series))
@@ -352,7 +351,7 @@ async def _ensure_resource(
         (present,) = await runner.load(find_edge(types.Resource, "tariffs"), SYSTEM_PRINCIPAL, [resource], {})
         for new_tariff in new_tariffs[len(present) :]:
             await runner.run(tariffs.set_tariff, SYSTEM_PRINCIPAL, {"input": new_tariff})
-    return ID(resource.resource_id)
+    return Id(resource.resource_id)
 
 
 def _tariffs(home: DemoHome, series: Series, resource_id: str) -> list[NewTariff]:

@@ -8,14 +8,13 @@ from math import cos, pi
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from strawberry import ID
-
 from wattgate.app.demo.simulation import HALF_HOUR
 from wattgate.clock import EPOCH
 from wattgate.enums import TariffKind, Weekday
 from wattgate.operations import tariffs
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.types.meters import tariffs as types
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.principal import Principal
 
 LONDON = ZoneInfo("Europe/London")
@@ -116,7 +115,7 @@ def _build_tariff(
         "kind": kind or (TariffKind.TIME_OF_USE if bands else TariffKind.FLAT),
     }
     return types.NewTariff(
-        resource_id=ID(resource_id),
+        resource_id=Id(resource_id),
         name=name,
         valid_from=valid_from,
         standing_charge=Decimal(standing),

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from strawberry import ID
-
 from wattgate.db.queries.series.tariffs import COST_SUFFIX
 from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.energy.storage_fields import POWER_FIELD
@@ -13,6 +11,7 @@ from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.types.homes import resources as types
 from wattgate.operations.types.homes import virtual_entities as home_types
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.scalars import Json
 
 STORAGE_START = "2014-01-06T00:00:00+00:00"
@@ -89,7 +88,7 @@ def build_resource_type(series: Series, *, live: bool, source: str, description:
 
 def build_resource(series: Series, resource_type_id: str, mpxn: str, description: str = "") -> types.NewResource:
     """Return the resource of a series at a meter point."""
-    type_id = ID(resource_type_id)
+    type_id = Id(resource_type_id)
     return types.NewResource(resource_type_id=type_id, name=series.name, description=description, mpxn=mpxn)
 
 

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from strawberry import ID
-
 from wattgate.app.homes.applications import find_application
 from wattgate.app.homes.request import HomeRequest
 from wattgate.app.homes.series import (
@@ -30,6 +28,7 @@ from wattgate.operations.accounts import provisioning
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.homes import home_resources, resource_types, resources, virtual_entities
 from wattgate.operations.types.homes import virtual_entities as home_types
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.principal import Permission, Principal, Role
 
 _SYMBOLS = re.compile(r"[^a-z0-9]+")
@@ -160,7 +159,7 @@ class _Builder:
             return self.setup.note("resource", series.classifier, stored.resource_id, created=False)
         new_resource = build_resource(series, await self._ensure_type(series), number)
         if cost_of is not None:
-            new_resource.cost_of = ID(cost_of)
+            new_resource.cost_of = Id(cost_of)
         added = await self.runner.run(resources.add_resource, self.owner, {"input": new_resource})
         return self.setup.note("resource", series.classifier, added.resource_id, created=True)
 
@@ -181,7 +180,7 @@ class _Builder:
             if stored is not None:
                 self.setup.note("tariff", name, stored.tariff_id, created=False)
                 continue
-            new_tariff = replace(requested.new_tariff, resource_id=ID(resource_id))
+            new_tariff = replace(requested.new_tariff, resource_id=Id(resource_id))
             added = await self.runner.run(tariffs.set_tariff, self.owner, {"input": new_tariff})
             self.setup.note("tariff", name, added.tariff_id, created=True)
 
@@ -191,20 +190,20 @@ class _Builder:
             return await self._add_home(resource_ids)
         if not home.active:
             change = home_types.VirtualEntityChange(active=True)
-            arguments = {"ve_id": ID(home.ve_id), "input": change}
+            arguments = {"ve_id": Id(home.ve_id), "input": change}
             await self.runner.run(virtual_entities.update_virtual_entity, self.system, arguments)
         present = {resource.resource_id for resource in self.state.home_resources}
         for resource_id in resource_ids:
             if resource_id not in present:
-                arguments = {"ve_id": ID(home.ve_id), "resource_id": ID(resource_id)}
+                arguments = {"ve_id": Id(home.ve_id), "resource_id": Id(resource_id)}
                 await self.runner.run(home_resources.add_virtual_entity_resource, self.owner, arguments)
         return self.setup.note("home", home.name, home.ve_id, created=False)
 
     async def _add_home(self, resource_ids: list[str]) -> str:
         new_home = home_types.NewVirtualEntity(
-            ve_type_id=ID(await self._ensure_home_type()),
+            ve_type_id=Id(await self._ensure_home_type()),
             name=self.request.name,
-            resources=[home_types.OwnedResource(resource_id=ID(resource_id)) for resource_id in resource_ids],
+            resources=[home_types.OwnedResource(resource_id=Id(resource_id)) for resource_id in resource_ids],
             time_zone=self.request.time_zone,
         )
         added = await self.runner.run(virtual_entities.add_virtual_entity, self.owner, {"input": new_home})

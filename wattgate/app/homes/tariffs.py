@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 
-from strawberry import ID
-
 from wattgate.app.homes.series import STORAGE_START
 from wattgate.app.input_parser import InputParser, decode_object
 from wattgate.db.models import Tariff
@@ -18,6 +16,7 @@ from wattgate.graphql.execution.schema import Schema
 from wattgate.operations.readings.bulk_recorder import InvalidLine
 from wattgate.operations.tariffs import build_tariff, set_tariff
 from wattgate.operations.types.meters.tariffs import NewTariff
+from wattgate.operations.vocabulary.arguments import Id
 
 MAX_TARIFFS = 1_000
 """Maximum lines of a file of tariffs of one home."""
@@ -45,7 +44,7 @@ def flat_tariff(unit_rate: str, standing_charge: str, zone: str, now: datetime) 
     Raise BadInput, with the option at fault, if one of the prices is not a number or too large.
     """
     new_tariff = NewTariff(
-        resource_id=ID(""),
+        resource_id=Id(""),
         name="Flat rate",
         kind=TariffKind.FLAT,
         valid_from=datetime.fromisoformat(STORAGE_START),

@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
@@ -39,6 +38,7 @@ from wattgate.operations.messages.account_mails import enqueue_account_mail
 from wattgate.operations.messages.message_variables import mail_address
 from wattgate.operations.types.identity import accounts as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import UNSET, Id
 from wattgate.operations.vocabulary.cost_weights import GROWING_LIST_SIZE, PASSWORD_HASH_WEIGHT, ListSize
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import AuthScheme, Permission, Role
@@ -117,7 +117,7 @@ async def update_account(call: Call, *, account_id: ids.AccountId, input: types.
     """
     account = await call.rows.edit(models.Account, account_id)
     await call.rows.require_present(account.user_id)
-    if input.status is not strawberry.UNSET:
+    if input.status is not UNSET:
         await change_status(call, account, input.status)
     return apply_input(account, input, exclude=("status",))
 
@@ -198,9 +198,9 @@ async def _load_status(call: Call, account: models.Account, token_id: str | None
     return types.AccountStatus(
         status=account.status,
         active=account.active,
-        account_id=strawberry.ID(account.account_id),
-        application_id=strawberry.ID(account.application_id),
-        directory_id=strawberry.ID(account.directory_id),
+        account_id=Id(account.account_id),
+        application_id=Id(account.application_id),
+        directory_id=Id(account.directory_id),
         created_at=account.created_at,
         updated_at=account.updated_at,
         directory=types.DirectoryAnswer(data=dates, valid=answer.valid, reason=answer.reason),

@@ -2,8 +2,6 @@
 
 from typing import Annotated
 
-from strawberry import UNSET
-
 from wattgate.db import models
 from wattgate.operations.accounts import users
 from wattgate.operations.core.operation import Call, OperationKind, operation
@@ -11,6 +9,7 @@ from wattgate.operations.devices import devices
 from wattgate.operations.types.homes import lookups as types
 from wattgate.operations.types.homes import resources as resource_types
 from wattgate.operations.types.users import users as user_types
+from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.principal import Permission
 from wattgate.values.annotations import Described
 

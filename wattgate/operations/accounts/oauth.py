@@ -7,7 +7,6 @@ import re
 from datetime import datetime, timedelta
 from typing import Annotated, TypeVar
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.clock import to_ms
@@ -26,6 +25,7 @@ from wattgate.operations.credentials.login import issue_token, log_in, rows_for_
 from wattgate.operations.homes.display_pairing import DEVICE_GRANT, ClaimedPairing, claim_pairing
 from wattgate.operations.types.users import oauth as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import OAUTH_SCOPES, Permission
@@ -91,7 +91,7 @@ async def authorise(
         valid=True,
         code=issued_code,
         exp=to_ms(expires_at) // 1000,
-        account_id=strawberry.ID(account.account_id),
+        account_id=Id(account.account_id),
         name=account.name,
         state=state,
     )

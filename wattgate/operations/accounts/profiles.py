@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
@@ -12,6 +11,7 @@ from wattgate.errors import BadInput, Conflict, NotFound, Problem, QuotaExceeded
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.credentials.login import require_account
 from wattgate.operations.types.users import users as types
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
@@ -35,7 +35,7 @@ async def account_profiles(call: Call) -> types.AccountProfiles:
     account = await require_account(call)
     profiles = await call.rows.all(models.AccountProfile, col(models.AccountProfile.account_id) == account.account_id)
     names = sorted(profile.profile_name for profile in profiles)
-    return types.AccountProfiles(account_id=strawberry.ID(account.account_id), profile_names=names)
+    return types.AccountProfiles(account_id=Id(account.account_id), profile_names=names)
 
 
 @operation(
@@ -121,7 +121,7 @@ async def update_account_session(
 
 
 def _build_session(account: models.Account, data: dict[str, Any]) -> types.AccountSession:
-    return types.AccountSession(account_id=strawberry.ID(account.account_id), data=Json(data))
+    return types.AccountSession(account_id=Id(account.account_id), data=Json(data))
 
 
 def _profile_conditions(account: models.Account, profile_name: str) -> tuple[Condition, Condition]:

@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any
 
-import strawberry
 from msgspec.structs import replace
 from sqlmodel import col
 
@@ -48,6 +47,7 @@ from wattgate.operations.messages.message_variables import mail_address
 from wattgate.operations.types.identity import accounts
 from wattgate.operations.types.users import users as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
@@ -55,7 +55,7 @@ from wattgate.requests.client import AddressPolicy
 from wattgate.values import terms
 from wattgate.values.annotations import Described
 
-NOBODY = strawberry.ID("00000000-0000-0000-0000-000000000000")
+NOBODY = Id("00000000-0000-0000-0000-000000000000")
 """The ID in the response to a registration by mail, which does not show whether a user was added."""
 
 
@@ -175,7 +175,7 @@ async def verify_user(
         await record_right_password(rows, attempt)
     await activate(rows, await rows.edit(models.Account, account.account_id))
     user = await rows.get(models.User, account.user_id)
-    return types.Verified(valid=True, user_id=strawberry.ID(user.user_id), status=user.status)
+    return types.Verified(valid=True, user_id=Id(user.user_id), status=user.status)
 
 
 @operation(
@@ -274,9 +274,7 @@ async def _register_by_mail(
     holder = await _find_open_account(rows, name, None)
     is_verified = holder is not None and holder.status != UNVERIFIED
     await send_code(call, holder, RESET_CODES if is_verified else VERIFICATION_CODES)
-    application = types.UserApplication(
-        active=False, account_id=NOBODY, application_id=strawberry.ID(rows.application_id)
-    )
+    application = types.UserApplication(active=False, account_id=NOBODY, application_id=Id(rows.application_id))
     return types.User(
         user_id=NOBODY,
         applications=[application],

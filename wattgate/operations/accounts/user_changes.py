@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
@@ -17,6 +16,7 @@ from wattgate.operations.messages.message_variables import mail_address
 from wattgate.operations.types.identity import accounts as account_types
 from wattgate.operations.types.users import users as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.operations.vocabulary.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
@@ -90,6 +90,6 @@ async def rename_user(
 async def update_user(call: Call, *, user_id: ids.UserId, input: types.UserChange) -> types.User:
     """Change a user. Omitted fields keep their values."""
     user = await call.rows.edit(models.User, user_id)
-    if input.culture_code is not strawberry.UNSET:
+    if input.culture_code is not UNSET:
         user.culture_code = parse_optional_culture(input.culture_code, ("input", "cultureCode"))
     return await build_user(call.rows, user)

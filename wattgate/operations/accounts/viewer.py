@@ -1,12 +1,11 @@
 """The fields from which the graph starts: the caller as a user, and the application of the caller."""
 
-import strawberry
-
 from wattgate.db import models
 from wattgate.errors import NotFound
 from wattgate.operations.core.acting_user import require_user_id
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.types.users import viewer as types
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.principal import Permission
 
 
@@ -17,9 +16,9 @@ async def viewer(call: Call) -> types.Viewer:
     An application names the user in the header `userId`. Without it, the field fails with BAD_INPUT: use `application`.
     """
     return types.Viewer(
-        user_id=strawberry.ID(require_user_id(call)),
-        account_id=None if call.principal.account_id is None else strawberry.ID(call.principal.account_id),
-        application_id=strawberry.ID(call.rows.application_id),
+        user_id=Id(require_user_id(call)),
+        account_id=None if call.principal.account_id is None else Id(call.principal.account_id),
+        application_id=Id(call.rows.application_id),
     )
 
 

@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.clock import utc_now
@@ -19,6 +18,7 @@ from wattgate.operations.messages.notifications import alert_payload, notify_all
 from wattgate.operations.messages.webhook_events import enqueue_event
 from wattgate.operations.types.messages import alerts as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import ListSize
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
@@ -106,7 +106,7 @@ async def mark_alerts_read(
     call: Call,
     *,
     alert_ids: Annotated[
-        list[strawberry.ID],
+        list[Id],
         MaxItems(10_000),
         Described("IDs of the alerts to mark as read. Default: all alerts of the acting user."),
     ]

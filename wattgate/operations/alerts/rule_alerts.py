@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.clock import format_iso
@@ -13,6 +12,7 @@ from wattgate.db.rows.rows import Rows
 from wattgate.delivery.templates.language.contract import RULE_VARIABLES
 from wattgate.enums import RuleKind
 from wattgate.operations.types.messages import alerts as types
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.scalars import Json
 
 
@@ -27,11 +27,11 @@ async def build_alert(rows: Rows, loaded_rule: LoadedRule, firing: RuleFiring) -
     rule = loaded_rule.row
     home_id = await _find_home_id(rows, loaded_rule)
     return types.NewAlert(
-        user_id=strawberry.ID(rule.user_id),
+        user_id=Id(rule.user_id),
         alert_type_id=rule.alert_type_id,
         channels=[types.Channel(channel) for channel in rule.channels],
         data=Json(rule_data(loaded_rule, firing)),
-        ve_id=None if home_id is None else strawberry.ID(home_id),
+        ve_id=None if home_id is None else Id(home_id),
     )
 
 

@@ -5,7 +5,6 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Annotated
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.access_log import ReadCounter, ReadData, Reader
@@ -16,6 +15,7 @@ from wattgate.errors import NotFound
 from wattgate.operations.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.operations.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
 from wattgate.operations.types.consent import access_log as types
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import ListSize, linear_in_argument
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
@@ -38,9 +38,7 @@ async def access_log(
     call: Call,
     *,
     first: terms.FirstEntries = DEFAULT_PAGE_SIZE,
-    after: Annotated[
-        strawberry.ID, Described("ID of the last entry that you have. Default: the list starts at the beginning.")
-    ]
+    after: Annotated[Id, Described("ID of the last entry that you have. Default: the list starts at the beginning.")]
     | None = None,
 ) -> list[models.AccessRecord]:
     """List who read the data of the households that the caller may see, oldest first.

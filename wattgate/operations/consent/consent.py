@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
@@ -20,6 +19,7 @@ from wattgate.operations.tenancies.tenancies import begin_tenancy
 from wattgate.operations.types.consent import consent as types
 from wattgate.operations.types.consent import tenancies as tenancy_types
 from wattgate.operations.types.consent.consent_results import build_consent, build_receipt, mpxn_key_for
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import ListSize, linear_in_argument, list_length
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
@@ -180,9 +180,7 @@ async def consent_receipts(
     call: Call,
     *,
     first: terms.FirstReceipts = DEFAULT_PAGE_SIZE,
-    after: Annotated[
-        strawberry.ID, Described("ID of the last receipt that you have. Default: the list starts at the beginning.")
-    ]
+    after: Annotated[Id, Described("ID of the last receipt that you have. Default: the list starts at the beginning.")]
     | None = None,
 ) -> list[types.ConsentReceipt]:
     """List the receipts of consents that the caller may see, oldest first.
@@ -205,9 +203,7 @@ async def tenancies(
     call: Call,
     *,
     first: terms.FirstTenancies = DEFAULT_PAGE_SIZE,
-    after: Annotated[
-        strawberry.ID, Described("ID of the last tenancy that you have. Default: the list starts at the beginning.")
-    ]
+    after: Annotated[Id, Described("ID of the last tenancy that you have. Default: the list starts at the beginning.")]
     | None = None,
 ) -> list[models.MeterPointTenancy]:
     """List the times in which the user lives or has lived at meter points, oldest record first.
@@ -225,7 +221,7 @@ async def tenancies(
     rest=RestRoute("GET", "/user/consentreceipt/{receiptId}", Tag.CONSENTS),
 )
 async def consent_receipt(
-    call: Call, *, receipt_id: Annotated[strawberry.ID, Described("ID of the receipt.")]
+    call: Call, *, receipt_id: Annotated[Id, Described("ID of the receipt.")]
 ) -> types.ConsentReceipt:
     """Return the receipt with this ID."""
     return build_receipt(await call.rows.get(models.ConsentChange, receipt_id))
@@ -262,9 +258,9 @@ def _valid_until(call: Call, requested: datetime | None) -> datetime:
 
 def _build_change(row: models.ConsentChange) -> types.ConsentChange:
     return types.ConsentChange(
-        change_id=strawberry.ID(row.change_id),
-        application_id=strawberry.ID(row.application_id),
-        user_id=strawberry.ID(row.user_id),
+        change_id=Id(row.change_id),
+        application_id=Id(row.application_id),
+        user_id=Id(row.user_id),
         mpxn=row.mpxn,
         mpxn_key=mpxn_key_for(row.mpxn),
         kind=types.ConsentChangeKind(row.kind),

@@ -1,6 +1,5 @@
 """External directories of an application: add and change them."""
 
-import strawberry
 from sqlalchemy import select
 from sqlmodel import col
 
@@ -15,6 +14,7 @@ from wattgate.operations.core.operation import Audit, Call, OperationKind, Prepa
 from wattgate.operations.credentials.directory_log_ins import MAX_CLOCK_SKEW_SECONDS
 from wattgate.operations.types.identity import directories as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
 
@@ -81,7 +81,7 @@ async def update_directory(
     apply_input(directory, input, exclude={"client_secret"})
     if isinstance(input.client_secret, str) and input.client_secret:
         call.rows.encrypt(directory, "client_secret", input.client_secret)
-    elif input.client_secret is not strawberry.UNSET:
+    elif input.client_secret is not UNSET:
         directory.client_secret = None
     _raise_problems(_problems(directory))
     if not directory.active:

@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 from typing import Annotated
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.clock import to_ms
@@ -41,6 +40,7 @@ from wattgate.operations.credentials.login import (
 from wattgate.operations.credentials.recent_login import login_time
 from wattgate.operations.types.identity import accounts as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
@@ -144,8 +144,8 @@ async def authenticate(
         valid=True,
         token=issued.token,
         exp=issued.exp,
-        account_id=strawberry.ID(account.account_id),
-        application_id=strawberry.ID(account.application_id),
+        account_id=Id(account.account_id),
+        application_id=Id(account.application_id),
         name=account.name,
         user_groups=[],
         functional_group_accounts=[],
@@ -171,8 +171,8 @@ async def token_status(call: Call) -> types.TokenStatus:
     return types.TokenStatus(
         valid=True,
         exp=exp,
-        account_id=strawberry.ID(account.account_id),
-        application_id=strawberry.ID(account.application_id),
+        account_id=Id(account.account_id),
+        application_id=Id(account.application_id),
     )
 
 

@@ -7,7 +7,6 @@ from decimal import Decimal
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, and_, or_
 from sqlmodel import col
-from strawberry import ID
 
 from wattgate.clock import EPOCH, from_ms, to_ms
 from wattgate.db import models
@@ -26,6 +25,7 @@ from wattgate.operations.types.homes import catch_ups as catch_up_types
 from wattgate.operations.types.meters import devices as types
 from wattgate.operations.types.meters import readings as reading_types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -161,7 +161,7 @@ async def network_readings(call: Call, *, resource_id: str) -> reading_types.New
     ]
     if not readings:
         return None
-    return reading_types.NewReadings(resource_id=ID(resource_id), field=field.name, readings=readings)
+    return reading_types.NewReadings(resource_id=Id(resource_id), field=field.name, readings=readings)
 
 
 @operation(OperationKind.MUTATION, returns=models.CatchUp, needs=Permission.SYSTEM)

@@ -3,7 +3,6 @@
 from typing import Any
 
 import msgspec
-import strawberry
 
 from wattgate.db import models
 from wattgate.db.rows.rows import Rows
@@ -26,6 +25,7 @@ from wattgate.operations.devices.owners import require_new_owner
 from wattgate.operations.types.homes import resources as resource_types
 from wattgate.operations.types.meters import devices as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import UNSET, Id
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
 
@@ -86,7 +86,7 @@ async def update_device(call: Call, *, device_id: ids.DeviceId, input: types.Dev
     if input.protocol is None:
         problem = Problem(("input", "protocol"), "must not be null")
         raise BadInput("A required value is null. See `problems`.", problems=[problem])
-    if input.protocol is not strawberry.UNSET:
+    if input.protocol is not UNSET:
         owned = await services.load_owned_resources(call.rows, device.owner_id)
         await services.require_own_readings(call, device)
         sensors = services.explicit_sensors(input.protocol, owned)
@@ -158,7 +158,7 @@ async def register_device_claim(call: Call, *, input: types.NewDeviceClaim) -> t
         for name, value in values.items():
             setattr(claim, name, value)
     return types.DeviceClaim(
-        claim_id=strawberry.ID(claim.claim_id),
+        claim_id=Id(claim.claim_id),
         hardware_id=claim.hardware_id,
         code=code,
         expires_at=claim.expires_at,

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
-import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
@@ -27,6 +26,7 @@ from wattgate.operations.types.homes import resources as resource_types
 from wattgate.operations.types.meters import devices as types
 from wattgate.operations.types.meters import freshness as freshness_types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import (
     FRESHNESS_WEIGHT,
     STATEMENT_WEIGHT,
@@ -213,7 +213,7 @@ async def meter_point_resources(call: Call, *, mpxn: ids.Mpxn) -> MeterPointReso
     sizes=[ListSize(list_length("deviceIds"))],
 )
 async def device_states(
-    call: Call, *, device_ids: Annotated[list[strawberry.ID], Described("IDs of the devices to follow.")]
+    call: Call, *, device_ids: Annotated[list[Id], Described("IDs of the devices to follow.")]
 ) -> SubscriptionSource:
     """Publish the state of these devices: immediately, and after each change.
 

@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
@@ -28,6 +27,7 @@ from wattgate.operations.homes.display_pairing import (
 from wattgate.operations.types.homes import paired_displays as types
 from wattgate.operations.types.identity import accounts as account_types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import ListSize
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
@@ -137,7 +137,7 @@ async def approve_display_pairing(
     call: Call,
     *,
     user_code: terms.UserCode,
-    ve_id: Annotated[strawberry.ID, Described("ID of the home that the display may read.")],
+    ve_id: Annotated[Id, Described("ID of the home that the display may read.")],
     name: Annotated[
         terms.Text100, Described("Name of the display, such as Kitchen. Default: the name that it suggests.")
     ]

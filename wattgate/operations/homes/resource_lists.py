@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 
-import strawberry
 from sqlalchemy import ColumnElement
 from sqlmodel import col
 
@@ -13,6 +12,7 @@ from wattgate.operations.homes.resources import list_active_resources
 from wattgate.operations.types.homes import resources as types
 from wattgate.operations.types.meters import devices as device_types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import GROWING_LIST_SIZE, ListSize
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import AuthScheme, Permission
@@ -30,11 +30,11 @@ COUNTED_RESOURCES_PER_UNIT = 2
 )
 async def resource_counts(call: Call) -> list[device_types.ResourceCount]:
     """Return the number and IDs of the active resources that the caller may see, by resource type."""
-    ids_by_type = defaultdict[str, list[strawberry.ID]](list)
+    ids_by_type = defaultdict[str, list[Id]](list)
     for resource in await list_active_resources(call):
-        ids_by_type[resource.resource_type_id].append(strawberry.ID(resource.resource_id))
+        ids_by_type[resource.resource_type_id].append(Id(resource.resource_id))
     return [
-        device_types.ResourceCount(resource_type_id=strawberry.ID(type_id), count=len(ids), resource_id_list=ids)
+        device_types.ResourceCount(resource_type_id=Id(type_id), count=len(ids), resource_id_list=ids)
         for type_id, ids in ids_by_type.items()
     ]
 

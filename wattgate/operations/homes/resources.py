@@ -1,6 +1,5 @@
 """Resources (metered data series): read and add them."""
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
@@ -15,6 +14,7 @@ from wattgate.operations.devices.meter_points import is_own_meter_point, resourc
 from wattgate.operations.tenancies.tenancies import begin_tenancy
 from wattgate.operations.types.homes import resources as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.operations.vocabulary.cost_weights import ListSize
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
@@ -144,7 +144,7 @@ async def _find_cost_source(call: Call, input: types.NewResource, classifier: st
     if input.cost_of is None:
         return None
     own = col(models.Resource.owner_id) == owner_id
-    if input.cost_of is not strawberry.UNSET:
+    if input.cost_of is not UNSET:
         source = await call.rows.first(models.Resource, col(models.Resource.resource_id) == input.cost_of, own)
         if source is None or source.cost_of:
             reason = "holds costs itself" if source else f"{input.cost_of} does not exist"

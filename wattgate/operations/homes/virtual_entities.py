@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
@@ -17,6 +16,7 @@ from wattgate.operations.credentials.credential_endings import end_home
 from wattgate.operations.homes import home_resource_rules
 from wattgate.operations.types.homes import virtual_entities as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import UNSET, Id
 from wattgate.operations.vocabulary.cost_weights import ListSize
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
@@ -126,7 +126,7 @@ async def update_virtual_entity(
     if input.resources is None:
         problem = Problem(("input", "resources"), "must not be null")
         raise BadInput("A required value is null. See `problems`.", problems=[problem])
-    if input.resources is not strawberry.UNSET:
+    if input.resources is not UNSET:
         if not (was_active or entity.active):
             raise home_resource_rules.closed_home_error(ve_id)
         await _replace_resources(call, entity, [owned.resource_id for owned in input.resources])
@@ -136,7 +136,7 @@ async def update_virtual_entity(
     return entity
 
 
-async def _replace_resources(call: Call, entity: models.VirtualEntity, resource_ids: list[strawberry.ID]) -> None:
+async def _replace_resources(call: Call, entity: models.VirtualEntity, resource_ids: list[Id]) -> None:
     joined = await home_resource_rules.load_resource_ids(call.rows, entity.ve_id)
     path = ("input", "resources")
     if problems := await home_resource_rules.find_problems(call.rows, entity.owner_id, resource_ids, path, joined):
@@ -208,7 +208,7 @@ async def application_statistics(call: Call) -> types.ApplicationStatistics:
         return await call.rows.count(models.VirtualEntity, active, col(models.VirtualEntity.created_at) >= start)
 
     return types.ApplicationStatistics(
-        application_id=strawberry.ID(call.rows.application_id),
+        application_id=Id(call.rows.application_id),
         total_virtual_entities=await call.rows.count(models.VirtualEntity, active),
         new_virtual_entities=types.NewVirtualEntities(p1d=await since(1), p1w=await since(7), p1m=await since(30)),
     )
@@ -224,5 +224,5 @@ async def _unknown_reference_problems(
 
 
 def _time_zone_problems(name: str | None) -> list[Problem]:
-    problem = None if name is None or name is strawberry.UNSET else time_zone_problem(name)
+    problem = None if name is None or name is UNSET else time_zone_problem(name)
     return [Problem(("input", "timeZone"), problem)] if problem else []

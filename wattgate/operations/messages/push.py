@@ -1,6 +1,5 @@
 """Push notifications: the tokens of a user's apps, and operations for the workers that send to them."""
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.db.models import Account, Alert, AlertType, Delivery, MobileAppToken, Notification
@@ -10,6 +9,7 @@ from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.messages import notifications, outbox
 from wattgate.operations.types.users import users as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.principal import Permission
 
 URGENCY = {"High": "high", "Low": "normal"}
@@ -25,8 +25,8 @@ async def mobile_app_tokens(call: Call, *, account_id: ids.AccountId) -> list[ty
     )
     return [
         types.MobileAppToken(
-            mobile_app_token_id=strawberry.ID(token.mobile_app_token_id),
-            account_id=strawberry.ID(token.account_id),
+            mobile_app_token_id=Id(token.mobile_app_token_id),
+            account_id=Id(token.account_id),
             token=call.rows.decrypt(MobileAppToken, token, "token"),
             created_at=token.created_at,
         )

@@ -3,8 +3,6 @@
 from datetime import datetime
 from typing import Annotated, NotRequired, TypedDict, Unpack
 
-import strawberry
-
 from wattgate.db.column_types import new_id
 from wattgate.errors import Conflict, QuotaExceeded
 from wattgate.operations.accounts.provisioning import add_user
@@ -16,6 +14,7 @@ from wattgate.operations.moves.moves import Moved, carry_out_move
 from wattgate.operations.tenancies.tenancies import lock_tenancies, withdraw_newest
 from wattgate.operations.types.homes import meter_point_moves as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
 from wattgate.values import terms
@@ -26,7 +25,7 @@ class MoveArguments(TypedDict):
     """The arguments of a move to a user, and of its preview."""
 
     mpxn: ids.Mpxn
-    user_id: Annotated[strawberry.ID, Described("ID of the user who moves in.")]
+    user_id: Annotated[Id, Described("ID of the user who moves in.")]
     moved_in_at: NotRequired[
         Annotated[
             datetime,
@@ -36,7 +35,7 @@ class MoveArguments(TypedDict):
     ]
     device_ids: NotRequired[
         Annotated[
-            list[strawberry.ID],
+            list[Id],
             Described("IDs of the devices of the former user that move. Default: those that measure the meter point."),
         ]
         | None
@@ -96,9 +95,9 @@ async def move_meter_point(call: Call, **move: Unpack[MoveArguments]) -> types.M
 async def new_user_move(
     call: Call,
     *,
-    mpxn: strawberry.ID,
+    mpxn: Id,
     moved_in_at: datetime | None = None,
-    device_ids: list[strawberry.ID] | None = None,
+    device_ids: list[Id] | None = None,
     home_name: terms.Text200 | None = None,
 ) -> types.MeterPointMove:
     """Return what `move_in_new_user` would change. The ID of the user is one that no user has."""
@@ -112,9 +111,9 @@ async def move_in_new_user(
     *,
     username: terms.Address,
     password: terms.Secret,
-    mpxn: strawberry.ID,
+    mpxn: Id,
     moved_in_at: datetime | None = None,
-    device_ids: list[strawberry.ID] | None = None,
+    device_ids: list[Id] | None = None,
     home_name: terms.Text200 | None = None,
 ) -> types.MeterPointMove:
     """Add a user with an account, and move everything at a meter point to this user."""
@@ -124,9 +123,7 @@ async def move_in_new_user(
 
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM, audit=Audit.EVERY_CALL)
-async def withdraw_before_move(
-    call: Call, *, mpxn: strawberry.ID, moved_in_at: datetime, user_id: strawberry.ID | None = None
-) -> int:
+async def withdraw_before_move(call: Call, *, mpxn: Id, moved_in_at: datetime, user_id: Id | None = None) -> int:
     """Delete the newest readings that a move would delete, if they are too many for one transaction.
 
     Return their number. Call it until it returns 0, then move. Without a user, the move is that of a new one.
@@ -155,13 +152,13 @@ def describe_move(plan: MovePlan, moved: Moved | None = None) -> types.MeterPoin
     departure, new_resources = plan.tenancy.departure, moved.resources if moved else {}
     return types.MeterPointMove(
         mpxn=plan.tenancy.number,
-        former_user_id=strawberry.ID(departure.tenancy.user_id),
-        user_id=strawberry.ID(plan.user_id),
+        former_user_id=Id(departure.tenancy.user_id),
+        user_id=Id(plan.user_id),
         moved_in_at=plan.tenancy.began_at,
         resources=[
             types.MovedResource(
-                resource_id=strawberry.ID(old.resource_id),
-                resource_type_id=strawberry.ID(old.resource_type_id),
+                resource_id=Id(old.resource_id),
+                resource_type_id=Id(old.resource_type_id),
                 classifier=old.classifier,
                 active=old.active,
                 successor_id=_id_of(new.resource_id if (new := new_resources.get(old.resource_id)) else None),
@@ -169,9 +166,9 @@ def describe_move(plan: MovePlan, moved: Moved | None = None) -> types.MeterPoin
             for old in plan.leaving
         ],
         devices=_describe_devices(plan, moved),
-        disabled_alert_rule_ids=[strawberry.ID(rule.rule_id) for rule in plan.rules],
+        disabled_alert_rule_ids=[Id(rule.rule_id) for rule in plan.rules],
         ended_consent=bool(departure.consents),
-        ended_enrolment_ids=[strawberry.ID(enrolment.dfs_user_id) for enrolment in departure.enrolments],
+        ended_enrolment_ids=[Id(enrolment.dfs_user_id) for enrolment in departure.enrolments],
         withdrawn_readings=plan.withdrawn,
         home_name=plan.home.name if plan.home else None,
         ve_id=_id_of(moved.ve_id if moved else _joined_home_id(plan)),
@@ -182,7 +179,7 @@ def _describe_devices(plan: MovePlan, moved: Moved | None) -> list[types.MovedDe
     new_devices = moved.devices if moved else {}
     moving = [
         types.MovedDevice(
-            device_id=strawberry.ID(old.device_id),
+            device_id=Id(old.device_id),
             hardware_id=old.hardware_id,
             moves=True,
             successor_id=_id_of(new.device_id if (new := new_devices.get(old.device_id)) else None),
@@ -190,9 +187,7 @@ def _describe_devices(plan: MovePlan, moved: Moved | None) -> list[types.MovedDe
         for old in plan.devices
     ]
     remaining = [
-        types.MovedDevice(
-            device_id=strawberry.ID(kept.device_id), hardware_id=kept.hardware_id, moves=False, successor_id=None
-        )
+        types.MovedDevice(device_id=Id(kept.device_id), hardware_id=kept.hardware_id, moves=False, successor_id=None)
         for kept in plan.remaining
     ]
     return [*moving, *remaining]
@@ -202,5 +197,5 @@ def _joined_home_id(plan: MovePlan) -> str | None:
     return None if plan.home is None or plan.home.home is None else plan.home.home.ve_id
 
 
-def _id_of(text: str | None) -> strawberry.ID | None:
-    return None if text is None else strawberry.ID(text)
+def _id_of(text: str | None) -> Id | None:
+    return None if text is None else Id(text)

@@ -1,6 +1,5 @@
 """Resources that change: change and close them, and move them to another user."""
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.clock import to_ms
@@ -17,6 +16,7 @@ from wattgate.operations.tenancies.tenancies import begin_tenancy, end_tenancy_w
 from wattgate.operations.types.homes import resource_changes as inputs
 from wattgate.operations.types.homes import resources as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
 from wattgate.values import terms
@@ -35,7 +35,7 @@ async def update_resource(call: Call, *, resource_id: ids.ResourceId, input: inp
 
     A resource that was moved to another user stays closed.
     """
-    resource = await _edit_resource(call, resource_id, ends_or_begins=input.active is not strawberry.UNSET)
+    resource = await _edit_resource(call, resource_id, ends_or_begins=input.active is not UNSET)
     await call.rows.require_present(resource.owner_id)
     was_active = resource.active
     apply_input(resource, input)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
@@ -19,6 +18,7 @@ from wattgate.operations.core.acting_user import require_user_id
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.types.identity import personal_data as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -213,8 +213,8 @@ def build_export(export: models.DataExport) -> types.DataExport:
     is_done = export.state is JobState.DONE
     has_ended = is_done or export.state is JobState.FAILED
     return types.DataExport(
-        export_id=strawberry.ID(export.export_id),
-        user_id=strawberry.ID(export.user_id),
+        export_id=Id(export.export_id),
+        user_id=Id(export.user_id),
         state=export.state,
         progress=1.0 if is_done else round(export.files_done / max(export.files, 1), 3),
         reason=export.reason,

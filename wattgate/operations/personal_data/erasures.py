@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import cast
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
@@ -23,6 +22,7 @@ from wattgate.operations.core.operation import Audit, Call, OperationKind, RestR
 from wattgate.operations.personal_data.erasure import begin_erasure
 from wattgate.operations.types.identity import personal_data as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -212,8 +212,8 @@ def build_erasure(record: models.Erasure) -> types.Erasure:
     steps = steps_of(ErasureStage.PERSONAL, keeps_billing=bool(record.retention_days))
     is_done = record.state is JobState.DONE
     return types.Erasure(
-        erasure_id=strawberry.ID(record.erasure_id),
-        user_id=strawberry.ID(record.user_id),
+        erasure_id=Id(record.erasure_id),
+        user_id=Id(record.user_id),
         state=record.state,
         progress=1.0 if is_done else round(record.step / len(steps), 3),
         created_at=record.created_at,

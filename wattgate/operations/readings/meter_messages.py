@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from sqlalchemy import or_
 from sqlmodel import col
-from strawberry import ID
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import models
@@ -26,6 +25,7 @@ from wattgate.errors import BadInput
 from wattgate.operations.core.operation import MEASURED_DATA, Call, OperationKind, operation
 from wattgate.operations.readings.recording import MAX_READINGS, store_all_or_none
 from wattgate.operations.types.meters import readings as types
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.decoded_readings import DecodedReadings
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -191,7 +191,7 @@ class _MessageBatch:
 
     def to_series(self) -> Iterator[types.NewReadings]:
         for (resource_id, name), values in self.values.items():
-            yield types.NewReadings(resource_id=ID(resource_id), field=name, readings=_to_columns(values))
+            yield types.NewReadings(resource_id=Id(resource_id), field=name, readings=_to_columns(values))
 
 
 def _to_columns(values: Mapping[int, Decimal]) -> Any:

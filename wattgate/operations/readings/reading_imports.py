@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import strawberry
 from sqlalchemy import ColumnElement, or_
 from sqlmodel import col
 
@@ -11,6 +10,7 @@ from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.credentials.login import normalize_username
 from wattgate.operations.readings.bulk_recording import BulkReadingBatch, validate_batch
+from wattgate.operations.vocabulary.arguments import Id
 from wattgate.principal import Permission
 
 MAX_RESOURCES = 1_000
@@ -40,13 +40,13 @@ class CheckedArrays:
 
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM, system_access=SystemAccess.FIND_HOME)
-async def applications_with_home(call: Call, *, home: strawberry.ID) -> list[str]:
+async def applications_with_home(call: Call, *, home: Id) -> list[str]:
     """Return the applications that have an active home of this name or ID."""
     return sorted(await call.rows.application_ids_with(models.VirtualEntity, *_is_home(home)))
 
 
 @operation(OperationKind.QUERY, returns=list[NamedHome], needs=Permission.SYSTEM)
-async def homes_named(call: Call, *, home: strawberry.ID, user: strawberry.ID | None = None) -> list[NamedHome]:
+async def homes_named(call: Call, *, home: Id, user: Id | None = None) -> list[NamedHome]:
     """Return the application's active homes of this name or ID, oldest first. `user` is a username or user ID."""
     application = await call.rows.application()
     where = list(_is_home(home))
@@ -67,7 +67,7 @@ async def homes_named(call: Call, *, home: strawberry.ID, user: strawberry.ID | 
 
 
 @operation(OperationKind.QUERY, returns=list[models.Resource], needs=Permission.SYSTEM)
-async def resources_by_id(call: Call, *, resource_ids: list[strawberry.ID]) -> list[models.Resource]:
+async def resources_by_id(call: Call, *, resource_ids: list[Id]) -> list[models.Resource]:
     """Return the resources with these IDs. Unknown IDs are left out."""
     return list((await call.rows.get_many(models.Resource, resource_ids)).values())
 

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Annotated
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.clock import to_ms
@@ -17,6 +16,7 @@ from wattgate.errors import BadInput, Problem
 from wattgate.operations.core.operation import Audit, Call, OperationKind, operation
 from wattgate.operations.types.homes import resources as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.principal import Permission
 from wattgate.values.annotations import Described
 
@@ -38,13 +38,13 @@ async def set_retention(
     *,
     resource_type_id: ids.ResourceTypeId,
     retention_days: Annotated[int, Described("Age in days at which readings are deleted. Null keeps readings forever.")]
-    | None = strawberry.UNSET,
+    | None = UNSET,
 ) -> models.ResourceType:
     """Set the age at which readings of a resource type are deleted. Null keeps readings forever.
 
     Older readings are deleted within the hour, and new readings that are older are rejected.
     """
-    if retention_days is strawberry.UNSET:
+    if retention_days is UNSET:
         problem = Problem(("retentionDays",), "is missing", is_missing=True)
         raise BadInput("Give retentionDays: a number of days, or null to keep readings forever.", problems=[problem])
     if retention_days is not None:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import strawberry
-
 from wattgate.db import models
 from wattgate.delivery.templates.language.diagnostics import TemplateLimitExceeded, TemplatePart
 from wattgate.delivery.templates.rendering import TemplateSource
@@ -13,6 +11,7 @@ from wattgate.errors import BadInput, Problem
 from wattgate.operations.core.operation import Call
 from wattgate.operations.messages.template_sources import too_expensive
 from wattgate.operations.types.messages import alerts as types
+from wattgate.operations.vocabulary.arguments import UNSET
 
 CONTENT_PARTS = {
     "subject": TemplatePart.SUBJECT,
@@ -25,7 +24,7 @@ CONTENT_PARTS = {
 
 def changed_content(input: types.TemplateChange | types.NewTemplateVersion) -> dict[str, Any]:
     """Return the content that an input sets. Raise BadInput if a part other than the text is null."""
-    changed = {name: getattr(input, name) for name in CONTENT_PARTS if getattr(input, name) is not strawberry.UNSET}
+    changed = {name: getattr(input, name) for name in CONTENT_PARTS if getattr(input, name) is not UNSET}
     nulls = [name for name, value in changed.items() if value is None and name != "text"]
     if nulls:
         problems = [Problem(("input", to_camel_case(name)), "must not be null") for name in nulls]

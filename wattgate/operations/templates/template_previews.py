@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-import strawberry
-
 from wattgate.db import models
 from wattgate.db.queries.templates import (
     TemplateChoice,
@@ -27,6 +25,7 @@ from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.messages.template_sources import template_source, too_expensive
 from wattgate.operations.templates.preview_data import PreviewData, load_preview_data
 from wattgate.operations.types.messages import template_previews as types
+from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
 from wattgate.principal import Permission
 from wattgate.values.annotations import Described
@@ -152,7 +151,7 @@ def _merge_source(input: types.TemplateToPreview, saved: TemplateSource | None) 
     saved = saved or TemplateSource("")
     parts = {part: getattr(input, part) for part in ("subject", "preheader", "html")}
     replaced = {part: source for part, source in parts.items() if source is not None}
-    if input.text is not strawberry.UNSET:
+    if input.text is not UNSET:
         replaced["text"] = input.text
     return replace(saved, **replaced)
 

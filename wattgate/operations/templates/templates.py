@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
@@ -26,6 +25,7 @@ from wattgate.operations.templates.template_content import (
 from wattgate.operations.templates.template_names import check_names
 from wattgate.operations.types.messages import alerts as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.operations.vocabulary.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import AuthScheme, Permission
@@ -135,7 +135,7 @@ async def update_template(call: Call, *, template_id: ids.TemplateId, input: typ
     for name, value in to_column_values(input, models.Template, exclude=(*CONTENT_PARTS, "active")).items():
         setattr(template, name, value)
     _check_culture(template.culture_code)
-    is_active = template.active if input.active in (strawberry.UNSET, None) else bool(input.active)
+    is_active = template.active if input.active in (UNSET, None) else bool(input.active)
     changed, publishes = changed_content(input), is_active and not template.active
     (current,) = await queries.current_versions(call.rows, [template])
     if changed:

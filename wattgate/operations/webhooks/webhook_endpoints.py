@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated
 
-import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
@@ -19,6 +18,7 @@ from wattgate.operations.messages.webhook_events import FAILED, PENDING, enqueue
 from wattgate.operations.types.messages import webhook_endpoints as types
 from wattgate.operations.types.messages import webhooks as webhook_types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
 from wattgate.values.annotations import Described
@@ -33,14 +33,12 @@ MAX_EVENTS_PER_CALL = 1_000
 """Maximum events that a call sends again."""
 
 
-Since = Annotated[datetime, strawberry.argument(description="First instant of the events to send again, inclusive.")]
+Since = Annotated[datetime, Described("First instant of the events to send again, inclusive.")]
 OptionalSince = Annotated[
     datetime | None,
-    strawberry.argument(description="First instant of the events to send again, inclusive. Default: no limit."),
+    Described("First instant of the events to send again, inclusive. Default: no limit."),
 ]
-Until = Annotated[
-    datetime | None, strawberry.argument(description="End of the events to send again, exclusive. Default: now.")
-]
+Until = Annotated[datetime | None, Described("End of the events to send again, exclusive. Default: now.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ async def update_webhook_endpoint(
     """
     endpoint = await call.rows.edit(models.WebhookEndpoint, endpoint_id)
     problems = _validate_url(call, input.url) if isinstance(input.url, str) else []
-    if input.events is not strawberry.UNSET:
+    if input.events is not UNSET:
         problems += _validate_patterns(input.events or [])
     _raise_problems(problems)
     changed = apply_input(endpoint, input)

@@ -1,0 +1,10 @@
+"""What operations need of Strawberry to declare and read arguments. Only the types of the schema know the library too.
+
+`Id` is the scalar of IDs. `UNSET` is the value of an argument or an input field that the caller has omitted, which
+differs from null.
+"""
+
+import strawberry
+
+Id = strawberry.ID
+UNSET = strawberry.UNSET
