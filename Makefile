@@ -136,6 +136,7 @@ generate: .venv/installed-dev
 	@$(BIN)/python -m tests.support.close_codes
 	@$(BIN)/python -m tests.support.guide_documents
 	@$(BIN)/python -m tests.support.error_codes
+	@$(BIN)/python -m tests.support.module_page
 	@$(BIN)/python tools/generate_monitoring.py
 
 bench: .venv/installed-dev

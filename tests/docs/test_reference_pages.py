@@ -1,8 +1,8 @@
-"""docs/reference: settings.md, cli.md, limits.md and errors.md list every setting, command, quota and error code."""
+"""Pages that are generated: every setting, command, quota and error code, and where each subject lives."""
 
 import re
 
-from tests.support import reference_pages
+from tests.support import module_page, reference_pages
 from tests.support.reference_pages import CLI_PAGE, ERRORS_PAGE, LIMITS_PAGE, SETTINGS_PAGE
 from wattgate import errors
 from wattgate.app.settings import Settings
@@ -66,3 +66,12 @@ def test_every_error_has_a_guide() -> None:
     for guide in ERROR_GUIDE.values():
         assert guide.steps
         assert all(text.endswith(".") for text in (guide.cause, guide.action, *guide.steps))
+
+
+def test_the_page_of_modules_is_generated_from_their_docstrings() -> None:
+    assert module_page.PAGE.read_text() == module_page.module_page(), "run `python -m tests.support.module_page`"
+
+
+def test_each_module_has_a_docstring() -> None:
+    unsaid = re.findall(r"^\| `(.+)` \| +\|$", module_page.PAGE.read_text(), re.MULTILINE)
+    assert unsaid == []

@@ -1,4 +1,4 @@
-"""What operations need of Strawberry to declare and read arguments. Only the types of the schema know the library too.
+"""The part of Strawberry that operations need to declare and read arguments.
 
 `Id` is the scalar of IDs. `UNSET` is the value of an argument or an input field that the caller has omitted, which
 differs from null.
