@@ -40,9 +40,12 @@ class UnparsedBytes:
     def __bool__(self) -> bool:
         return bool(self._data)
 
-    def passes(self, data: bytes) -> bool:
-        """Return whether `take` would return exactly these bytes if they were added. Then they need not be added."""
-        if self._data or data.count(END_OF_HEAD) > 1 or CHUNKED in data:
+    def passes(self, data: bytes, body_bytes: int = 0) -> bool:
+        """Return whether `take` would return exactly these bytes if they were added. Then they need not be added.
+
+        Bytes that are all of a body whose length is known are not searched for ends.
+        """
+        if self._data or (body_bytes < len(data) and (data.count(END_OF_HEAD) > 1 or CHUNKED in data)):
             return False
         self._tail = data[-3:] if len(data) > 2 else (self._tail + data)[-3:]
         return True
@@ -148,7 +151,8 @@ class PipelinedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
-        if self._can_parse() and self._unparsed.passes(data):  # nearly always: a read has one request
+        body_bytes = self._body_left if self._in_body else 0
+        if self._can_parse() and self._unparsed.passes(data, body_bytes):  # nearly always: a read has one request
             self._feed_piece(data)
             if not self._has_handshake:
                 return
