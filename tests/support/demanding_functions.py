@@ -100,7 +100,7 @@ DEMANDS = (
             "operations.readings.bulk_recording:list_rejected calls np.argsort",
             "operations.readings.recording:_build_events calls np.sort",
             "rest_compat.arrow.readings:_parse_batch calls np.unique",
-            "rest_compat.arrow.readings:_text_column calls np.unique",
+            "rest_compat.arrow.readings:_distinct calls np.unique",
         ),
     ),
     Demand(

@@ -162,10 +162,23 @@ def _text_column(batch: pa.RecordBatch, name: str, *, required: bool) -> tuple[l
     if encoded.dictionary.null_count:
         raise UnreadableInput(f"the dictionary of the column {name} contains nulls")
     indices = _to_numpy(encoded.indices.cast(pa.int64()).fill_null(-1)).astype(np.int64)
-    used, index = np.unique(indices, return_inverse=True)  # a dictionary may have millions of other texts
+    used, index = _distinct(indices, len(encoded.dictionary))
     has_null = int(used.size > 0 and used[0] < 0)
     texts = encoded.dictionary.take(pa.array(used[has_null:])).cast(pa.string()).to_pylist()
-    return texts, index.astype(np.int64).reshape(-1) - has_null
+    return texts, index - has_null
+
+
+def _distinct(indices: IntArray, dictionary_size: int) -> tuple[IntArray, IntArray]:
+    """Return the distinct indices of a column in ascending order, and for each row the position of its index there.
+
+    A dictionary may have millions of texts that no row uses. Unless it is larger than the column, counting costs less
+    than sorting.
+    """
+    if dictionary_size > len(indices):
+        used, position = np.unique(indices, return_inverse=True)
+        return used, position.astype(np.int64).reshape(-1)
+    is_used = np.bincount(indices + 1, minlength=dictionary_size + 1) > 0  # null is -1
+    return np.flatnonzero(is_used) - 1, (np.cumsum(is_used) - 1)[indices + 1]
 
 
 def _column(batch: pa.RecordBatch, name: str, is_supported: Callable[[pa.DataType], bool]) -> pa.Array:
