@@ -100,6 +100,11 @@ async def test_invalid_lines_are_rejected_by_number_and_others_recorded(
         ).encode()
         + b"\n\xff\xfe,,\n"
     )
+    (link := tmp_path / "link.csv").hardlink_to(file)
+    content = file.read_bytes()
+    result = await run_import(tenant, database_url, file, "--dry-run", "--refused", str(link))
+    assert (result.returncode, file.read_bytes()) == (1, content)
+    assert f"The file {link} is the file to import." in result.stderr
     result = await run_import(tenant, database_url, file, "--refused", str(refused))
     assert result.returncode == 1, result.stderr
     assert "3 readings recorded from 14 lines, 11 refused" in result.stdout

@@ -138,6 +138,39 @@ async def test_a_move_in_date_of_the_same_household_deletes_nothing(served: Hous
     assert await stored(served, ada, point.resource_id) == [START, START]
 
 
+async def test_a_repeated_move_corrects_since_when_the_next_household_lives_there(
+    served: House, ada: Tenant, bob: Tenant
+) -> None:
+    point = await metered(ada)
+    instants = [START + n * HALF_HOUR for n in range(4)]
+    moved = await move_resource(served, point.resource_id, bob, movedInAt=format_iso(instants[1]))
+    await bob.record(moved, *((at, "0.5") for at in instants[1:]))
+    assert await move_resource(served, point.resource_id, bob) == moved
+    assert await stored(served, bob, moved) == [instants[1], instants[3]]
+    assert await move_resource(served, point.resource_id, bob, movedInAt=format_iso(instants[2])) == moved
+    assert await stored(served, bob, moved) == [instants[2], instants[3]]
+    again = {"userId": bob.user_id, "movedInAt": format_iso(utc_now() + timedelta(hours=1))}
+    answer = await send(served, ada, "PUT", f"/resource/{point.resource_id}/owner", "application", **again)
+    assert code_of(answer) == (400, "BAD_INPUT")
+    await move_resource(served, moved, await resident(served.one))
+    again["movedInAt"] = format_iso(instants[1])
+    answer = await send(served, ada, "PUT", f"/resource/{point.resource_id}/owner", "application", **again)
+    assert code_of(answer) == (409, "CONFLICT")
+
+
+async def test_a_household_whose_resource_opens_again_has_its_consent_again(
+    served: House, ada: Tenant, bob: Tenant
+) -> None:
+    point = await metered(ada)
+    await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=False)
+    of_bob = (await add_resource(served, bob, point.mpxn)).json()["resourceId"]
+    await send(served, bob, "PUT", f"/resource/{of_bob}", active=False)
+    assert await consent_state(ada, point.mpxn) == "ended"
+    opened = await send(served, ada, "PUT", f"/resource/{point.resource_id}", "acting", active=True)
+    assert opened.status_code == 200, opened.text
+    assert await consent_state(ada, point.mpxn) == "valid"
+
+
 async def test_a_household_that_returns_begins_again(served: House, ada: Tenant, bob: Tenant) -> None:
     point = await metered(ada)
     await ada.record(point.resource_id, (START, "0.5"))

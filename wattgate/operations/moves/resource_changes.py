@@ -1,11 +1,16 @@
 """Resources that change: change and close them, and move them to another user."""
 
+from datetime import datetime
+
 from sqlmodel import col
 
 from wattgate.clock import to_ms
 from wattgate.db import models
+from wattgate.db.queries.tenancies import lives_at
 from wattgate.db.rows.rows import Rows
+from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.errors import Conflict, QuotaExceeded
+from wattgate.operations.consent.consent_records import record_provisioned_consent
 from wattgate.operations.core.home_events import emit_homes_of_resources_changed, emit_resources_changed
 from wattgate.operations.core.inputs import apply_input
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -44,6 +49,7 @@ async def update_resource(call: Call, *, resource_id: ids.ResourceId, input: inp
     await call.rows.flush()
     if resource.active and not was_active:
         resource.owned_from = await begin_tenancy(call, resource.owner_id, resource.mpxn)
+        await record_provisioned_consent(call, resource.owner_id, resource.mpxn)
     elif was_active and not resource.active:
         await end_tenancy_without_resources(call, resource.owner_id, resource.mpxn)
     if resource.active == was_active:
@@ -70,12 +76,14 @@ async def move_resource(
     The user lives at the meter point from `movedInAt` on, by default from now, and the owner until then. The user gets
     a new resource of each type, without readings, tariffs and alert rules. The old ones are closed for good and stay
     with their owner, with all of these. Readings of the owner from `movedInAt` on are deleted. A resource without a
-    meter point moves alone, with the resources of its costs. Repeated calls return the same resource.
+    meter point moves alone, with the resources of its costs. Repeated calls return the same resource, and correct the
+    start with another `movedInAt`.
     """
     old = await _edit_resource(call, resource_id, ends_or_begins=True)
     if old.successor_id is not None:
         successor = await call.rows.get(models.Resource, old.successor_id)
         if successor.owner_id == user_id:
+            await _correct_move(call, successor, moved_in_at)
             return successor
     await require_new_owner(call.rows, user_id, old.owner_id)
     _check_movable(old)
@@ -102,6 +110,21 @@ async def _restart_alert_rules(rows: Rows, resource_id: str) -> None:
     await rows.update(
         models.AlertRule, of_resource, active=False, told=False, judged_to=to_ms(rows.now), due_at=rows.now
     )
+
+
+async def _correct_move(call: Call, successor: models.Resource, moved_in_at: datetime | None) -> None:
+    """Correct since when the new owner lives at the meter point, if the repeated call says it.
+
+    Raise Conflict if the new owner does not live there any more: a correction would move it in again.
+    """
+    if moved_in_at is None:
+        return
+    if successor.mpxn and not await lives_at(call.rows, successor.owner_id, canonical_meter_point(successor.mpxn)):
+        raise Conflict(
+            f"The user {successor.owner_id} has moved out at meter point {successor.mpxn}, so `movedInAt` corrects "
+            "nothing. Leave it out."
+        )
+    await begin_tenancy(call, successor.owner_id, successor.mpxn, moved_in_at, "movedInAt")
 
 
 def _check_movable(resource: models.Resource) -> None:

@@ -13,6 +13,7 @@ from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.settings import Settings
+from wattgate.errors import BadInput
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.readings.bulk_recorder import BulkReport, ReportRefusal
 from wattgate.private_files import write_private
@@ -41,7 +42,12 @@ def describe_report(report: BulkReport, *, outcome: str) -> str:
 
 
 def run_import(file: Path, refused: Path | None, importer: FileImporter[R], describe: Callable[[R], str]) -> NoReturn:
-    """Import a file and print the counts of its report. Exit with 1 if a line was refused, else with 0."""
+    """Import a file and print the counts of its report. Exit with 1 if a line was refused, else with 0.
+
+    Raise BadInput if both files are the same one, which would be emptied.
+    """
+    if refused is not None and refused.exists() and refused.samefile(file):
+        raise BadInput(f"The file {refused} is the file to import. Give --refused the name of another file.")
     report = run_async(_import_with_progress(file, refused, importer))
     out.print(describe(report), soft_wrap=True)
     raise typer.Exit(1 if report.refused else 0)
