@@ -1,4 +1,4 @@
-"""Entry point of the `wattgate` command and of `python -m wattgate`."""
+"""Entry point of the `wattgate` command, and of the package when it is run as a module."""
 
 from wattgate.app.cli.commands.dispatch import import_at_start
 

@@ -69,7 +69,7 @@ def test_every_error_has_a_guide() -> None:
 
 
 def test_the_page_of_modules_is_generated_from_their_docstrings() -> None:
-    assert module_page.PAGE.read_text() == module_page.module_page(), "run `python -m tests.support.module_page`"
+    assert module_page.PAGE.read_text() == module_page.module_page(), "run `make generate`"
 
 
 def test_each_module_has_a_docstring() -> None:

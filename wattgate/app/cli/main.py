@@ -1,4 +1,4 @@
-"""The command line: `wattgate` or `python -m wattgate`.
+"""The command line: the `wattgate` command, or the package as a module.
 
 The modules of the commands only declare them. `dispatch` names the module that carries out each command.
 """
