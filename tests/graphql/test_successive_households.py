@@ -11,6 +11,7 @@ import pytest
 
 from tests.graphql import test_costs_of_moves as costs_of_moves
 from tests.graphql import test_former_households as former_households
+from tests.graphql import test_tenancies as tenancies
 from tests.support.asking_functions import ANSWERS, AskingFunction, find_asking_functions, switched_off
 from tests.support.calls import code_of
 from tests.support.house import House, house
@@ -312,6 +313,9 @@ OWN_WALKS = {
 COST_SOURCE = "operations.homes.resources:_find_cost_source"
 """A function for which only a household that has come back has another answer: it has a closed resource of its own."""
 
+CORRECTED_MOVE = "operations.moves.resource_changes:_correct_move"
+"""A function that asks only when a move is repeated."""
+
 ERASED_OWNER = "operations.readings.meter_messages:_load_displays"
 """A function that bounds a device alone only after an erasure. After other moves, the device also has a new start."""
 
@@ -353,6 +357,9 @@ async def walk_of(asking: AskingFunction, place: HomeOfThree, timed: Timed) -> N
         await check_network(place)
     elif asking.place in OWN_WALKS:
         await OWN_WALKS[asking.place](timed)
+    elif asking.place == CORRECTED_MOVE:
+        ada, bob = await resident(served.one), await resident(served.one)
+        await tenancies.test_a_repeated_move_corrects_since_when_the_next_household_lives_there(served, ada, bob)
     elif asking.place == COST_SOURCE:
         ada, bob = await resident(served.one), await resident(served.one)
         await former_households.test_a_cost_resource_at_the_meter_point_keeps_no_right(

@@ -152,8 +152,8 @@ async def test_a_repeated_move_corrects_since_when_the_next_household_lives_ther
     again = {"userId": bob.user_id, "movedInAt": format_iso(utc_now() + timedelta(hours=1))}
     answer = await send(served, ada, "PUT", f"/resource/{point.resource_id}/owner", "application", **again)
     assert code_of(answer) == (400, "BAD_INPUT")
-    await move_resource(served, moved, await resident(served.one))
-    again["movedInAt"] = format_iso(instants[1])
+    await move_resource(served, moved, await resident(served.one), movedInAt=format_iso(instants[3]))
+    again["movedInAt"] = format_iso(instants[3] + HALF_HOUR)
     answer = await send(served, ada, "PUT", f"/resource/{point.resource_id}/owner", "application", **again)
     assert code_of(answer) == (409, "CONFLICT")
 
