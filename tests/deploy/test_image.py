@@ -77,7 +77,7 @@ def check_content(podman: Podman) -> None:
     packages = {path for path in after if path.startswith("/opt/wattgate/lib/")}
     assert [path for path in packages if path.endswith(("site-packages/tests", "site-packages/pip"))] == []
     # files of a read-only image are compiled when it is built
-    assert any("/wattgate/app/server/__pycache__/serving." in path for path in packages)
+    assert any("/wattgate/app/server/edge/__pycache__/serving." in path for path in packages)
     listed = json.loads(run_in_image(podman, IMAGE, "python", "-c", LIST_PACKAGES))
     installed: dict[str, str] = {canonicalize_name(name): version for name, version in listed.items()}
     assert installed.pop("wattgate")
