@@ -65,13 +65,16 @@ async def rest(house: House, method: str, mpxn: str, **values: Any) -> httpx.Res
 
 
 async def stored(house: House, who: Tenant) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the records of a user, by table and key, and the number of readings."""
+    """Return the records of a user, by table and key, and the number of readings.
+
+    `listed_change` is left out: a worker writes it when it adds the tenancy to the list of erasures.
+    """
     async with house.gateway.database.engine.begin() as connection:
         found: dict[str, dict[str, dict[str, Any]]] = {}
         for table, key in TABLES.items():
             owner = "owner_id" if table in ("resource", "device", "virtual_entity") else "user_id"
             rows = await connection.execute(text(f"SELECT * FROM {table} WHERE {owner} = :id"), {"id": who.user_id})
-            found[table] = {str(row[key]): dict(row) for row in rows.mappings()}
+            found[table] = {str(row[key]): {**row, "listed_change": None} for row in rows.mappings()}
         numbers = ", ".join(str(resource["number"]) for resource in found["resource"].values())
         counted = await connection.execute(
             text(f"SELECT count(*) AS n FROM reading WHERE resource_number IN ({numbers or '-1'})")
