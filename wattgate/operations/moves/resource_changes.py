@@ -38,7 +38,8 @@ from wattgate.values import terms
 async def update_resource(call: Call, *, resource_id: ids.ResourceId, input: inputs.ResourceChange) -> models.Resource:
     """Change a resource. Omitted fields keep their values. Its type, meter point and owner do not change.
 
-    A resource that was moved to another user stays closed.
+    A resource that was moved to another user stays closed. An application that opens a resource relies on the user's
+    consent, as when it adds one.
     """
     resource = await _edit_resource(call, resource_id, ends_or_begins=input.active is not UNSET)
     await call.rows.require_present(resource.owner_id)

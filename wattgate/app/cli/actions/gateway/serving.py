@@ -20,6 +20,5 @@ def serve_gateway(*, workers: int) -> None:
     logs.configure_logging(settings)
     if workers > 1:
         raise typer.Exit(launch(settings, workers))
-    import_at_start("wattgate.app.cli.actions.gateway.server_process").serve_alone(
-        settings
-    )  # the launcher does without it
+    # the launcher does without this module
+    import_at_start("wattgate.app.cli.actions.gateway.server_process").serve_alone(settings)
