@@ -20,7 +20,9 @@ from wattgate.app.demo import landing, seed
 from wattgate.app.server.factory import create_app
 from wattgate.clock import utc_now
 from wattgate.operations.core.runner import Runner
+from wattgate.operations.homes.virtual_entities import update_virtual_entity, virtual_entities
 from wattgate.operations.readings.recording import record_readings
+from wattgate.operations.types.homes.virtual_entities import VirtualEntityChange
 from wattgate.operations.types.meters import readings as types
 
 HISTORY = timedelta(days=9)
@@ -45,6 +47,14 @@ class ControlledHomes:
         reading = types.NewReading(at=at or utc_now(), value=Decimal(watts))
         series = types.NewReadings(resource_id=ID(self.meters[home]), field="POWER", readings=[reading])
         await self.runner.run(record_readings, seed.SYSTEM_PRINCIPAL, {"series": [series]})
+
+    async def move_to_midday(self, home: str = FIRST_HOME) -> None:
+        """Give a home a time zone where it is midday, so that it has readings of today at each time of the day."""
+        hours = utc_now().hour - 12  # the names count westwards: in Etc/GMT+2 it is two hours earlier
+        run, caller = self.runner.run, seed.SYSTEM_PRINCIPAL
+        entity = next(one for one in await run(virtual_entities, caller, {}) if one.name == home)
+        change = VirtualEntityChange(time_zone=f"Etc/GMT{hours:+d}")
+        await run(update_virtual_entity, caller, {"ve_id": entity.ve_id, "input": change})
 
     @asynccontextmanager
     async def page(self, browser: Browser, **options: Any) -> AsyncIterator[Page]:

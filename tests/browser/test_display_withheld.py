@@ -42,6 +42,7 @@ async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Contr
         await run(homes, "verify_meter_point", mpxn=EXPORT)
         home = next(one for one in await run(homes, "virtual_entities") if one.name == FIRST_HOME)
         await run(homes, "add_virtual_entity_resource", ve_id=home.ve_id, resource_id=resource_id)
+        await homes.move_to_midday()
         yield homes
 
 

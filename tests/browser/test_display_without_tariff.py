@@ -28,6 +28,7 @@ async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Contr
         (tariffs,) = await homes.runner.load(find_edge(Resource, "tariffs"), caller, [row], {})
         for tariff in tariffs:
             await run(withdraw_tariff, caller, {"tariff_id": tariff.tariff_id})
+        await homes.move_to_midday()
         yield homes
 
 
