@@ -7,7 +7,7 @@ import pytest
 from graphql import GraphQLSchema, OperationDefinitionNode, build_schema, parse
 from graphql.execution.values import get_variable_values
 
-from wattgate.graphql.execution.compiled.variables import coerce_plain_variables, plain_variables
+from wattgate.graphql.execution.documents.variables import coerce_plain_variables, plain_variables
 
 SCHEMA: GraphQLSchema = build_schema("type Query { ok(number: Float, count: Int, id: ID, name: String): Boolean }")
 

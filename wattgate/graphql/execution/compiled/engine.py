@@ -27,9 +27,9 @@ from wattgate.graphql.execution.compiled.codegen import RootFunction, TypeChecks
 from wattgate.graphql.execution.compiled.selection_tree import SelectedField, SelectionTreeBuilder
 from wattgate.graphql.execution.compiled.value_bounds import BoundValues, bound_response
 from wattgate.graphql.execution.compiled.values import gather_or_cancel
-from wattgate.graphql.execution.compiled.variables import coerce_plain_variables
 from wattgate.graphql.execution.documents.document_queue import DocumentQueue
 from wattgate.graphql.execution.documents.documents import Document, InvalidRequest
+from wattgate.graphql.execution.documents.variables import coerce_plain_variables
 from wattgate.graphql.execution.enum_errors import list_enum_values
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, Schema, normalize_errors
