@@ -3,16 +3,21 @@
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import text
 from strawberry import ID
 
 from tests.support.costs import cost_resource, priced_half_hours, query_field
 from tests.support.house import House, Tenant
+from tests.support.metering import START, metered
+from tests.support.socket import socket
+from wattgate.clock import format_iso
 from wattgate.operations.devices.catch_ups import network_readings
 from wattgate.operations.vocabulary.cost_weights import PRICED_READINGS_PER_UNIT
 
 pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
 
 TARIFF = "query ($id: ID!) { resource(resourceId: $id) { tariff { name } tariffs { name } } }"
+FRESHNESS = "subscription ($ids: [ID!]!) { freshness(resourceIds: $ids) { resourceId freshness { state } } }"
 SET = "mutation ($input: NewTariff!) { setTariff(input: $input) { resourceId } }"
 
 
@@ -85,3 +90,52 @@ async def test_computed_costs_are_charged_by_their_readings(served: House) -> No
 async def test_catch_up_of_a_cost_resource_retrieves_nothing(served: House) -> None:
     _, cost = await priced_pair(served.one)
     assert await served.gateway.runner.run(network_readings, served.one.system, {"resource_id": cost}) is None
+
+
+WITHHELD = """query ($id: ID!) { resource(resourceId: $id) {
+  withheld { reason message } firstTime lastTime freshness { state } current { value } noCurrentReason
+  readings(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}, period: P1D) { count }
+  catchUps { state }
+} }"""
+
+
+@pytest.mark.parametrize("own_number", [None, "another", "the same"])
+@pytest.mark.alternate_databases("the cases have the same statements")
+async def test_costs_are_withheld_with_the_energy_that_they_price(served: House, own_number: str | None) -> None:
+    """The costs have no meter point, another one than their energy, which version 0.1.0 accepted, or the same one."""
+    one = served.one
+    point = await metered(one)
+    await one.record(point.resource_id, (START, "1"))
+    cost = await cost_resource(one, cost_of=ID(point.resource_id))
+    await one.run("verify_meter_point", mpxn=point.mpxn)
+    if own_number is not None:
+        number = point.mpxn if own_number == "the same" else (await metered(one)).mpxn
+        await _set_meter_point(served, cost, number)
+    before = await query_field(served, one, WITHHELD, id=cost)
+    assert (before["withheld"], before["firstTime"], before["lastTime"]) == (None, format_iso(START), format_iso(START))
+    async with socket(served.url) as client:
+        await client.init(**one.headers["account"])
+        await client.subscribe(FRESHNESS, ids=[cost])
+        assert (await client.payload())["data"]["freshness"][0]["freshness"] is not None
+        await one.run("revoke_consents", mpxns=[point.mpxn])
+        for operation_id in ("1", "2"):  # the open stream ends, and a new one is refused
+            ended = await client.hear()
+            assert (ended["type"], ended["id"]) == ("error", operation_id)
+            assert ended["payload"][0]["extensions"]["code"] == "CONSENT_REVOKED"
+            await client.subscribe(FRESHNESS, "2", ids=[cost])
+    answer = await served.graphql(WITHHELD, one.headers["account"], id=cost)
+    withheld = answer["data"]["resource"].pop("withheld")
+    assert (withheld["reason"], point.mpxn in withheld["message"]) == ("REVOKED", True)
+    assert set(answer["data"]["resource"].values()) == {None}
+    assert {error["extensions"]["code"] for error in answer["errors"]} == {"CONSENT_REVOKED"}
+    for read in ("first-time", "last-time", "current"):
+        refused = await served.call("GET", f"/resource/{cost}/{read}", one.headers["application"])
+        assert (refused.status_code, refused.json()["resourceId"]) == (403, cost), read
+    await one.run("renew_consents", mpxns=[point.mpxn])
+    assert await query_field(served, one, WITHHELD, id=cost) == before
+
+
+async def _set_meter_point(house: House, resource_id: str, mpxn: str) -> None:
+    statement = text("UPDATE resource SET mpxn = :mpxn WHERE resource_id = :id")
+    async with house.gateway.database.engine.begin() as connection:
+        await connection.execute(statement, {"mpxn": mpxn, "id": resource_id})

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from wattgate.db.models import MeterPointConsent, Resource
+from wattgate.db.queries.cost_sources import load_with_sources
 from wattgate.db.rows.lookups import Lookup
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters.meter_points import canonical_meter_point
@@ -65,28 +66,37 @@ async def peek_consent(rows: Rows, resources: Sequence[Resource]) -> ConsentChec
     """Check the consents of the owners of resources to the use of their meter points' data, without the access log.
 
     A resource without a meter point needs no consent. One whose meter point has no stored consent is withheld, unless
-    the gateway is configured to serve it.
+    the gateway is configured to serve it. A resource with `cost_of` also needs the consent for the resource that it
+    prices. Callers that have these give them as well, so that no statement loads them.
     """
-    meter_points = {
-        resource.resource_id: (resource.owner_id, canonical_meter_point(resource.mpxn))
-        for resource in resources
-        if resource.mpxn
-    }
-    if not meter_points:
+    needed = await _needed_consents(rows, resources)
+    if not needed:
         return ConsentCheck({}, None)
-    stored = await rows.find(CONSENTS_BY_METER_POINT, {mpxn for _, mpxn in meter_points.values()})
+    stored = await rows.find(CONSENTS_BY_METER_POINT, {mpxn for _, (_, mpxn) in needed})
     consents = {(consent.user_id, consent.mpxn): consent for consent in stored}
     errors: dict[str, ConsentRevoked] = {}
     ends: list[datetime] = []
-    for resource_id, key in meter_points.items():
+    for resource_id, key in needed:
         consent = consents.get(key)
         if consent is None and not rows.consent_policy.is_required:
             continue
         if consent is not None and is_valid(consent, rows.now):
             ends.append(consent.valid_until)
         elif consent is None or not _is_own_past(rows, consent):
-            errors[resource_id] = _consent_error(resource_id, key[1], consent)
+            errors.setdefault(resource_id, _consent_error(resource_id, key[1], consent))
     return ConsentCheck(errors, min(ends, default=None))
+
+
+async def _needed_consents(rows: Rows, resources: Sequence[Resource]) -> list[tuple[str, tuple[str, str]]]:
+    """Return the id of each resource with the user and the meter point of each consent that its data needs."""
+    loaded = await load_with_sources(rows, resources)
+    pairs = [(resource, resource) for resource in resources]
+    pairs += [(resource, loaded[resource.cost_of]) for resource in resources if resource.cost_of in loaded]
+    return [
+        (resource.resource_id, (measured.owner_id, canonical_meter_point(measured.mpxn)))
+        for resource, measured in pairs
+        if measured.mpxn
+    ]
 
 
 def _is_own_past(rows: Rows, consent: MeterPointConsent) -> bool:

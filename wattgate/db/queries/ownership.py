@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from wattgate.clock import to_ms
 from wattgate.db.models import MeterPointTenancy, Resource
+from wattgate.db.queries.cost_sources import load_with_sources
 from wattgate.db.rows.lookups import Lookup
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters.meter_points import canonical_meter_point
@@ -22,9 +23,7 @@ async def load_ownerships(rows: Rows, resources: Iterable[Resource]) -> dict[str
     resources = list(resources)
     if all(one.cost_of is None and one.owned_from is None and one.active for one in resources):
         return {resource.resource_id: ALWAYS for resource in resources}
-    by_id = {resource.resource_id: resource for resource in resources}
-    missing = {resource.cost_of for resource in resources if resource.cost_of} - set(by_id)
-    by_id |= await rows.get_many(Resource, missing) if missing else {}
+    by_id = await load_with_sources(rows, resources)
     sources = {resource.resource_id: by_id.get(resource.cost_of or "", resource) for resource in resources}
     limited = {
         source.resource_id: (source, canonical_meter_point(source.mpxn))

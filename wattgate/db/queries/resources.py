@@ -6,6 +6,7 @@ from datetime import datetime
 from wattgate.clock import from_ms
 from wattgate.db.models import Resource, ResourceType
 from wattgate.db.queries.consent import find_consent_errors, replace_withheld
+from wattgate.db.queries.cost_sources import load_with_sources
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import resource_number
 from wattgate.db.rows.rows import Rows
@@ -22,21 +23,22 @@ async def first_times(rows: Rows, resources: Sequence[Resource]) -> list[datetim
     """Return the time of the first reading of each resource's first field."""
     sources = await load_measured_resources(rows, resources)
     earliest = await rows.readings.earliest([(resource_number(source), 0) for source in sources])
-    return replace_withheld(await find_consent_errors(rows, resources), resources, _reading_times(sources, earliest))
+    errors = await find_consent_errors(rows, [*resources, *sources])
+    return replace_withheld(errors, resources, _reading_times(sources, earliest))
 
 
 async def last_times(rows: Rows, resources: Sequence[Resource]) -> list[datetime | GatewayError | None]:
     """Return the time of the newest reading of each resource's first field."""
     sources = await load_measured_resources(rows, resources)
     latest = await rows.readings.latest([(resource_number(source), 0) for source in sources])
-    return replace_withheld(await find_consent_errors(rows, resources), resources, _reading_times(sources, latest))
+    errors = await find_consent_errors(rows, [*resources, *sources])
+    return replace_withheld(errors, resources, _reading_times(sources, latest))
 
 
 async def load_measured_resources(rows: Rows, resources: Sequence[Resource]) -> list[Resource]:
     """Replace each resource with `cost_of` by that other resource, whose readings are stored."""
-    measured_ids = {resource.cost_of for resource in resources if resource.cost_of}
-    measured_resources = await rows.get_many(Resource, measured_ids) if measured_ids else {}
-    return [measured_resources[resource.cost_of] if resource.cost_of else resource for resource in resources]
+    loaded = await load_with_sources(rows, resources)
+    return [loaded[resource.cost_of or resource.resource_id] for resource in resources]
 
 
 def _reading_times(

@@ -16,6 +16,7 @@ import msgspec
 from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db.models import Resource
 from wattgate.db.queries.consent import find_consent_errors
+from wattgate.db.queries.cost_sources import load_with_sources
 from wattgate.db.queries.ownership import load_ownerships
 from wattgate.db.queries.series.tariffs import histories, load_timelines, priced_resource_id
 from wattgate.db.queries.series.time_ranges import check_bucket_count, resolve_range
@@ -285,9 +286,8 @@ async def _price_samples(
 
 async def load_priced_resources(rows: Rows, resources: Sequence[Resource]) -> dict[str, Resource]:
     """Return the priced resources by id."""
-    resources_by_id = {resource.resource_id: resource for resource in resources if not resource.cost_of}
-    missing_ids = {resource.cost_of for resource in resources if resource.cost_of} - set(resources_by_id)
-    return resources_by_id | (await rows.get_many(Resource, missing_ids) if missing_ids else {})
+    loaded = await load_with_sources(rows, resources)
+    return {resource_id: resource for resource_id, resource in loaded.items() if not resource.cost_of}
 
 
 async def _find_consent_errors(

@@ -68,7 +68,7 @@ async def resource_freshness(
         snapshot.resource_freshness(source.resource_id, reading_field, now)
         for source, reading_field in zip(sources, fields, strict=True)
     ]
-    return replace_withheld(await find_consent_errors(rows, resources), resources, results)
+    return replace_withheld(await find_consent_errors(rows, [*resources, *sources]), resources, results)
 
 
 async def device_freshness(rows: Rows, devices: Sequence[Device]) -> list[Freshness | GatewayError]:
