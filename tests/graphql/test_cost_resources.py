@@ -1,12 +1,14 @@
 """Resources that hold the costs of another resource's energy: linked, computed, never recorded."""
 
+from collections.abc import Awaitable, Callable
+from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import text
 from strawberry import ID
 
-from tests.support.costs import cost_resource, priced_half_hours, query_field
+from tests.support.calls import code_of, move_meter_point, move_resource, send
+from tests.support.costs import cost_resource, priced_half_hours, query_field, set_meter_point
 from tests.support.house import House, Tenant
 from tests.support.metering import START, metered
 from tests.support.socket import socket
@@ -110,7 +112,7 @@ async def test_costs_are_withheld_with_the_energy_that_they_price(served: House,
     await one.run("verify_meter_point", mpxn=point.mpxn)
     if own_number is not None:
         number = point.mpxn if own_number == "the same" else (await metered(one)).mpxn
-        await _set_meter_point(served, cost, number)
+        await set_meter_point(served, cost, number)
     before = await query_field(served, one, WITHHELD, id=cost)
     assert (before["withheld"], before["firstTime"], before["lastTime"]) == (None, format_iso(START), format_iso(START))
     async with socket(served.url) as client:
@@ -135,7 +137,40 @@ async def test_costs_are_withheld_with_the_energy_that_they_price(served: House,
     assert await query_field(served, one, WITHHELD, id=cost) == before
 
 
-async def _set_meter_point(house: House, resource_id: str, mpxn: str) -> None:
-    statement = text("UPDATE resource SET mpxn = :mpxn WHERE resource_id = :id")
-    async with house.gateway.database.engine.begin() as connection:
-        await connection.execute(statement, {"mpxn": mpxn, "id": resource_id})
+@pytest.mark.parametrize("caller", ["acting", "account"])
+async def test_costs_are_at_the_meter_point_of_their_energy(served: House, ada: Tenant, caller: str) -> None:
+    """A move of one meter point would otherwise open a resource of the next household at the other one."""
+    point, other = await metered(ada), await metered(ada)
+    without = await ada.add_resource()
+    new = {"resourceTypeId": ada.ids["resource_type"], "name": "cost", "mpxn": other.mpxn}
+    elsewhere = f"{point.resource_id} is at meter point {point.mpxn}, and the new resource is at {other.mpxn}"
+    nowhere = f"{without} has no meter point, and the new resource is at {other.mpxn}"
+    for source, reason in ((point.resource_id, elsewhere), (without, nowhere)):
+        add = "mutation ($input: NewResource!) { addResource(input: $input) { resourceId } }"
+        error = await query_field(served, ada, add, caller, input={**new, "costOf": source})
+        assert error["problems"] == [{"path": ["input", "costOf"], "message": reason}]
+        refused = await send(served, ada, "POST", "/resource", caller, **new, costOf=source)
+        assert code_of(refused) == (400, "BAD_INPUT")
+        assert reason in refused.text
+    spelled = f"{other.mpxn[:3]} {other.mpxn[3:]}"
+    same = await send(served, ada, "POST", "/resource", caller, **{**new, "mpxn": spelled}, costOf=other.resource_id)
+    assert same.status_code == 200, same.text
+
+
+@pytest.mark.parametrize("way", [move_resource, move_meter_point])
+async def test_a_move_leaves_costs_at_another_meter_point(
+    served: House, ada: Tenant, bob: Tenant, way: Callable[..., Awaitable[Any]]
+) -> None:
+    """Version 0.1.0 accepted such costs."""
+    point, other = await metered(ada), await metered(ada)
+    nowhere = await ada.add_resource()
+    costs = [await cost_resource(ada, cost_of=ID(source)) for source in (point.resource_id, nowhere)]
+    for cost in costs:
+        await set_meter_point(served, cost, other.mpxn)
+    await way(served, point.mpxn if way is move_meter_point else point.resource_id, bob)
+    await move_resource(served, nowhere, bob)
+    for cost in costs:
+        kept = (await send(served, ada, "GET", f"/resource/{cost}")).json()
+        assert (kept["active"], kept["mpxn"]) == (True, other.mpxn)
+    listed = (await send(served, bob, "GET", "/resource")).json()
+    assert [one["mpxn"] for one in listed if one["mpxn"] not in (None, point.mpxn)] == []

@@ -5,11 +5,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from strawberry import ID
 
 from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, stream
 from tests.support.calls import add_resource, code_of, move_meter_point, move_resource, send
-from tests.support.costs import cost_resource
+from tests.support.costs import cost_resource, set_meter_point
 from tests.support.house import House, Tenant
 from tests.support.live import RESUMING
 from tests.support.metering import add_device, metered
@@ -105,11 +104,15 @@ async def test_texts_of_the_former_household_are_not_copied(served: House, ada: 
 async def test_a_cost_resource_at_the_meter_point_keeps_no_right(
     served: House, ada: Tenant, bob: Tenant, is_of_elsewhere: bool
 ) -> None:
-    """It has the number of the meter point itself. It has the costs of the energy there, or at another meter point."""
+    """It has the number of the meter point itself.
+
+    It has the costs of the energy there, or at another meter point, which version 0.1.0 accepted.
+    """
     point, other = await metered(ada), await metered(ada)
     await ada.run("verify_meter_point", mpxn=point.mpxn)
     source = other if is_of_elsewhere else point
-    cost = await cost_resource(ada, mpxn=point.mpxn, **({"cost_of": ID(other.resource_id)} if is_of_elsewhere else {}))
+    cost = await cost_resource(ada, mpxn=source.mpxn)
+    await set_meter_point(served, cost, point.mpxn)
 
     async def shown(who: Tenant, resource_id: str) -> dict[str, Any]:
         return dict((await send(served, who, "GET", f"/resource/{resource_id}")).json())

@@ -146,9 +146,9 @@ async def _find_cost_source(call: Call, input: types.NewResource, classifier: st
     own = col(models.Resource.owner_id) == owner_id
     if input.cost_of is not UNSET:
         source = await call.rows.first(models.Resource, col(models.Resource.resource_id) == input.cost_of, own)
-        if source is None or source.cost_of:
-            reason = "holds costs itself" if source else f"{input.cost_of} does not exist"
-            raise BadInput("Invalid costOf. See `problems`.", problems=[Problem(("input", "costOf"), reason)])
+        if source is None:
+            raise _invalid_cost_source(f"{input.cost_of} does not exist")
+        _check_cost_source(source, input.mpxn)
         return source.resource_id
     if not input.mpxn or not classifier.endswith(COST_SUFFIX):
         return None
@@ -159,6 +159,23 @@ async def _find_cost_source(call: Call, input: types.NewResource, classifier: st
         if resource.owner_id == owner_id and resource.classifier == classifier.removesuffix(COST_SUFFIX)
     ]
     return sources[0].resource_id if len(sources) == 1 else None
+
+
+def _check_cost_source(source: models.Resource, mpxn: str | None) -> None:
+    """Raise BadInput if a resource cannot be the source of costs at a meter point, or at none.
+
+    Costs move with their source. At another meter point, they would move to a household that does not live there.
+    """
+    if source.cost_of:
+        raise _invalid_cost_source("holds costs itself")
+    of_costs, of_source = [meter_points.canonical_meter_point(number or "") for number in (mpxn, source.mpxn)]
+    if of_costs and of_costs != of_source:
+        at = f"is at meter point {of_source}" if of_source else "has no meter point"
+        raise _invalid_cost_source(f"{source.resource_id} {at}, and the new resource is at {of_costs}")
+
+
+def _invalid_cost_source(reason: str) -> BadInput:
+    return BadInput("Invalid costOf. See `problems`.", problems=[Problem(("input", "costOf"), reason)])
 
 
 async def _has_resource_at(call: Call, mpxn: str) -> bool:

@@ -391,8 +391,8 @@ class NewResource:
     )
     cost_of: strawberry.ID | None = strawberry.field(
         default=strawberry.UNSET,
-        description="ID of the resource whose cost the new resource has. Default, if the classifier ends in .cost: the "
-        "user's only active resource of the classifier without .cost, at the same meter point. Null if costs will be "
-        "recorded.",
+        description="ID of the resource whose cost the new resource has. `mpxn` is that of this resource, or null. "
+        "Default, if the classifier ends in .cost: the user's only active resource of the classifier without .cost, "
+        "at the same meter point. Null if costs will be recorded.",
     )
     moved_in_at: terms.MovedInAt | None = None
