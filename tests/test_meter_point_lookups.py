@@ -39,6 +39,7 @@ LOOKUPS = {
     "db/queries/tenancies.py:consent_gaps": CONSENT,
     "db/queries/tenancies.py:find_home_at": OWN,
     "db/queries/tenancies.py:lives_at": TENANCY,
+    "db/queries/tenancies.py:others_lived_since": TENANCY,
     "operations/devices/catch_ups.py:_consented_page": BOUNDS,
     "operations/consent/consent.py:consent_changes": OWN,
     "operations/consent/consent.py:_consent_ids": OWN,
@@ -64,7 +65,7 @@ LOOKUPS = {
     **dict.fromkeys(
         (
             f"operations/tenancies/tenancies.py:{function}"
-            for function in ("lock_tenancies", "_open_of", "_end_grants", "resources_of_tenancy")
+            for function in ("lock_tenancies", "_open_of", "_end_grants", "end_tenancy", "resources_of_tenancy")
         ),
         TENANCY,
     ),
@@ -75,7 +76,9 @@ LOOKUPS = {
         ),
         TENANCY,
     ),
+    "operations/moves/move_plans.py:_resources_that_leave": "The former household's own, whose tenancy ends.",
     "operations/tenancies/tenancy_repeats.py:_make_room": TENANCY,
+    "operations/tenancies/tenancy_repeats.py:_open_consent": TENANCY,
 }
 """Each lookup, and the rule that bounds it to the household that lives there."""
 

@@ -135,6 +135,36 @@ async def test_a_cost_resource_at_the_meter_point_keeps_no_right(
     assert (await shown(ada, again))["costOf"] == back
 
 
+@pytest.mark.parametrize("way", ["addResource", "verifyMeterPoint"])
+@pytest.mark.alternate_databases("the cases have the same statements")
+async def test_an_account_opens_no_resource_of_an_earlier_stay(
+    served: House, ada: Tenant, bob: Tenant, way: str
+) -> None:
+    """Another household has lived there between its two stays. The application may open the resource."""
+    point = await metered(ada)
+
+    async def opened(caller: str, resource_id: str, *, active: bool = True) -> int:
+        who = bob if resource_id == others else ada
+        return int((await send(served, who, "PUT", f"/resource/{resource_id}", caller, active=active)).status_code)
+
+    others = ""
+    assert await opened("account", point.resource_id, active=False) == 200
+    others = str((await add_resource(served, bob, point.mpxn)).json()["resourceId"])
+    assert await opened("account", others, active=False) == 200
+    if way == "addResource":
+        again = str((await add_resource(served, ada, point.mpxn)).json()["resourceId"])
+        assert await opened("account", point.resource_id) == 409
+        for active in (False, True):  # a resource of the present stay
+            assert await opened("account", again, active=active) == 200
+    else:
+        await ada.run("verify_meter_point", mpxn=point.mpxn)
+    assert await opened("account", point.resource_id) == 409
+    assert await opened("account", others) == 409
+    assert await opened("acting", point.resource_id) == 200
+    for active in (False, True):  # it is of the present stay by now
+        assert await opened("account", point.resource_id, active=active) == 200
+
+
 async def power(house: House, who: Tenant, resource_id: str, watts: int) -> tuple[int, str]:
     """Record a power of now. Return the HTTP status and the instant."""
     at = format_iso(utc_now())

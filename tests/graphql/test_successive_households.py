@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -310,11 +311,18 @@ OWN_WALKS = {
 }
 """Walks with a clock of their own, of functions whose figures depend on the day of the month."""
 
-COST_SOURCE = "operations.homes.resources:_find_cost_source"
-"""A function for which only a household that has come back has another answer: it has a closed resource of its own."""
-
-CORRECTED_MOVE = "operations.moves.resource_changes:_correct_move"
-"""A function that asks only when a move is repeated."""
+PAIR_WALKS = {
+    "operations.homes.resources:_find_cost_source": partial(
+        former_households.test_a_cost_resource_at_the_meter_point_keeps_no_right, is_of_elsewhere=False
+    ),
+    "operations.moves.resource_changes:_correct_move": (
+        tenancies.test_a_repeated_move_corrects_since_when_the_next_household_lives_there
+    ),
+    "operations.moves.resource_changes:_check_own_stay": partial(
+        former_households.test_an_account_opens_no_resource_of_an_earlier_stay, way="addResource"
+    ),
+}
+"""Walks of two households, of functions that ask only when a move is repeated or a household has come back."""
 
 ERASED_OWNER = "operations.readings.meter_messages:_load_displays"
 """A function that bounds a device alone only after an erasure. After other moves, the device also has a new start."""
@@ -357,14 +365,9 @@ async def walk_of(asking: AskingFunction, place: HomeOfThree, timed: Timed) -> N
         await check_network(place)
     elif asking.place in OWN_WALKS:
         await OWN_WALKS[asking.place](timed)
-    elif asking.place == CORRECTED_MOVE:
+    elif asking.place in PAIR_WALKS:
         ada, bob = await resident(served.one), await resident(served.one)
-        await tenancies.test_a_repeated_move_corrects_since_when_the_next_household_lives_there(served, ada, bob)
-    elif asking.place == COST_SOURCE:
-        ada, bob = await resident(served.one), await resident(served.one)
-        await former_households.test_a_cost_resource_at_the_meter_point_keeps_no_right(
-            served, ada, bob, is_of_elsewhere=False
-        )
+        await PAIR_WALKS[asking.place](served, ada, bob)
     else:
         await walk(served, PLANS[2] if asking.place == ERASED_OWNER else PLANS[1])
 

@@ -50,6 +50,10 @@ async def _lives_there(_rows: Any, _user_id: str, _number: str) -> bool:
     return True
 
 
+async def _nobody_lived_there(_rows: Any, _user_id: str, _number: str, _since: Any) -> bool:
+    return False
+
+
 async def _had_no_other_owner(_call: Any, _owner_id: str, _hardware_id: str) -> None:
     return None
 
@@ -66,6 +70,7 @@ ANSWERS: Mapping[str, Callable[..., Any]] = {
     "storage_bounds": _all_bounds,
     "load_ownerships": _all_ownerships,
     "lives_at": _lives_there,
+    "others_lived_since": _nobody_lived_there,
     "held_from": _had_no_other_owner,
     "resources_at": _closed_resources_too,
     "find_own_meter_point_error": _no_error,

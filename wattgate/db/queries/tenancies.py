@@ -6,7 +6,9 @@ from them is bounded as well.
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 
+from sqlalchemy import or_
 from sqlmodel import col
 
 from wattgate.clock import to_ms
@@ -71,6 +73,26 @@ async def lives_at(rows: Rows, user_id: str, number: str) -> bool:
         col(MeterPointTenancy.mpxn) == canonical_meter_point(number),
         col(MeterPointTenancy.ended_at).is_(None),
     )
+    return count > 0
+
+
+async def others_lived_since(rows: Rows, user_id: str, number: str, since: datetime | None) -> bool:
+    """Return whether another household has lived at a meter point, or lives there, that moved in at `since` or later.
+
+    One whose move was withdrawn has not lived there. Without `since`, each other household counts.
+    """
+    model = MeterPointTenancy
+    with rows.whole_application() as all_rows:
+        count = await all_rows.count(
+            model,
+            col(model.user_id) != user_id,
+            col(model.mpxn) == canonical_meter_point(number),
+            or_(
+                col(model.ended_at).is_(None), col(model.began_at).is_(None), col(model.ended_at) > col(model.began_at)
+            ),
+            *([] if since is None else [col(model.began_at) >= since]),
+            limit=1,
+        )
     return count > 0
 
 

@@ -6,7 +6,7 @@ from sqlmodel import col
 
 from wattgate.clock import to_ms
 from wattgate.db import models
-from wattgate.db.queries.tenancies import lives_at
+from wattgate.db.queries.tenancies import lives_at, others_lived_since
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.errors import Conflict, QuotaExceeded
@@ -49,6 +49,7 @@ async def update_resource(call: Call, *, resource_id: ids.ResourceId, input: inp
         raise Conflict(f"Resource {resource_id} was moved to another user. It cannot be opened again.")
     await call.rows.flush()
     if resource.active and not was_active:
+        await _check_own_stay(call, resource)
         resource.owned_from = await begin_tenancy(call, resource.owner_id, resource.mpxn)
         await record_provisioned_consent(call, resource.owner_id, resource.mpxn)
     elif was_active and not resource.active:
@@ -103,6 +104,20 @@ async def _edit_resource(call: Call, resource_id: str, *, ends_or_begins: bool) 
         if resource.mpxn is not None:
             await lock_tenancies(call, resource.mpxn)
     return await call.rows.edit(models.Resource, resource_id)
+
+
+async def _check_own_stay(call: Call, resource: models.Resource) -> None:
+    """Raise Conflict if an account opens a resource of an earlier stay, after which another household lived there.
+
+    The application decides whether the resource is of the present stay.
+    """
+    if not call.principal.sees_own_records_only or not resource.mpxn:
+        return
+    if await others_lived_since(call.rows, resource.owner_id, resource.mpxn, resource.owned_from):
+        raise Conflict(
+            f"Another user has lived at meter point {resource.mpxn} since the resource was in use. Ask the provider of "
+            "the application to open it again."
+        )
 
 
 async def _restart_alert_rules(rows: Rows, resource_id: str) -> None:
