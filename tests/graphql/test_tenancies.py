@@ -138,6 +138,28 @@ async def test_a_move_in_date_of_the_same_household_deletes_nothing(served: Hous
     assert await stored(served, ada, point.resource_id) == [START, START]
 
 
+@pytest.mark.parametrize("way", ["moveResource", "addResource", "verifyMeterPoint", "close and add"])
+async def test_a_consent_ends_when_the_next_household_moved_in(
+    served: House, ada: Tenant, bob: Tenant, way: str
+) -> None:
+    """It does not end at the instant of the call, which may be later."""
+    point = await metered(ada)
+    moved_in = START + HALF_HOUR
+    if way == "moveResource":
+        await move_resource(served, point.resource_id, bob, movedInAt=format_iso(moved_in))
+    elif way == "verifyMeterPoint":
+        await bob.run("verify_meter_point", mpxn=point.mpxn, moved_in_at=moved_in)
+    else:
+        if way == "close and add":
+            await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=False)
+        added = await add_resource(served, bob, point.mpxn, movedInAt=format_iso(moved_in))
+        assert added.status_code == 200, added.text
+    (consent,) = [one for one in await ada.run("consents") if one.user_id == ada.user_id]
+    assert (consent.state.value, consent.ended_at) == ("ended", moved_in)
+    (stay,) = [one for one in await ada.run("tenancies") if one.user_id == ada.user_id]
+    assert stay.ended_at == moved_in
+
+
 async def test_a_repeated_move_corrects_since_when_the_next_household_lives_there(
     served: House, ada: Tenant, bob: Tenant
 ) -> None:

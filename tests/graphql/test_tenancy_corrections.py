@@ -171,6 +171,8 @@ async def test_a_move_at_a_clock_that_was_ahead_is_corrected(timed: Timed, way: 
         assert await consent_state(bob, point.mpxn) == "ended"
     found = tuple([await times(who, point.mpxn) for who in (ada, bob, cat)])
     assert found == WRONG_CLOCK[way](right, at)
+    if way == "correct":  # the consent of the former household ended when it moved out
+        assert [one.ended_at for one in await ada.run("consents") if one.user_id == ada.user_id] == [at]
 
 
 @pytest.mark.both_databases("separation of households")

@@ -73,7 +73,7 @@ async def carry_out_tenancy(call: Call, plan: TenancyPlan) -> None:
         elif plan.change is TenancyChange.BEGUN:
             await _end_former(call, rows, plan)
             if plan.departure is not None:
-                await _make_way(call, rows, plan.departure)
+                await _make_way(call, rows, plan.departure, _began_at(plan))
             await _add(rows, plan, call.principal)
 
 
@@ -231,15 +231,18 @@ async def end_tenancy(rows: Rows, tenancy_id: str, at: datetime) -> None:
     if record.began_at is not None and record.began_at > at:  # it began at a wrong clock, which was ahead
         record.began_at = at
     await rows.flush()
+    consent = models.MeterPointConsent
+    of_stay = col(consent.user_id) == record.user_id, col(consent.mpxn) == record.mpxn
+    await rows.update(consent, *of_stay, col(consent.ended_at).is_not(None), ended_at=at)
 
 
-async def _make_way(call: Call, rows: Rows, departure: Departure) -> None:
+async def _make_way(call: Call, rows: Rows, departure: Departure, moved_in_at: datetime) -> None:
     """Close what a former household has at a meter point, because the next one moves in, and announce it.
 
     A household that has only closed its resources keeps its consent until then.
     """
     former = departure.tenancy
-    await close_departure(call, rows, departure)
+    await close_departure(call, rows, departure, min(former.ended_at or moved_in_at, moved_in_at))
     user = await rows.get(models.User, former.user_id)
     if user.erased_at is None and (former.ended_at is None or departure.consents):
         payload = {"userId": former.user_id, "mpxn": former.mpxn}
@@ -248,7 +251,7 @@ async def _make_way(call: Call, rows: Rows, departure: Departure) -> None:
         await enqueue_tenancy_notices(call, rows, former.tenancy_id, former.user_id)
 
 
-async def close_departure(call: Call, rows: Rows, departure: Departure) -> None:
+async def close_departure(call: Call, rows: Rows, departure: Departure, moved_out_at: datetime) -> None:
     """Close the resources of a former household at a meter point, and end its devices and grants there."""
     former, ids = departure.tenancy, [resource.resource_id for resource in departure.resources]
     is_open = col(models.Resource.active).is_(True)
@@ -261,15 +264,15 @@ async def close_departure(call: Call, rows: Rows, departure: Departure) -> None:
         col(models.DeviceSensor.resource_id).not_in(ids),
         resource_id=None,
     )
-    await _end_grants(rows, departure)
+    await _end_grants(rows, departure, moved_out_at)
     await emit_homes_of_resources_changed(call, ids)
 
 
-async def _end_grants(rows: Rows, departure: Departure) -> None:
+async def _end_grants(rows: Rows, departure: Departure, moved_out_at: datetime) -> None:
     """End the consent of a household for its meter point, its enrolment for flexibility, and events that are ahead."""
     consent_ids = [consent.consent_id for consent in departure.consents]
     is_ending = col(models.MeterPointConsent.consent_id).in_(consent_ids)
-    await rows.update(models.MeterPointConsent, is_ending, verified=False, ended_at=rows.now)
+    await rows.update(models.MeterPointConsent, is_ending, verified=False, ended_at=moved_out_at)
     enrolment_ids = [enrolment.dfs_user_id for enrolment in departure.enrolments]
     await rows.update(models.DfsUser, col(models.DfsUser.dfs_user_id).in_(enrolment_ids), active=False)
     ahead = await rows.all(models.DfsEvent, col(models.DfsEvent.starts_at) > rows.now)

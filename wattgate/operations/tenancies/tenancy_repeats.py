@@ -144,7 +144,7 @@ async def _move_out(
     if left:
         await withdraw_since(call, rows, left, tenancy.ended_at)
     if following:
-        await close_departure(call, rows, replace(found, resources=left))
+        await close_departure(call, rows, replace(found, resources=left), tenancy.ended_at)
         return
     ids = [resource.resource_id for resource in left]
     is_open = col(models.Resource.active).is_(True)
