@@ -121,12 +121,15 @@ async def change(who: Tenant, caller: Principal, resource_id: str, *, active: bo
 
 WAYS = (
     *("moved", "next erased", "closed and added", "corrected", "withdrawn", "next is new", "next is new and erased"),
-    "moved back",
+    *("moved back", "came back", "came back after an erasure"),
 )
 """What happens at each meter point after the backup. "moved back" has moved before it."""
 
-CHANGED = 2 * len(WAYS) + 1
-"""Tenancies that differ from the backup: two at each meter point, and three where a move is withdrawn."""
+RETURNS = ("withdrawn", "came back", "came back after an erasure")
+"""The ways in which the former household lives there again at the end."""
+
+CHANGED = 2 * len(WAYS) + len(RETURNS)
+"""Tenancies that differ from the backup: two at each meter point, and three where the former household returns."""
 
 
 async def settle_places(tenant: Tenant) -> dict[str, Place]:
@@ -161,9 +164,14 @@ async def move_all(tenant: Tenant, places: dict[str, Place]) -> None:
             await following.run("verify_meter_point", mpxn=mpxn, moved_in_at=MOVED_IN_AT + HALF_HOUR)
         elif way == "withdrawn":
             await run("move_meter_point", mpxn=mpxn, user_id=place.former.user_id, moved_in_at=MOVED_IN_AT)
-        elif "erased" in way:
+        elif way == "came back":
+            returned_at = MOVED_IN_AT + HALF_HOUR
+            await run("move_meter_point", mpxn=mpxn, user_id=place.former.user_id, moved_in_at=returned_at)
+        elif "eras" in way:
             system = replace(tenant.system, user_id=None)
             await tenant.gateway.runner.run(users.delete_user, system, {"user_id": following.user_id})
+            if way in RETURNS:
+                await resource_at(place.former, mpxn)
 
 
 async def move_after_backup(url: str, places: dict[str, Place]) -> list[ListedTenancy]:
@@ -197,6 +205,7 @@ async def check_former(way: str, place: Place) -> None:
         assert await from_network(former, resource_id) == 3
         return
     assert not resource.active
+    await check_consent(way, place)
     run = former.gateway.runner.run
     for caller, asked in ((former.account, catch_ups.catch_up), (former.system, catch_ups.network_readings)):
         with pytest.raises(Conflict, match="is closed"):
@@ -208,20 +217,36 @@ async def check_former(way: str, place: Place) -> None:
     added = NewResource(resource_type_id=ID(former.ids["resource_type"]), name="again", mpxn=place.point.mpxn)
     with pytest.raises(Forbidden, match="new meter point"):
         await run(resources.add_resource, former.account, {"input": added})
+    if way in RETURNS:
+        again = await resource_at(former, place.point.mpxn)
+        assert await from_network(former, again) == (1 if way == "came back" else 0)
     if way in ("next erased", "next is new", "next is new and erased"):  # the application lets the household come back
         await change(former, former.system, resource_id, active=True)
         assert await from_network(former, resource_id) == 0
+
+
+async def check_consent(way: str, place: Place) -> None:
+    """A household that lives there again has its consent, which proves no device. That of another has ended."""
+    of_former = col(models.MeterPointConsent.user_id) == place.former.user_id
+    (consent,) = await rows_of(place.former, models.MeterPointConsent, of_former)
+    assert not consent.verified
+    if way in RETURNS:
+        assert consent.ended_at is None
+    else:
+        of_former = col(models.MeterPointTenancy.user_id) == place.former.user_id
+        (stay,) = await rows_of(place.former, models.MeterPointTenancy, of_former)
+        assert consent.ended_at == stay.ended_at
 
 
 async def check_following(way: str, place: Place) -> None:
     """Let the next household add its resource again, which then has its time and no other."""
     following = place.following
     assert following is not None
-    if "erased" in way or "new" in way:
+    if "eras" in way or "new" in way:
         (user,) = await rows_of(following, models.User, col(models.User.user_id) == following.user_id)
         assert (user.active, user.erased_at is None) == (False, False)
         return
-    if way == "withdrawn":
+    if way in RETURNS:
         return
     added = await resource_at(following, place.point.mpxn)
     assert (

@@ -52,6 +52,7 @@ async def repeat_tenancies_at(
             state = entry if entry.ended_at is not None else await _make_room(rows, number, entry)
             await _store(rows, state, before, erased)
         await _end_stays(call, rows, number, before)
+        await _open_consent(rows, number)
     return len(later)
 
 
@@ -150,6 +151,15 @@ async def _move_out(
     is_open = col(models.Resource.active).is_(True)
     await rows.update(models.Resource, col(models.Resource.resource_id).in_(ids), is_open, active=False)
     await emit_homes_of_resources_changed(call, ids)
+
+
+async def _open_consent(rows: Rows, number: str) -> None:
+    """Open the consent of a household that lives at the meter point again. It proves no device until it is verified."""
+    stay, consent = models.MeterPointTenancy, models.MeterPointConsent
+    lives_there = await rows.first(stay, col(stay.mpxn) == number, col(stay.ended_at).is_(None))
+    if lives_there is not None:
+        is_own = col(consent.user_id) == lives_there.user_id, col(consent.mpxn) == number
+        await rows.update(consent, *is_own, col(consent.ended_at).is_not(None), verified=False, ended_at=None)
 
 
 def _is_of_later(owned_from: datetime | None, tenancy: models.MeterPointTenancy) -> bool:
