@@ -28,6 +28,7 @@ MOVES: Promises = {
         "test_nobody_opens_a_resource_where_another_user_lives",
     ),
     "Where another user has lived meanwhile, only the application can open it": (
+        "test_an_account_opens_no_resource_of_an_earlier_stay",
         "test_an_account_does_not_return_where_another_user_has_lived",
     ),
     "A closed resource keeps its readings, gets no new ones": (
@@ -114,6 +115,9 @@ MOVES: Promises = {
 }
 
 CONSENT: Promises = {
+    "That is its own choice, and `renewConsents` takes it back": (
+        "test_a_household_that_moved_out_takes_its_revocation_back",
+    ),
     "before the first consent, since the household moved in": (
         "test_late_readings_are_stored_by_the_consent_at_their_instant",
         "test_the_next_household_does_not_inherit_the_revocation",

@@ -5,10 +5,18 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import update
+from sqlmodel import col
 from strawberry import ID
 
-from tests.support.house import House
+from tests.support.calls import code_of, move_resource, send
+from tests.support.house import House, Tenant
+from tests.support.metering import START, Metered
+from tests.support.metering import metered as network_metered
 from tests.support.socket import socket
+from wattgate.clock import utc_now
+from wattgate.db.models import MeterPointConsent
+from wattgate.errors import BadInput
 from wattgate.operations.types.homes.resources import NewResource
 
 pytestmark = pytest.mark.both_databases("a main path of its area")
@@ -125,6 +133,59 @@ async def test_batch_with_an_unknown_meter_point_changes_nothing(served: House, 
     assert (await request(served, "POST", "/mpxns/revocation", json=body)).status_code == 404
     history = (await request(served, "GET", f"/mpxn/{mpxn}/revocation")).json()
     assert history["meterPointRevocations"] == []
+
+
+@pytest.mark.parametrize("way", ["before the move", "after the move", "before the move, and expired"])
+@pytest.mark.alternate_databases("the cases have the same statements")
+async def test_a_household_that_moved_out_takes_its_revocation_back(
+    served: House, ada: Tenant, bob: Tenant, way: str
+) -> None:
+    """It reads its own time again. The consent stays ended, and ends for the application when it did before."""
+    point, is_expired = await network_metered(ada), "expired" in way
+    await ada.record(point.resource_id, (START, "1"))
+    if way == "after the move":
+        await move_resource(served, point.resource_id, bob)
+    await ada.run("revoke_consents", mpxns=[point.mpxn])
+    if way != "after the move":
+        await move_resource(served, point.resource_id, bob)
+    if is_expired:
+        await _expire(served, ada)
+    before = await _consent_of(ada)
+    for caller in ("account", "acting"):
+        message = await _message_of(served, ada, point, caller, "REVOKED")
+        assert message.endswith("has moved out. Renew it to read the readings of the household's own time.")
+
+    renewal = f"{ROOT}/mpxn/{point.mpxn}/renewal"
+    assert (await send(served, ada, "POST", renewal)).status_code == 200
+    after = await _consent_of(ada)
+    assert (after.state.value, after.verified, after.ended_at) == ("ended", False, before.ended_at)
+    assert (after.valid_until, after.revoked_at) == (before.valid_until, None)
+    assert await _message_of(served, ada, point, "account") == ""
+    message = await _message_of(served, ada, point, "acting", "EXPIRED" if is_expired else "")
+    assert message.endswith("The user reads the own time there with an account." if is_expired else "")
+    assert code_of(await send(served, ada, "POST", renewal)) == (409, "CONFLICT")  # nothing is revoked any more
+    with pytest.raises(BadInput, match="readings are invalid"):
+        await ada.record(point.resource_id, (utc_now(), "230"), field="POWER")
+
+
+async def _consent_of(who: Tenant) -> Any:
+    (consent,) = [one for one in await who.run("consents") if one.user_id == who.user_id]
+    return consent
+
+
+async def _message_of(house: House, who: Tenant, point: Metered, caller: str, reason: str = "") -> str:
+    """Return with which message a read is refused for a reason; empty if it is not."""
+    answer = await send(house, who, "GET", f"/resource/{point.resource_id}/last-time", caller)
+    assert (answer.status_code, answer.json().get("reason", "")) == (403 if reason else 200, reason)
+    return str(answer.json().get("error", ""))
+
+
+async def _expire(house: House, who: Tenant) -> None:
+    """Let the consent of a user expire."""
+    is_own = col(MeterPointConsent.user_id) == who.user_id
+    until = datetime.now(UTC) - timedelta(hours=1)
+    async with house.gateway.database.engine.begin() as connection:
+        await connection.execute(update(MeterPointConsent).where(is_own).values(valid_until=until))
 
 
 @pytest.mark.parametrize("body", [{"meterPoints": "1"}, {"meterPoints": [{}]}, {"meterPoints": [{"mpxn": {}}]}, {}])

@@ -100,9 +100,10 @@ async def _needed_consents(rows: Rows, resources: Sequence[Resource]) -> list[tu
 
 
 def _is_own_past(rows: Rows, consent: MeterPointConsent) -> bool:
-    """Return whether a household reads what it had before it moved out. Nobody can renew that consent.
+    """Return whether a household reads what it had before it moved out, also after the consent has expired.
 
-    An application that acts for the household needs a consent that is valid, before the move and after it.
+    It does not while it has revoked the consent: a renewal takes that back. An application that acts for the household
+    needs a consent that is valid, before the move and after it.
     """
     return consent.ended_at is not None and consent.revoked_at is None and rows.for_household
 
@@ -142,6 +143,15 @@ def replace_withheld(
     return [errors.get(resource.resource_id, result) for resource, result in zip(resources, results, strict=True)]
 
 
+def _remedy_of(consent: MeterPointConsent) -> str:
+    """Return in words what makes the data of a consent readable again, for one that was revoked or has expired."""
+    if consent.ended_at is None:
+        return "Renew it to access this data."
+    if consent.revoked_at is None:
+        return "The household has moved out. The user reads the own time there with an account."
+    return "The household has moved out. Renew it to read the readings of the household's own time."
+
+
 def _consent_error(resource_id: str | None, mpxn: str, consent: MeterPointConsent | None) -> ConsentRevoked:
     if consent is None:
         message = (
@@ -151,5 +161,5 @@ def _consent_error(resource_id: str | None, mpxn: str, consent: MeterPointConsen
         return ConsentRevoked(message, WithheldReason.MISSING, resource_id=resource_id, mpxn=mpxn)
     reason = WithheldReason.REVOKED if consent.revoked_at else WithheldReason.EXPIRED
     happened = "was revoked" if consent.revoked_at else "has expired"
-    message = f"The consent for meter point {mpxn} {happened}. Renew it to access this data."
+    message = f"The consent for meter point {mpxn} {happened}. {_remedy_of(consent)}"
     return ConsentRevoked(message, reason, resource_id=resource_id, mpxn=mpxn)

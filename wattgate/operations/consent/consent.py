@@ -101,11 +101,15 @@ async def renew_consents(
     ]
     | None = None,
 ) -> list[types.ConsentChange]:
-    """Renew the acting user's consents for meter points, by default for 18 months from now."""
+    """Renew the acting user's consents for meter points, by default for 18 months from now.
+
+    A user who has moved out takes a revocation back with it, and reads the own time there again. Such a consent stays
+    ended, and is not valid for longer than before.
+    """
     until = _valid_until(call, valid_until)
     consents = await _edit_consents(call, mpxns)
     for record in consents:
-        if record.ended_at is not None:
+        if record.ended_at is not None and record.revoked_at is None:
             raise Conflict(
                 f"The user has moved out at meter point {record.mpxn}, so its consent cannot be renewed. A user "
                 "who moves in again needs a new one: verifyMeterPoint."

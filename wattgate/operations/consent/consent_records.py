@@ -66,9 +66,12 @@ async def renew_consent(
 ) -> models.ConsentChange:
     """Make a consent valid until an instant, with its receipt. Live subscriptions show its data again.
 
-    Readings of the time without consent are not stored, also if they arrive later.
+    Readings of the time without consent are not stored, also if they arrive later. The consent of a household that has
+    moved out is not valid for longer than before.
     """
-    record.gaps = gaps_after_renewal(gaps_of(record), to_ms(call.rows.now), to_ms(until))
+    until = until if record.ended_at is None else min(until, record.valid_until)
+    if until > call.rows.now:
+        record.gaps = gaps_after_renewal(gaps_of(record), to_ms(call.rows.now), to_ms(until))
     record.valid_until, record.revoked_at = until, None
     await _repeat_gaps(call, record)
     await announce_readable(call, record)
