@@ -89,6 +89,7 @@ async def test_new_documents_are_charged_by_their_tokens_also_if_they_are_invali
         with subtests.test(name):
             before = await charged(settled, budgets)
             request = OperationRequest(query=text, size=len(text))
+            await pipeline.charge_request(settled.account, len(text))
             with pytest.raises(InvalidRequest) as invalid:
                 await pipeline.resolve_document(settled.account, request)
             assert len(invalid.value.errors) <= MAX_VALIDATION_ERRORS + 1

@@ -27,7 +27,7 @@ DEMANDS = (
     ),
     Demand(
         "requests.request_limits:check_structure",
-        "graphql.execution.pipeline:GraphQLPipeline.charge_bytes",
+        "graphql.execution.pipeline:GraphQLPipeline.charge_request",
         (
             "graphql.transport.http:parse_body calls _REQUEST.decode",
             "graphql.transport.http:parse_query_string calls msgspec.json.decode",
@@ -58,10 +58,7 @@ DEMANDS = (
     Demand(
         "graphql.execution.schema:MAX_ERROR_CHARACTERS",
         "graphql.execution.documents.document_tokens:parse_cost",
-        (
-            "graphql.transport.http:_errors_response calls encode_json",
-            "graphql.transport.http:error_response calls encode_json",
-        ),
+        ("graphql.transport.http:refusal_response calls encode_json",),
     ),
     Demand(
         "graphql.execution.json_encoding:LARGE_COST",
@@ -189,7 +186,15 @@ DEMANDS = (
     Demand(
         "realtime.connections.protocol:parse_message",
         "none: a message has at most 64 KiB, and a connection a rate of messages",
-        ("realtime.connections.protocol:parse_message calls _DECODER.decode",),
+        (
+            "realtime.connections.protocol:_read_large calls _ENVELOPE_DECODER.decode",
+            "realtime.connections.protocol:parse_message calls _DECODER.decode",
+        ),
+    ),
+    Demand(
+        "realtime.connections.protocol:parse_message",
+        "graphql.execution.pipeline:GraphQLPipeline.charge_request",
+        ("realtime.connections.protocol:parse_request calls _REQUEST_DECODER.decode",),
     ),
     Demand(
         "app.server.pages.constant_answers:ConstantAnswer",
@@ -257,7 +262,7 @@ DEMANDS = (
     ),
     Demand(
         "requests.request_limits:check_structure",
-        "graphql.execution.pipeline:GraphQLPipeline.charge_size",
+        "graphql.execution.pipeline:GraphQLPipeline.charge_request",
         ("graphql.transport.subscriptions:_encode_canonical calls msgspec.json.encode",),
     ),
     Demand(

@@ -3,6 +3,7 @@
 import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -42,6 +43,9 @@ def bucket_at(now: float, deficit: float, allowance: Allowance) -> RateBucket:
 
 
 FULL_BUCKET = RateBucket(0.0, 0.0, 0.0)
+
+CURRENT_BALANCE: ContextVar["Balance | None"] = ContextVar("balance", default=None)
+"""The balance after the last charge of the current task, whose response states it; None if nothing was charged."""
 
 
 class Balance(msgspec.Struct, frozen=True, gc=False):
@@ -191,6 +195,7 @@ class Budgets:
                     "Request less data at once."
                 )
         balance = await self.buckets.spend(scopes, cost)
+        CURRENT_BALANCE.set(balance)
         if not balance.granted:
             RATE_LIMIT_REJECTIONS.labels(balance.policy).inc()
         return balance

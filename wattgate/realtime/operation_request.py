@@ -22,3 +22,10 @@ class OperationRequest(msgspec.Struct, frozen=True, rename="camel"):
     def __post_init__(self) -> None:
         if self.query is None and self.document_id is None and not (self.extensions or {}).get(PERSISTED_QUERY):
             raise ValueError("there is no query")  # msgspec reports it as a validation error of the message
+
+
+class UnparsedRequest(msgspec.Struct, frozen=True, gc=False):
+    """The JSON of a requested operation that its caller has not paid for yet, and the bytes of its message."""
+
+    content: msgspec.Raw
+    size: int

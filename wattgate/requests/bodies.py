@@ -17,6 +17,9 @@ CREDENTIAL_CHECK_INTERVAL = timedelta(seconds=1)
 FindRevoked = Callable[[Collection[Principal]], Awaitable[Collection[Principal]]]
 """Returns the callers whose credentials are no longer valid."""
 
+ChargeSize = Callable[[int], Awaitable[object]]
+"""Charges the caller for a body of this many bytes. Raises an error if the budget does not cover it."""
+
 
 async def find_none_revoked(principals: Collection[Principal]) -> Collection[Principal]:
     """Return no caller: credentials that no database knows are never revoked."""
@@ -34,17 +37,19 @@ class BodyReader:
     find_revoked: FindRevoked = find_none_revoked
     clock: Clock = utc_now
 
-    async def read(self, receive: Receive, principal: Principal) -> bytes:
-        """Return a body.
+    async def read(self, receive: Receive, principal: Principal, charge_size: ChargeSize) -> bytes:
+        """Return a body that is paid for. It is neither parsed nor searched before that.
 
-        Raise TooLarge as soon as it exceeds the bounds of the caller or of JSON, and Unauthenticated if the credentials
-        have ended while it arrived.
+        Raise TooLarge as soon as it exceeds the bounds of the caller or of JSON, Unauthenticated if the credentials
+        have ended while it arrived, and the errors of `charge_size`.
         """
         began_at = self.clock()
         body = await _read(receive, principal)
         is_slow = self.clock() - began_at >= CREDENTIAL_CHECK_INTERVAL
         if is_slow and principal.role is not Role.ANONYMOUS and await self.find_revoked([principal]):
             raise Unauthenticated(ENDED_CREDENTIALS)
+        await charge_size(len(body))
+        check_structure(body)
         return body
 
 
@@ -62,6 +67,4 @@ async def _read(receive: Receive, principal: Principal) -> bytes:
         if principal.role is Role.ANONYMOUS:
             check_anonymous_size(size)
         has_more = message.get("more_body", False)
-    body = b"".join(chunks)
-    check_structure(body)
-    return body
+    return b"".join(chunks)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from wattgate.principal import Principal
 from wattgate.rate_limit.budgets import Balance, Budgets, rate_limited_error
+from wattgate.requests.request_limits import size_cost
 
 MAX_PACE_SECONDS = 60
 """Maximum time for which a stream waits for the budget of its next part. Then it ends with RateLimited."""
@@ -28,6 +29,11 @@ class CallCharge:
         if self.balance is not None and not self.balance.granted:
             raise rate_limited_error(self.balance)
         self.charged += cost
+
+    async def add_size(self, size: int) -> None:
+        """Charge the size of a request in bytes, before it is parsed. Raise as `add` does."""
+        if cost := size_cost(size):
+            await self.add(cost)
 
     async def raise_to(self, cost: int) -> None:
         """Charge the part of a cost that is not charged yet. Raise as `add` does."""

@@ -31,12 +31,12 @@ from wattgate.operations.core.runner import Runner
 from wattgate.operations.readings.bulk_recorder import RunOperation
 from wattgate.operations.vocabulary.edge import EdgeField
 from wattgate.principal import Authenticate, AuthScheme, Principal, Role
-from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets, rate_limit_headers
+from wattgate.rate_limit.budgets import CURRENT_BALANCE, UNLIMITED_BUDGETS, Budgets, rate_limit_headers
 from wattgate.requests.bodies import CREDENTIAL_CHECK_INTERVAL, BodyReader, FindRevoked, find_none_revoked
 from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.requests.input_worker import InputWorker
 from wattgate.requests.request_content import announces_body, check_content, media_type_of
-from wattgate.requests.request_limits import check_anonymous_size, size_cost
+from wattgate.requests.request_limits import check_anonymous_size
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
 from wattgate.rest_compat.bulk_intake import record_stream
 from wattgate.rest_compat.call_charge import CallCharge
@@ -150,7 +150,6 @@ class Dispatcher:
 
     async def dispatch(self, endpoints: Mapping[str, EndpointsByMedia], request: Request) -> Response:
         endpoint = _select_endpoint(endpoints["GET" if request.method == "HEAD" else request.method], request)
-        charge: CallCharge | None = None
         try:
             if request.method not in ("GET", "HEAD") and announces_body(request.headers):
                 check_content(request.headers, endpoint.legacy_format.accepted_content)
@@ -171,7 +170,7 @@ class Dispatcher:
                 {**INPUT_REQUEST_PATHS, **legacy_format.request_paths},
                 legacy_format.transform_error,
             )
-        response.headers.update(rate_limit_headers(None if charge is None else charge.balance))
+        response.headers.update(rate_limit_headers(CURRENT_BALANCE.get()))
         return response
 
     async def _parse_request(
@@ -181,9 +180,7 @@ class Dispatcher:
             return ParsedRequest({}, partial(record_stream, read_stream, request.stream()))
         if principal.role is Role.ANONYMOUS:
             check_anonymous_size(len(request.scope["query_string"]))
-        body = await self._bodies.read(request.receive, principal)
-        if size_units := size_cost(len(body)):
-            await charge.add(size_units)
+        body = await self._bodies.read(request.receive, principal, charge.add_size)
         legacy_request = LegacyRequest(
             path=request.path_params,
             query=request.query_params,

@@ -236,11 +236,11 @@ async def test_supported_subprotocol_is_selected_from_several(live: LiveHouse) -
 @pytest.mark.parametrize("fragments", [1, 5])
 async def test_message_above_64_kib_closes_the_socket_with_1009(live: LiveHouse, fragments: int) -> None:
     async with live.socket() as client:
-        text = '{"type": "ping", "payload": {"a": "%s"}}'
+        text = '{"type": "subscribe", "id": "1", "payload": {"query": "{ __typename }", "extensions": {"a": "%s"}}}'
         largest = text % ("x" * (65_536 - len(text) + 2))
         assert len(largest) == 65_536
         await client.send(largest)
-        assert (await client.hear())["type"] == "pong"
+        assert [(await client.hear())["type"] for _ in range(2)] == ["next", "complete"]
         data = text % ("x" * (65_537 - len(text) + 2))
         step = len(data) // fragments + 1
         await client.connection.send(iter(data[at : at + step] for at in range(0, len(data), step)))
@@ -288,7 +288,7 @@ async def test_fragmented_message_is_accepted(live: LiveHouse) -> None:
         assert await client.hear() == {"type": "pong", "payload": {"a": 1}}
 
 
-@pytest.mark.parametrize("name", ["x" * 60_000, "é" * 5_000, '\\"' * 500])
+@pytest.mark.parametrize("name", ["x" * 16_000, "é" * 5_000, '\\"' * 500])
 async def test_long_reason_is_cut_to_the_size_of_a_close_frame(live: LiveHouse, name: str) -> None:
     async with live.socket() as client:
         await client.send(f'{{"type": "{name}"}}')

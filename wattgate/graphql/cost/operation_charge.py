@@ -3,7 +3,7 @@
 from wattgate.errors import CostTooHigh, GatewayError, RateLimited
 from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate
 from wattgate.principal import Principal
-from wattgate.rate_limit.budgets import Balance, Budgets, rate_limited_error
+from wattgate.rate_limit.budgets import CURRENT_BALANCE, Balance, Budgets, rate_limited_error
 
 
 class BudgetExhausted(Exception):
@@ -37,7 +37,7 @@ class OperationCharge:
     def __init__(self, budgets: Budgets, principal: Principal, estimate: CostEstimate, size_units: int = 0) -> None:
         """Create the charge of an operation, for whose request `size_units` are charged already."""
         self.charged = self._size_units = size_units
-        self.balance: Balance | None = None
+        self.balance = CURRENT_BALANCE.get() if size_units else None
         self.refusal: GatewayError | None = None
         self._budgets = budgets
         self._principal = principal

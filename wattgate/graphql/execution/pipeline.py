@@ -16,7 +16,7 @@ from wattgate.graphql.execution.compiled.value_bounds import BoundValues
 from wattgate.graphql.execution.documents.document_limits import DocumentLimits
 from wattgate.graphql.execution.documents.document_queue import DocumentQueue
 from wattgate.graphql.execution.documents.document_tokens import is_long, parse_cost
-from wattgate.graphql.execution.documents.documents import Document, DocumentCache, InvalidRequest
+from wattgate.graphql.execution.documents.documents import Document, DocumentCache
 from wattgate.graphql.execution.documents.persisted_documents import PersistedDocuments, needs_resolution
 from wattgate.graphql.execution.json_encoding import LARGE_COST, PIECE_VALUES, encode_large_json
 from wattgate.graphql.execution.operation_spans import operation_span
@@ -32,7 +32,7 @@ from wattgate.realtime.operation_request import OperationRequest
 from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.requests.input_worker import InputWorker
 from wattgate.requests.request_context import log_access_error
-from wattgate.requests.request_limits import FREE_BODY_BYTES, size_cost
+from wattgate.requests.request_limits import size_cost
 from wattgate.values.stored_json import encode_json
 
 TIME_LIMIT_SECONDS = 30.0
@@ -89,12 +89,15 @@ class PipelineResult(msgspec.Struct, frozen=True):
 
 
 def cost_extension(charge: OperationCharge) -> dict[str, int]:
-    """Return the members of `extensions.cost`. `reset` is the time in seconds until the budget is full again."""
-    costs = {"estimated": charge.estimated, "charged": charge.charged}
-    balance = charge.balance
-    if balance is not None:
-        costs["remaining"], costs["limit"], costs["reset"] = balance.remaining, balance.limit, balance.reset
-    return costs
+    """Return the members of `extensions.cost`."""
+    return {"estimated": charge.estimated, "charged": charge.charged, **balance_members(charge.balance)}
+
+
+def balance_members(balance: Balance | None) -> dict[str, int]:
+    """Return the budget of the caller, if there is one. `reset` is the time in seconds until it is full again."""
+    if balance is None:
+        return {}
+    return {"remaining": balance.remaining, "limit": balance.limit, "reset": balance.reset}
 
 
 class GraphQLPipeline:
@@ -124,28 +127,33 @@ class GraphQLPipeline:
         self.engine = ExecutionEngine(schema, document_queue=self._document_queue)
         self._time_limit = TimeLimit(time_limit_seconds)
 
+    async def charge_request(self, principal: Principal, size: int) -> None:
+        """Charge the caller for a request of this many bytes, before it is parsed.
+
+        Each transport calls it once for a request, so that every answer pays for the size. Requests of
+        anonymous callers are charged to their address, too. Raise RateLimited for an address without attempts, and
+        BudgetExhausted if the budget of the caller does not cover the size.
+        """
+        if principal.role is Role.ANONYMOUS:
+            await self._address_limits.charge(AddressPolicy.DOCUMENT, current_client())
+        if cost := size_cost(size):
+            await self._settled(OperationCharge.flat(self._budgets, principal, cost))
+
     async def resolve_document(
         self, principal: Principal, request: OperationRequest
     ) -> tuple[OperationRequest, Document]:
         """Return the request with the text of its document, and the requested operation.
 
         Raise InvalidRequest if the document is missing or invalid; see also `PersistedDocuments.resolve`. Raise
-        BudgetExhausted if the budget of the caller does not cover a new document. The size of a request that is
-        invalid is charged, as `execute` charges that of others.
+        BudgetExhausted if the budget of the caller does not cover a new document.
         """
-        if principal.role is Role.ANONYMOUS:
-            await self._address_limits.charge(AddressPolicy.DOCUMENT, current_client())
         persisted = self._persisted_documents
-        try:
-            if persisted is None or not needs_resolution(principal, request):
-                return request, self._find_document(request) or await self._parse_document(principal, request)
-            resolved = await persisted.resolve(principal, request)
-            document = self._find_document(resolved) or await self._parse_document(principal, resolved)
-            if resolved is not request:
-                await persisted.store_text(request)
-        except InvalidRequest:
-            await self.charge_size(principal, request)
-            raise
+        if persisted is None or not needs_resolution(principal, request):
+            return request, self._find_document(request) or await self._parse_document(principal, request)
+        resolved = await persisted.resolve(principal, request)
+        document = self._find_document(resolved) or await self._parse_document(principal, resolved)
+        if resolved is not request:
+            await persisted.store_text(request)
         return resolved, document
 
     def _find_document(self, request: OperationRequest) -> Document | None:
@@ -180,7 +188,7 @@ class GraphQLPipeline:
         """Execute a query or mutation. Raise InvalidRequest if its variables are invalid.
 
         A caller that may run none of the root fields gets their errors before the variables are validated. The size of
-        the request is charged before that, too.
+        the request is charged already, by `charge_request`.
 
         With `extensions.dryRun`, return the cost and execute nothing. The operation may be a subscription then.
         """
@@ -197,7 +205,7 @@ class GraphQLPipeline:
                     OperationCharge.flat(self._budgets, principal, STATEMENT_WEIGHT * len(document.root_fields))
                 )
                 return PipelineResult(refusal.data, normalize_errors(refusal.errors), charge)
-        size_units = await self.charge_size(principal, request) if request.size > FREE_BODY_BYTES else 0
+        size_units = size_cost(request.size)
         variables = await self._inputs.run(request.size, self.engine.coerce_variables, document, request.variables)
         if is_dry_run:
             return PipelineResult(None, (), await self._dry_run(principal, document, variables, size_units))
@@ -226,20 +234,6 @@ class GraphQLPipeline:
         return await self._settled(
             OperationCharge(self._budgets, principal, document.cost.estimate(variables), size_units)
         )
-
-    async def charge_size(self, principal: Principal, request: OperationRequest) -> int:
-        """Charge the caller for the size of a request, before its variables are validated. Return the cost.
-
-        Raise BudgetExhausted if the budget of the caller does not cover it.
-        """
-        return await self.charge_bytes(principal, request.size)
-
-    async def charge_bytes(self, principal: Principal, size: int) -> int:
-        """Charge the caller for the bytes of a request. Return the cost. Raise as `charge_size` does."""
-        cost = size_cost(size)
-        if cost:
-            await self._settled(OperationCharge.flat(self._budgets, principal, cost))
-        return cost
 
     async def _settled(self, charge: OperationCharge) -> OperationCharge:
         """Charge the missing part of the cost. Raise BudgetExhausted if the budget of the caller does not cover it."""

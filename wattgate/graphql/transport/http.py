@@ -19,10 +19,10 @@ from starlette.types import Receive, Scope, Send
 from wattgate.errors import BadInput, GatewayError, UnsupportedMediaType
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
 from wattgate.graphql.execution.documents.documents import InvalidRequest
-from wattgate.graphql.execution.pipeline import GraphQLPipeline, PipelineResult
+from wattgate.graphql.execution.pipeline import GraphQLPipeline, PipelineResult, balance_members
 from wattgate.graphql.execution.schema import normalize_errors
 from wattgate.principal import Authenticate, Principal, Role
-from wattgate.rate_limit.budgets import Balance, rate_limit_headers
+from wattgate.rate_limit.budgets import CURRENT_BALANCE, Balance, rate_limit_headers
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.requests.accept import GRAPHQL_RESPONSE, JSON, negotiate_media_type
 from wattgate.requests.bodies import DEFAULT_BODIES, BodyReader
@@ -114,7 +114,7 @@ class GraphQLEndpoint:
         try:
             principal = await self._authenticate(headers)
             if method == "GET":
-                request = parse_query_string(query_string, principal)
+                request = await read_query_string(query_string, principal, self._pipeline)
             else:
                 check_content(headers)
                 request = await read_request(receive, principal, self._pipeline, self._bodies)
@@ -127,7 +127,7 @@ class GraphQLEndpoint:
                 [GraphQLError("GET accepts only queries; send a mutation with POST")], 405, media, [(b"allow", b"POST")]
             )
         except BudgetExhausted as exhausted:
-            return _rate_limited_response(exhausted, media)
+            return error_response(exhausted.error, media)
         except InvalidRequest as invalid:
             return _errors_response(invalid.errors, 400 if media == GRAPHQL_RESPONSE else 200, media)
         except GatewayError as error:
@@ -143,16 +143,20 @@ class GraphQLEndpoint:
 async def read_request(
     receive: Receive, principal: Principal, pipeline: GraphQLPipeline, bodies: BodyReader
 ) -> OperationRequest:
-    """Return the request in a body. A body without one is charged by its size, as a request is when it is executed.
+    """Return the request in a body, which is charged by its size before it is parsed.
 
-    Raise BadInput if there is none, and BudgetExhausted if the budget of the caller does not cover the body.
+    Raise BadInput if there is none, and as `GraphQLPipeline.charge_request` does.
     """
-    body = await bodies.read(receive, principal)
-    try:
-        return parse_body(body)
-    except BadInput:
-        await pipeline.charge_bytes(principal, len(body))
-        raise
+    return parse_body(await bodies.read(receive, principal, partial(pipeline.charge_request, principal)))
+
+
+async def read_query_string(query_string: bytes, principal: Principal, pipeline: GraphQLPipeline) -> OperationRequest:
+    """Return the request in a query string, which is charged by its size before it is parsed.
+
+    Raise as `parse_query_string` and `GraphQLPipeline.charge_request` do.
+    """
+    await pipeline.charge_request(principal, len(query_string))
+    return parse_query_string(query_string, principal)
 
 
 def parse_body(body: bytes) -> OperationRequest:
@@ -188,20 +192,29 @@ def parse_query_string(query_string: bytes, principal: Principal) -> OperationRe
 def error_response(error: GatewayError, media: str = JSON) -> GraphQLResponse:
     """Return the response for an error. Write rejected requests to the log."""
     log_access_error(error)
-    body = {"message": error.message, "extensions": error.extensions}
+    errors = [{"message": error.message, "extensions": error.extensions}]
     headers = [] if error.retry_after is None else [(b"retry-after", str(error.retry_after).encode())]
     if isinstance(error, UnsupportedMediaType):
         headers.append((b"accept", error.accepted.encode()))
-    return GraphQLResponse(error.status, encode_json({"errors": [body]}), media, headers)
+    return refusal_response(errors, error.status, media, headers)
 
 
 def _errors_response(
     errors: Sequence[GraphQLError], status: int, media: str, headers: Sequence[tuple[bytes, bytes]] = ()
 ) -> GraphQLResponse:
     """Return the response for a request that was not executed."""
-    return GraphQLResponse(
-        status, encode_json({"errors": [error.formatted for error in normalize_errors(errors)]}), media, headers
-    )
+    return refusal_response([error.formatted for error in normalize_errors(errors)], status, media, headers)
+
+
+def refusal_response(
+    errors: object, status: int, media: str = JSON, headers: Sequence[tuple[bytes, bytes]] = ()
+) -> GraphQLResponse:
+    """Return the response with the errors of a request that was not executed. It states the budget after a charge."""
+    balance = CURRENT_BALANCE.get()
+    body: dict[str, object] = {"errors": errors}
+    if balance is not None:
+        body["extensions"] = {"cost": balance_members(balance)}
+    return GraphQLResponse(status, encode_json(body), media, [*headers, *_budget_headers(balance)])
 
 
 async def _cacheable_response(
@@ -223,12 +236,6 @@ async def _digest(content: bytes) -> str:
     if len(content) < LARGE_BODY_BYTES:
         return hashlib.sha256(content).hexdigest()
     return (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()
-
-
-def _rate_limited_response(exhausted: BudgetExhausted, media: str) -> GraphQLResponse:
-    """Return the response for a caller with an exhausted budget."""
-    response = error_response(exhausted.error, media)
-    return msgspec.structs.replace(response, headers=[*response.headers, *_budget_headers(exhausted.balance)])
 
 
 def _budget_headers(balance: Balance | None) -> Headers:

@@ -1,16 +1,19 @@
 """The endpoint for server-sent events: both modes of graphql-sse, on the path of the GraphQL endpoint."""
 
+from collections.abc import Mapping
+
+import orjson
 from starlette.requests import Request as HttpRequest
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wattgate.errors import BadInput, GatewayError
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
-from wattgate.graphql.transport.http import error_response, parse_query_string, read_request
+from wattgate.graphql.transport.http import error_response, read_query_string, read_request, refusal_response
 from wattgate.graphql.transport.subscriptions import SubscriptionService
 from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT
 from wattgate.principal import Authenticate, Principal
-from wattgate.rate_limit.budgets import Budgets, rate_limit_headers, rate_limited_error
+from wattgate.rate_limit.budgets import CURRENT_BALANCE, Budgets, rate_limit_headers, rate_limited_error
 from wattgate.realtime.connections.event_streams.event_stream import EventStream
 from wattgate.realtime.connections.event_streams.event_stream_registry import EventStreamRegistry, StreamRequest
 from wattgate.realtime.connections.runtime import RealtimeRuntime
@@ -64,17 +67,12 @@ class EventStreamEndpoint:
         except GatewayError as error:
             await error_response(error)(scope, receive, send)
         except OperationRejected as rejected:
-            body = b'{"errors":' + rejected.errors + b"}"
-            await Response(body, 400, media_type="application/json")(scope, receive, send)
+            await refusal_response(orjson.Fragment(rejected.errors), 400)(scope, receive, send)
 
     async def _serve_distinct(self, request: HttpRequest, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one operation on a stream of its own ("distinct connections" mode)."""
         principal = await self._authenticate(request.headers)
-        operation_request = (
-            parse_query_string(scope["query_string"], principal)
-            if request.method == "GET"
-            else await self._read_request(request, principal)
-        )
+        operation_request = await self._read_request(request, principal)
         prepared = await self._prepare_or_none(principal, operation_request) if request.method == "GET" else None
         if prepared is not None and prepared.is_mutation:
             await PlainTextResponse("Send a mutation with POST", 405, {"Allow": "POST"})(scope, receive, send)
@@ -88,10 +86,13 @@ class EventStreamEndpoint:
             stream.release()
 
     async def _read_request(self, request: HttpRequest, principal: Principal) -> OperationRequest:
-        """Return the operation in the body of a request."""
-        check_content(request.headers)
+        """Return the operation in the body of a request, or in the query of a GET."""
+        pipeline = self._service.pipeline
         try:
-            return await read_request(request.receive, principal, self._service.pipeline, self._bodies)
+            if request.method == "GET":
+                return await read_query_string(request.scope["query_string"], principal, pipeline)
+            check_content(request.headers)
+            return await read_request(request.receive, principal, pipeline, self._bodies)
         except BudgetExhausted as exhausted:
             raise exhausted.error from None
 
@@ -115,7 +116,7 @@ class EventStreamEndpoint:
                 return
             case "POST":
                 await self._start_operation(asked, await self._read_request(request, asked.principal))
-                response = Response(status_code=202)
+                response = Response(status_code=202, headers=_budget_headers())
             case _:
                 await self._streams.stop_operation(asked, request.query_params.get("operationId", ""))
                 response = Response(status_code=200)
@@ -144,4 +145,10 @@ def _stream_token(request: HttpRequest) -> str:
 
 
 def _stream_response(stream: EventStream) -> Response:
-    return StreamingResponse(stream.events(), media_type=EVENT_STREAM, headers=EVENT_STREAM_HEADERS)
+    headers = {**EVENT_STREAM_HEADERS, **_budget_headers()}
+    return StreamingResponse(stream.events(), media_type=EVENT_STREAM, headers=headers)
+
+
+def _budget_headers() -> Mapping[str, str]:
+    """Return the headers that state the budget of the caller, if something was charged."""
+    return rate_limit_headers(CURRENT_BALANCE.get())

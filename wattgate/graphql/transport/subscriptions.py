@@ -148,6 +148,12 @@ class SubscriptionService:
     async def find_revoked(self, principals: Collection[Principal]) -> set[Principal]:
         return await self._find_revoked(principals, self._clock())
 
+    async def charge_request(self, principal: Principal, size: int) -> None:
+        try:
+            await self.pipeline.charge_request(principal, size)
+        except BudgetExhausted as exhausted:
+            raise exhausted.error from None
+
     async def prepare(self, principal: Principal, request: OperationRequest) -> ResolvedOperation:
         try:
             return ResolvedOperation(*await self.pipeline.resolve_document(principal, request))
@@ -180,7 +186,6 @@ class SubscriptionService:
         require_permission(principal, document.root_fields)
         if request.size > MAX_SUBSCRIPTION_BYTES:
             raise TooLarge(f"A request for a subscription has at most {MAX_SUBSCRIPTION_BYTES:,} bytes.")
-        await self.pipeline.charge_size(principal, request)
         variables, since = dict(request.variables or {}), None
         since_variable = _since_variable(document)
         if since_variable is not None and since_variable in variables:

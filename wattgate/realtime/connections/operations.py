@@ -10,9 +10,10 @@ from wattgate.enums import TRACE_ID
 from wattgate.errors import ENDED_CREDENTIALS, GatewayError, Internal, RateLimited, Unauthenticated
 from wattgate.metrics import COMMAND_SECONDS, OPEN_SUBSCRIPTIONS
 from wattgate.principal import Principal
+from wattgate.realtime.connections.protocol import CloseCode, MalformedMessage, parse_request
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.service import OperationRejected, OperationResult, PreparedOperation
-from wattgate.realtime.operation_request import OperationRequest
+from wattgate.realtime.operation_request import OperationRequest, UnparsedRequest
 from wattgate.realtime.subscriptions.subscriber_group import Group
 from wattgate.realtime.subscriptions.subscription import Subscriber, Subscription, encode_errors
 from wattgate.requests.request_context import new_trace_id, parse_traceparent
@@ -43,6 +44,9 @@ class OperationClient(Protocol):
     def send_errors(self, operation_id: str, errors: bytes) -> None:
         """Send the errors of an operation, which end it."""
 
+    def close(self, code: CloseCode, reason: str) -> None:
+        """Close the connection with a code and a reason."""
+
 
 class Operations:
     """The operations of a connection by their ids. A started subscription that waits for events needs no task."""
@@ -66,14 +70,14 @@ class Operations:
     def start(
         self,
         operation_id: str,
-        request: OperationRequest,
+        request: OperationRequest | UnparsedRequest,
         *,
         prepared: PreparedOperation | None = None,
         since: str | None = None,
         trace_id: str = "",
         checks_credentials: bool = False,
     ) -> None:
-        """Start an operation. Its id must not be in use.
+        """Start an operation. Its id must not be in use. A request that is not parsed is charged first.
 
         `prepared` is the operation if its document is resolved already. `since` is the position that the client sends
         outside the request. `trace_id` is that of the HTTP request that begins the operation, if there is one. With
@@ -115,6 +119,8 @@ class Operations:
         try:
             with COMMAND_SECONDS.labels("subscribe").time():
                 await execute()
+        except MalformedMessage as malformed:
+            self._client.close(CloseCode.BAD_REQUEST, f"Invalid message: {malformed}")
         except OperationRejected as rejected:
             self.end_with_errors(operation_id, rejected.errors)
         except GatewayError as error:
@@ -126,7 +132,7 @@ class Operations:
     async def _execute(
         self,
         operation_id: str,
-        request: OperationRequest,
+        request: OperationRequest | UnparsedRequest,
         prepared: PreparedOperation | None,
         since: str | None,
         checks_credentials: bool,
@@ -134,6 +140,10 @@ class Operations:
         """Send the result of a query or mutation, or start a subscription. The task then ends."""
         if checks_credentials and await self._runtime.service.find_revoked([self._client.principal]):
             raise Unauthenticated(ENDED_CREDENTIALS)
+        if isinstance(request, UnparsedRequest):
+            await self._runtime.service.charge_request(self._client.principal, request.size)
+            request = parse_request(request)
+            TRACE_ID.set(_trace_id_of(request))
         started = await self._runtime.service.start_operation(self._client.principal, request, prepared)
         if isinstance(started, OperationResult):
             self._client.send_result(operation_id, started.payload)
@@ -152,7 +162,7 @@ class Operations:
             self._running[operation_id] = subscriber
 
 
-def _trace_id_of(request: OperationRequest) -> str:
-    """Return the trace id in `extensions.traceparent` of a request, or a new one."""
-    traceparent = (request.extensions or {}).get("traceparent")
+def _trace_id_of(request: OperationRequest | UnparsedRequest) -> str:
+    """Return the trace id in `extensions.traceparent` of a request, or a new one, also if it is not parsed yet."""
+    traceparent = None if isinstance(request, UnparsedRequest) else (request.extensions or {}).get("traceparent")
     return (parse_traceparent(traceparent) if isinstance(traceparent, str) else None) or new_trace_id()

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from wattgate.realtime.operation_request import OperationRequest
-from wattgate.requests.request_limits import check_encoding
+from wattgate.realtime.operation_request import OperationRequest, UnparsedRequest
+from wattgate.requests.request_limits import FREE_BODY_BYTES, check_encoding
 
 SUBPROTOCOL = "graphql-transport-ws"
 
@@ -75,9 +75,24 @@ MAX_ID_LENGTH = 256
 OperationId = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID_LENGTH)]
 
 
-class Subscribe(_ClientMessage, frozen=True, tag="subscribe"):
+class _ParsedSubscribe(_ClientMessage, frozen=True, tag="subscribe"):
     id: OperationId
     payload: OperationRequest
+
+
+class _Envelope(msgspec.Struct, frozen=True, gc=False):
+    """The type and the id of a message, whose payload is not parsed."""
+
+    type: str
+    id: OperationId | None = None
+    payload: msgspec.Raw = msgspec.Raw()
+
+
+class Subscribe(_ClientMessage, frozen=True, tag="subscribe"):
+    """A request for an operation. It is not parsed if the caller pays for its size: see `parse_request`."""
+
+    id: OperationId
+    payload: OperationRequest | UnparsedRequest
 
 
 class Complete(_ClientMessage, frozen=True, tag="complete"):
@@ -86,7 +101,14 @@ class Complete(_ClientMessage, frozen=True, tag="complete"):
 
 ClientMessage = ConnectionInit | Ping | Pong | Subscribe | Complete
 
-_DECODER: msgspec.json.Decoder[ClientMessage] = msgspec.json.Decoder(ClientMessage)
+_DECODER: msgspec.json.Decoder[ConnectionInit | Ping | Pong | _ParsedSubscribe | Complete] = msgspec.json.Decoder(
+    ConnectionInit | Ping | Pong | _ParsedSubscribe | Complete
+)
+_ENVELOPE_DECODER = msgspec.json.Decoder(_Envelope)
+_REQUEST_DECODER = msgspec.json.Decoder(OperationRequest)
+
+MAX_CONTROL_BYTES = 16 * 1024
+"""Maximum bytes of a message that requests no operation. Only credentials make one longer than some hundred bytes."""
 
 _IN_EVERY_STATE: Mapping[type[_ClientMessage], Action | CloseCode] = {
     Ping: Action.PONG,
@@ -160,14 +182,40 @@ def parse_message(data: bytes) -> ClientMessage:
     """Parse a message. Raise MalformedMessage, with the reason, if the data is invalid."""
     try:
         check_encoding(data)
+        if len(data) > FREE_BODY_BYTES and (large := _read_large(data)) is not None:
+            return large
         message = _DECODER.decode(data)
-        if isinstance(message, Subscribe):
-            return msgspec.structs.replace(message, payload=msgspec.structs.replace(message.payload, size=len(data)))
+        if isinstance(message, _ParsedSubscribe):
+            return Subscribe(message.id, _with_size(message.payload, len(data)))
         return message
     except RecursionError:
         raise MalformedMessage("it is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MalformedMessage(str(error)) from None
+
+
+def parse_request(request: UnparsedRequest) -> OperationRequest:
+    """Parse a request whose size is paid for. Raise MalformedMessage, with the reason, if it is invalid."""
+    try:
+        return _with_size(_REQUEST_DECODER.decode(request.content), request.size)
+    except RecursionError:
+        raise MalformedMessage("it is nested too deeply") from None
+    except msgspec.DecodeError as error:
+        raise MalformedMessage(f"{error} - in `$.payload`") from None
+
+
+def _read_large(data: bytes) -> Subscribe | None:
+    """Return the request in a large message, not parsed, or None if the message may be another one."""
+    envelope = _ENVELOPE_DECODER.decode(data)
+    if envelope.type == "subscribe" and envelope.id is not None:
+        return Subscribe(envelope.id, UnparsedRequest(envelope.payload.copy(), len(data)))
+    if len(data) > MAX_CONTROL_BYTES:
+        raise MalformedMessage(f"a message other than subscribe has at most {MAX_CONTROL_BYTES:,} bytes")
+    return None
+
+
+def _with_size(request: OperationRequest, size: int) -> OperationRequest:
+    return msgspec.structs.replace(request, size=size)
 
 
 # Messages of the server, as bytes: most of them are encoded once for many connections.

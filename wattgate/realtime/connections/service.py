@@ -46,6 +46,12 @@ class OperationService(Protocol):
         Raise Unauthenticated if they are invalid.
         """
 
+    async def charge_request(self, principal: Principal, size: int) -> None:
+        """Charge the caller for a request of this many bytes, before it is parsed.
+
+        Raise RateLimited if the budget of the caller does not cover it.
+        """
+
     async def prepare(self, principal: Principal, request: OperationRequest) -> PreparedOperation:
         """Resolve and validate the document of a request. Raise OperationRejected if it is invalid."""
 

@@ -25,6 +25,7 @@ from wattgate.app.server.gate.security_headers import HeaderPolicies, SecurityHe
 from wattgate.app.settings import Settings
 from wattgate.enums import TRACE_ID
 from wattgate.errors import BadInput, TooLarge
+from wattgate.rate_limit.budgets import CURRENT_BALANCE
 from wattgate.requests.client import Client
 from wattgate.requests.request_content import media_type_of
 from wattgate.requests.request_context import new_trace_id, parse_traceparent
@@ -77,10 +78,11 @@ class GateRules:
         )
 
     def begin(self, scope: Scope, first: Mapping[str, str], joined: Mapping[str, str]) -> Entry:
-        """Set the trace ID and the client of the current request, and return it.
+        """Set the trace ID and the client of the current request, which is not charged yet, and return it.
 
         `first` has the first line of each header, and `joined` all lines of a header as one list.
         """
+        CURRENT_BALANCE.set(None)
         trace_id = begin_trace(first.get("traceparent", ""))
         scope, client = begin_client(scope, joined, self.trusted_proxies)
         return Entry(scope, trace_id, client, first.get("origin"))

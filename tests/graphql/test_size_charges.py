@@ -1,0 +1,178 @@
+"""The size of a request is charged before it is parsed, for each answer, and each charged answer states the budget."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.graphql.test_request_costs import gateway
+from tests.support.house import Tenant
+from tests.support.socket import Socket, socket
+from wattgate.realtime.connections.protocol import MAX_CONTROL_BYTES
+from wattgate.requests.request_limits import size_cost
+
+HELLO = "{ __typename }"
+FILLER = {"x": "y" * 50_000}
+EVENTS = {"accept": "text/event-stream"}
+WRONG_TOKEN = {"x-graphql-event-stream-token": "unknown"}
+LIVE = 'subscription { readings(resourceIds: ["RESOURCE"], since: null) { value } }'
+WRONG_HASH = {"persistedQuery": {"version": 1, "sha256Hash": "a" * 64}}
+DAY = 86_400
+
+REFUSED: Mapping[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "hash of another text": ({"query": HELLO, "extensions": WRONG_HASH}, {}),
+    "hash that is none": ({"query": HELLO, "extensions": {"persistedQuery": {"version": 1, "sha256Hash": "a"}}}, {}),
+    "unknown hash": ({"extensions": {"persistedQuery": {"version": 1, "sha256Hash": "b" * 64}}}, {}),
+    "unknown version": ({"query": HELLO, "extensions": {"persistedQuery": {"version": 2}}}, {}),
+    "unknown documentId": ({"documentId": "sha256:" + "a" * 64}, {}),
+    "documentId and query": ({"documentId": "a", "query": HELLO}, {}),
+    "unknown operation": ({"query": "query A { __typename } query B { __typename }", "operationName": "C"}, {}),
+    "subscription without a stream": ({"query": LIVE}, {}),
+    "event stream with a wrong hash": (
+        {"query": HELLO, "extensions": WRONG_HASH},
+        EVENTS,
+    ),
+    "event stream of a large subscription": ({"query": LIVE, "variables": {"y": "z" * 70_000}}, EVENTS),
+    "wrong token of an event stream": ({"query": HELLO, "extensions": {"operationId": "1"}}, WRONG_TOKEN),
+    "wrong token and no operation": ({"query": HELLO}, WRONG_TOKEN),
+    "variables of another type": ({"query": HELLO, "variables": ["y"]}, {}),
+    "answer without a cost of its own": ({"query": HELLO}, {}),
+}
+
+
+async def remaining(http: httpx.AsyncClient, headers: Mapping[str, str]) -> int:
+    answer = await http.post("/graphql", json={"query": HELLO}, headers=headers)
+    left: int = answer.json()["extensions"]["cost"]["remaining"]
+    return left
+
+
+def filled(request: dict[str, Any], tenant: Tenant) -> bytes:
+    members = {**request, "extensions": {**request.get("extensions", {}), **FILLER}}
+    return json.dumps(members).replace("RESOURCE", tenant.ids["resource"]).encode()
+
+
+async def send(http: httpx.AsyncClient, content: bytes, headers: Mapping[str, str]) -> httpx.Response:
+    return await http.post("/graphql", content=content, headers={"content-type": "application/json", **headers})
+
+
+async def test_each_answer_is_charged_by_size_and_states_the_budget(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    async with gateway(tmp_path, caller_budget=1_000_000, caller_budget_seconds=DAY) as (_, http, tenant):
+        caller = tenant.headers["account"]
+        for name, (request, headers) in REFUSED.items():
+            with subtests.test(name):
+                content, before = filled(request, tenant), await remaining(http, caller)
+                answer = await send(http, content, {**caller, **headers})
+                left = await remaining(http, caller)
+                assert before - left == size_cost(len(content)) > 150
+                assert answer.headers["ratelimit"].startswith(f'"login";r={left};t=')
+                assert answer.headers["ratelimit-policy"].startswith('"login";q=1000000')
+                if answer.headers["content-type"] != "text/event-stream; charset=utf-8":
+                    cost = answer.json()["extensions"]["cost"]
+                    assert (cost["remaining"], cost["limit"], "reset" in cost) == (left, 1_000_000, True)
+        with subtests.test("a query string"):
+            before = await remaining(http, caller)
+            content_of_query = {"query": HELLO, "extensions": "x" * 20_000}
+            answer = await http.get("/graphql", params=content_of_query, headers=caller)
+            assert answer.status_code == 400
+            assert before - await remaining(http, caller) == size_cost(len(answer.request.url.query))
+        with subtests.test("REST, without an argument"):
+            before = await remaining(http, caller)
+            answer = await http.post("/api/v0-1/accountprofile", json={"data": FILLER}, headers=caller)
+            assert answer.status_code == 400
+            assert before - await remaining(http, caller) == size_cost(len(answer.request.content))
+            assert answer.headers["ratelimit"].startswith('"login";r=')
+
+
+async def test_empty_budget_refuses_before_the_request_is_parsed(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    async with gateway(tmp_path, caller_budget=100, caller_budget_seconds=DAY) as (url, http, tenant):
+        caller = tenant.headers["account"]
+        while (
+            await http.post("/graphql", json={"query": "{ resources { name } }"}, headers=caller)
+        ).status_code == 200:
+            pass
+        no_json = b"[" * 24_000
+        for name, headers in {"GraphQL": {}, "event stream": EVENTS, "stream token": WRONG_TOKEN}.items():
+            with subtests.test(name):
+                answer = await send(http, no_json, {**caller, **headers})
+                (error,) = answer.json()["errors"]
+                assert (answer.status_code, error["extensions"]["code"]) == (429, "RATE_LIMITED")
+                assert answer.json()["extensions"]["cost"]["limit"] == 100
+                assert answer.headers["ratelimit"].startswith('"login";r=')
+        with subtests.test("REST"):
+            headers = {"content-type": "application/json", **caller}
+            answer = await http.post("/api/v0-1/accountprofile", content=no_json, headers=headers)
+            assert answer.status_code == 429
+        with subtests.test("a query string"):
+            answer = await http.get("/graphql", params={"query": HELLO, "variables": "x" * 24_000}, headers=caller)
+            assert answer.status_code == 429
+        with subtests.test("WebSocket"):
+            async with socket(url, headers=caller) as client:
+                await client.init()
+                await client.send(f'{{"type": "subscribe", "id": "1", "payload": [{"1," * 12_000}1]}}')
+                assert (await client.error())["extensions"]["code"] == "RATE_LIMITED"
+
+
+async def test_each_message_of_a_socket_is_charged_by_size(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    async with gateway(tmp_path, caller_budget=1_000_000, caller_budget_seconds=DAY) as (url, http, tenant):
+        caller = tenant.headers["account"]
+        async with socket(url, headers=caller) as client:
+            await client.init()
+            for name, (request, headers) in REFUSED.items():
+                if headers or name == "variables of another type":
+                    continue
+                with subtests.test(name):
+                    payload = json.loads(filled(request, tenant))
+                    text = json.dumps({"type": "subscribe", "id": name, "payload": {"query": "", **payload}})
+                    before = await remaining(http, caller)
+                    await client.send(text)
+                    await answered(client, name)
+                    spent = before - await remaining(http, caller)
+                    assert spent - size_cost(len(text)) in (0, 31, 32, 60) if "stream" in name else (0,)
+                    assert spent >= size_cost(len(text)) > 150
+        for name, payload in {"no request": {}, "a list": ["y"]}.items():
+            with subtests.test(name):
+                before = await remaining(http, caller)
+                text = json.dumps({"type": "subscribe", "id": "1", "payload": payload, **FILLER})
+                async with socket(url, headers=caller) as client:
+                    await client.init()
+                    await client.send(text)
+                    assert (await client.closed())[0] == 4400
+                assert before - await remaining(http, caller) == size_cost(len(text))
+
+
+async def answered(client: Socket, operation_id: str) -> None:
+    """Wait for the first message of an operation, and end it."""
+    message = await client.hear()
+    while message["id"] != operation_id:
+        message = await client.hear()
+    if message["type"] == "next" and "readings" not in json.dumps(message):
+        assert (await client.hear())["type"] == "complete"
+    await client.complete(operation_id)
+
+
+@pytest.mark.parametrize("kind", ["ping", "pong", "complete", "connection_init", "unknown"])
+async def test_message_that_requests_no_operation_is_short(tmp_path: Path, kind: str) -> None:
+    async with gateway(tmp_path) as (url, _, tenant), socket(url, headers=tenant.headers["account"]) as client:
+        if kind == "ping":
+            await client.init()
+            await client.say(type="ping", payload={"x": "y" * (MAX_CONTROL_BYTES - 100)})
+            assert (await client.hear())["type"] == "pong"
+        await client.say(type=kind, id="1", payload={"x": "y" * MAX_CONTROL_BYTES})
+        code, reason = await client.closed()
+        assert (code, f"{MAX_CONTROL_BYTES:,}" in (reason or "")) == (4400, True)
+
+
+async def test_address_pays_for_requests_without_credentials_before_they_are_parsed(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    async with gateway(tmp_path, address_documents=3) as (_, http, _):
+        no_json = b"[" * 24_000
+        assert [(await send(http, no_json, {})).status_code for _ in range(3)] == [400] * 3
+        for name, headers in {"GraphQL": {}, "event stream": EVENTS, "stream token": WRONG_TOKEN}.items():
+            with subtests.test(name):
+                assert (await send(http, no_json, headers)).status_code == 429
+        with subtests.test("a query string"):
+            assert (await http.get("/graphql", params={"query": HELLO, "variables": "["})).status_code == 429
