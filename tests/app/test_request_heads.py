@@ -7,7 +7,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.fuzz.http_streams import answers_of
 from tests.support.framing import APP, HOST
+from tests.support.scaling import check_linear
 from tests.support.servers import serving
 from wattgate.app.server.edge.connection_guard import HttpLimits
 from wattgate.app.server.gate.request_heads import HeadLimits
@@ -61,6 +63,15 @@ HEADS: dict[str, tuple[int, list[bytes]]] = {
     "many trailers at once": (400, [CHUNKED + b"0\r\n" + 2 * (b"a: " + 2_100 * b"b" + b"\r\n") + b"\r\n"]),
     "many small chunks": (200, [CHUNKED, *(20 * [100 * b"1\r\na\r\n"]), b"0\r\n\r\n"]),
     "sizes of eight digits": (200, [CHUNKED + 2_000 * b"00000001\r\na\r\n" + b"0\r\n\r\n"]),
+    "tiny chunks": (400, [CHUNKED + 5_000 * b"1\r\na\r\n" + b"0\r\n\r\n"]),
+    "tiny chunks in several reads": (400, [CHUNKED, *(100 * [100 * b"2\r\nab\r\n"]), b"0\r\n\r\n"]),
+    "tiny chunks before a large one": (400, [CHUNKED + 5_000 * b"1\r\na\r\n", b"ffff\r\n" + 65_535 * b"a" + b"\r\n"]),
+    "tiny chunks behind an upgrade that is ignored": (
+        400,
+        [CHUNKED[:-2] + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", 5_000 * b"1\r\na\r\n"],
+    ),
+    "as many tiny chunks as a small device sends": (200, [CHUNKED + 4_000 * b"1\r\na\r\n" + b"0\r\n\r\n"]),
+    "chunks of some hundred bytes": (200, [CHUNKED, *(200 * [100 * (b"64\r\n" + 100 * b"a" + b"\r\n")]), b"0\r\n\r\n"]),
     "few chunk extensions": (200, [CHUNKED + 10 * EXTENDED + b"0\r\n\r\n"]),
     "many chunk extensions": (400, [CHUNKED, *(40 * [EXTENDED]), b"0\r\n\r\n"]),
     "many chunk extensions at once": (400, [CHUNKED + 40 * EXTENDED + b"0\r\n\r\n"]),
@@ -82,3 +93,27 @@ HEADS: dict[str, tuple[int, list[bytes]]] = {
 async def test_head_is_bounded_while_it_arrives(url: str, name: str) -> None:
     status, chunks = HEADS[name]
     assert await status_of(url, *chunks) == status
+
+
+SINGLE_BYTES: dict[str, tuple[int, bytes, int]] = {
+    "a body of a length": (400, LENGTH + b"9000\r\n\r\n", 6_000),
+    "one chunk": (400, CHUNKED + b"ffff\r\n", 6_000),
+    "a head": (400, START + b"a: ", 6_000),
+    "a body of a small device": (200, LENGTH + b"2000\r\n\r\n", 2_000),
+}
+"""Requests whose last bytes arrive one by one."""
+
+
+@pytest.mark.parametrize("name", SINGLE_BYTES)
+def test_pieces_of_a_request_are_bounded(name: str) -> None:
+    status, start, count = SINGLE_BYTES[name]
+    answers = answers_of(start, *(count * [b"a"]))
+    assert answers is not None
+    assert answers[1] == [status]
+
+
+def test_chunks_of_a_read_take_linear_time() -> None:
+    def read(chunks: bytes) -> None:
+        assert answers_of(CHUNKED + chunks + b"0\r\n\r\n") is not None
+
+    check_linear(read, lambda count: count * (b"20\r\n" + 32 * b"a" + b"\r\n"), 1_500)

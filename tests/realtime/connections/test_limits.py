@@ -1,15 +1,20 @@
 """Limits of a connection and the close codes for exceeding them, on both wires."""
 
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 
 import pytest
 from websockets.exceptions import InvalidStatus
+from websockets.frames import Frame, Opcode
+from websockets.protocol import SERVER, Protocol
 
+from tests.fuzz.event_loop import MemoryTransport, SteppedLoop
+from tests.fuzz.socket_frames import Recorder
 from tests.realtime.connections.conftest import OpenHouse
 from tests.support.live import NEVER, LiveHouse
 from tests.support.socket import socket
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.protocol import CLOSE_CODE_MEANINGS, CloseCode
+from wattgate.realtime.connections.wires.frame_wire import FrameWire
 
 
 async def test_connection_without_init_in_time_is_closed_with_4408(open_house: OpenHouse) -> None:
@@ -57,6 +62,32 @@ async def test_frames_that_are_no_messages_are_counted(live: LiveHouse, subtests
             async with socket(live.url) as client:
                 client.connection.transport.write(start + frame * 50_000)
                 assert (await client.closed())[0] == expected
+
+
+@pytest.mark.parametrize("size", [1, 7, 31, 32, 1_400])
+def test_small_parts_of_frames_are_counted(size: int) -> None:
+    """A message arrives in parts of one size. Large parts are not counted."""
+    data = Frame(Opcode.TEXT, b"x" * 60_000).serialize(mask=True)
+    parts = [data[start : start + size] for start in range(0, len(data), size)]
+    with closing(SteppedLoop()) as loop:
+        transport = MemoryTransport(loop)
+        wire = FrameWire(Protocol(SERVER, max_size=65_536), transport, set(), lambda _: None)
+        session = CountingSession(wire)
+        wire.attach(session)
+        for part in parts:
+            wire.data_received(part)
+    assert len(session.messages) == 1
+    assert session.counted == (len(parts) - 1 if size < 32 else 0)
+
+
+class CountingSession(Recorder):
+    """A session that counts frames and closes nothing."""
+
+    counted = 0
+
+    def take_frames(self, count: int) -> bool:
+        self.counted += count
+        return True
 
 
 @pytest.mark.parametrize("wire", ["direct"], indirect=True)

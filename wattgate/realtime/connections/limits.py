@@ -47,7 +47,7 @@ class ConnectionLimits:
     """Maximum concurrent operations on a connection."""
 
     max_message_burst: int = 240
-    """Maximum messages that a client may send in a burst. Eight pings, pongs or fragments count as a message."""
+    """Maximum messages that a client may send in a burst. Eight pings, pongs, fragments or small parts count as one."""
 
     max_unknown_burst: int = 8
     """Maximum messages in a burst before the client has authenticated, counted in the same way."""

@@ -25,12 +25,14 @@ from wattgate.app.server.gate.request_heads import (
     CHECKED,
     CHUNK_BYTES,
     LINE_BYTES,
+    MIN_PIECE_BYTES,
     RefusedHead,
     body_parser,
     check_coding,
     check_credentials,
     check_framing_bytes,
     check_head,
+    check_pieces,
     head_of_body,
     is_handshake,
     malformed,
@@ -75,7 +77,8 @@ class GuardedHttpProtocol(DeadlineProtocol):
         self._has_progress = False
         self._head_bytes = self._unread_bytes = self._hosts = self._types = 0
         self._is_handshake = self._is_chunked = False
-        self._framing_bytes = 0
+        self._framing_bytes = self._missing_bytes = 0
+        self._chunks: list[bytes] = []
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -105,10 +108,13 @@ class GuardedHttpProtocol(DeadlineProtocol):
 
     def _feed_piece(self, piece: bytes) -> None:
         self._has_progress = False
+        if len(piece) < MIN_PIECE_BYTES:
+            self._missing_bytes += MIN_PIECE_BYTES - len(piece)
         is_in_chunks = self._is_chunked and self._in_body
         if is_in_chunks:
             self._framing_bytes += len(piece)
         self._feed(self.parser, piece)
+        self._pass_chunks()
         if self._is_chunked and self._in_body and not is_in_chunks:  # the first chunks behind a head
             self._framing_bytes += len(piece) - piece.find(END_OF_HEAD) - len(END_OF_HEAD)
         if (self._in_head or self._in_body) and self._refusal is None:
@@ -135,17 +141,15 @@ class GuardedHttpProtocol(DeadlineProtocol):
         The parser reports only whole lines, and no line of a chunk. Bytes that arrive with the begin of a head, or with
         a part of a body, are not counted.
         """
-        if self._has_progress:
-            self._unread_bytes = 0
-            try:
+        self._unread_bytes = 0 if self._has_progress else self._unread_bytes + size
+        try:
+            check_pieces(self._missing_bytes)
+            if self._has_progress:
                 check_framing_bytes(self._framing_bytes)
-            except RefusedHead as refusal:
-                self._refuse(refusal)
-            return
-        self._unread_bytes += size
-        if self._unread_bytes > self._max_head_bytes:
-            part = "head" if self._in_head else "trailer"
-            self._refuse(too_large(part, self._max_head_bytes, "bytes"))
+            elif self._unread_bytes > self._max_head_bytes:
+                raise too_large("head" if self._in_head else "trailer", self._max_head_bytes, "bytes")
+        except RefusedHead as refusal:
+            self._refuse(refusal)
 
     def _should_upgrade(self) -> bool:
         return self._is_handshake
@@ -173,7 +177,7 @@ class GuardedHttpProtocol(DeadlineProtocol):
 
     def on_message_begin(self) -> None:
         self._in_head = self._has_progress = True
-        self._head_bytes = self._unread_bytes = self._hosts = self._types = self._length = 0
+        self._head_bytes = self._unread_bytes = self._hosts = self._types = self._length = self._missing_bytes = 0
         self._is_handshake = self._is_chunked = False
         if self._stage is not Stage.HEAD or self._deadline is None:
             self._set_deadline(Stage.HEAD, self._limits.head_seconds)
@@ -242,16 +246,29 @@ class GuardedHttpProtocol(DeadlineProtocol):
         self._window_bytes += size
         self._body_left -= size
         self._framing_bytes -= size
-        HttpToolsProtocol.on_body(self, body)
+        self._missing_bytes -= size
+        if self._is_chunked:
+            self._chunks.append(body)
+        else:
+            HttpToolsProtocol.on_body(self, body)
 
     def on_chunk_header(self) -> None:
         self._framing_bytes -= CHUNK_BYTES
+        self._missing_bytes += MIN_PIECE_BYTES
+        check_pieces(self._missing_bytes)
+
+    def _pass_chunks(self) -> None:
+        """Pass the chunks of a read to the application at once. To append each would copy those before it."""
+        if self._chunks:
+            chunks, self._chunks = self._chunks, []
+            HttpToolsProtocol.on_body(self, b"".join(chunks))
 
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade() and not self._is_handshake:
             return  # the upgrade is ignored, and the body follows
         if self._is_chunked:
             check_framing_bytes(self._framing_bytes)
+            self._pass_chunks()
         self._in_body, self._deadline = False, None
         self.headers = self.scope["headers"]  # type: ignore[assignment]  # it is the list of `on_message_begin`
         HttpToolsProtocol.on_message_complete(self)

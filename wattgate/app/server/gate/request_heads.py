@@ -48,6 +48,18 @@ MAX_EXTENSION_BYTES = 4_096
 """Maximum bytes of a body in chunks beside its content and CHUNK_BYTES for each chunk: extensions, zeros, trailers."""
 
 
+MIN_PIECE_BYTES = 32
+"""Minimum bytes of a chunk, and of what arrives at once, on average of a body and beside MAX_SMALL_PIECES.
+
+A piece takes work whatever its size is. A body is charged by its bytes, so that tiny pieces would be nearly free.
+"""
+
+MAX_SMALL_PIECES = 4_096
+"""Maximum pieces of a few bytes in a request. Small devices write their texts character by character."""
+
+_MAX_PIECE_DEBT = MAX_SMALL_PIECES * MIN_PIECE_BYTES
+
+
 class HeadLimits(NamedTuple):
     """The bounds of a head: bytes in all, lines of headers, and bytes of a line."""
 
@@ -124,6 +136,16 @@ def check_framing_bytes(count: int) -> None:
     """Raise RefusedHead if the chunks of a body have too many bytes beside its content."""
     if count > MAX_EXTENSION_BYTES:
         message = f"The chunks of the body have more than {MAX_EXTENSION_BYTES:,} bytes of extensions. Send none."
+        raise RefusedHead(b"HTTP/1.1 400 Bad Request\r\n", BadInput(message))
+
+
+def check_pieces(missing: int) -> None:
+    """Raise RefusedHead if the pieces of a request lack too many bytes to MIN_PIECE_BYTES for each."""
+    if missing > _MAX_PIECE_DEBT:
+        message = (
+            f"The request arrives in more than {MAX_SMALL_PIECES:,} pieces of less than {MIN_PIECE_BYTES} bytes. "
+            "Send larger chunks."
+        )
         raise RefusedHead(b"HTTP/1.1 400 Bad Request\r\n", BadInput(message))
 
 

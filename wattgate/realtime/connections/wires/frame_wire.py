@@ -26,6 +26,9 @@ KERNEL_BUFFER_BYTES = 32 * 1024
 PIECE_BYTES = 1024
 """The frames of so many bytes are parsed at once, and then counted. A read may have 256 KiB: 43,000 empty frames."""
 
+MIN_READ_BYTES = 32
+"""Minimum bytes of what arrives at once. Less than that, without a whole frame, counts as a frame."""
+
 DISCARD_SECONDS = 20.0
 """Seconds for a client to end the message that the gateway does not accept, and to read why."""
 
@@ -91,14 +94,16 @@ class FrameWire(asyncio.Protocol):
     def _receive_piece(self, data: bytes) -> None:
         """Handle the frames in some bytes. Count those that are no whole messages, and all after the close."""
         self._frames.receive_data(data)
-        has_ping, frame_count = False, 0
+        has_ping, frame_count, has_frame = False, 0, False
         for frame in self._frames.events_received():
             if isinstance(frame, Frame) and not self._is_discarding:
+                has_frame = True
                 has_ping |= frame.opcode is Opcode.PING
                 frame_count += self._close_sent or not frame.fin or frame.opcode in (Opcode.PING, Opcode.PONG)
                 self._handle_frame(frame)
         if self._is_discarding:
             return
+        frame_count += not has_frame and len(data) < MIN_READ_BYTES
         is_flood = frame_count > 0 and self._session is not None and not self._session.take_frames(frame_count)
         if is_flood or self._frames.parser_exc is not None:  # the frames before the broken one count
             self._discard()
