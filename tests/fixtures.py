@@ -211,7 +211,7 @@ def timed(timed_for_session: Timed) -> Timed:
 @pytest.fixture(scope="session")
 async def demo_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """The base URL of a demonstration with 14 days of history. Its meters send power every few seconds."""
-    settings, _ = await demonstration(tmp_path_factory.mktemp("demo"), timedelta(days=14))
+    settings, _ = await demonstration(tmp_path_factory.mktemp("demo"), timedelta(days=14), at_midday=True)
     async with serving(
         create_app(settings, demonstration=describe_demonstration(), background=[live.run_meters])
     ) as url:

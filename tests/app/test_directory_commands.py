@@ -1,10 +1,10 @@
 """`wattgate app add-directory` adds an OpenID Connect provider to an application."""
 
 import re
-import sqlite3
 from pathlib import Path
 
 from tests.support.command import wattgate_in
+from tests.support.sqlite_files import execute
 
 
 def test_directory_is_added_with_its_rules(tmp_path: Path) -> None:
@@ -15,11 +15,8 @@ def test_directory_is_added_with_its_rules(tmp_path: Path) -> None:
     added = wattgate_in(tmp_path, *add, "--audience", "other", "--rule", "link", "--algorithm", "ES256")
     assert added.returncode == 0, added.stderr
     (directory_id,) = re.findall(r"Directory id\s+(\S+)", added.stdout)
-    with sqlite3.connect(tmp_path / "wattgate.sqlite3") as connection:
-        stored = connection.execute(
-            "SELECT directory_id, application_id, issuer, audiences, algorithms, account_rule FROM directory"
-        ).fetchall()
-    connection.close()
+    columns = "directory_id, application_id, issuer, audiences, algorithms, account_rule"
+    stored = execute(tmp_path, f"SELECT {columns} FROM directory")
     expected = ("https://id.example", '["my-app","other"]', '["ES256"]', "LINK")
     assert stored == [(directory_id, application_id, *expected)]
     for wrong, problem in (("none", "algorithms"), ("HS256", "algorithms")):

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import sqlite3
 import ssl
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
@@ -22,6 +21,7 @@ from tests.support.postgresql_server import postgresql_server
 from tests.support.processes import process
 from tests.support.redis_server import redis_server
 from tests.support.smtp import mail_server
+from tests.support.sqlite_files import execute
 from wattgate.app.cli.checks.certificates import TlsServer, TlsStart, check_certificate, tls_servers
 from wattgate.app.cli.checks.clocks import check_clock
 from wattgate.app.cli.checks.hardening import check_bounds, check_files, check_interpreter
@@ -55,8 +55,7 @@ async def results_of(folder: Path, expected_status: int, **settings: str) -> dic
 )
 def test_another_schema_is_named_at_start_and_by_doctor(tmp_path: Path, revision: str, text: str) -> None:
     assert wattgate_in(tmp_path, "db", "upgrade").returncode == 0
-    with sqlite3.connect(tmp_path / "wattgate.sqlite3") as database:
-        database.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+    execute(tmp_path, "UPDATE alembic_version SET version_num = ?", [revision])
     remedy = "Install the newer version" if revision == "9999" else "run wattgate db upgrade"
     for command in ("serve", "worker", "doctor"):
         refused = wattgate_in(tmp_path, command)

@@ -6,7 +6,6 @@ import pty
 import re
 import select
 import shlex
-import sqlite3
 import sys
 import termios
 import time
@@ -18,6 +17,7 @@ import pytest
 
 from tests.support.cli import Command, Outcome, command_in
 from tests.support.schema import bring_up_url
+from tests.support.sqlite_files import execute
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.cli.passwords import ALPHABET, generate_password
@@ -192,14 +192,12 @@ def test_an_error_in_the_middle_loses_no_secret(
 ) -> None:
     command = command_in(tmp_path, monkeypatch, capsys)
     assert command("db", "upgrade").status == 0
-    with sqlite3.connect(tmp_path / "wattgate.sqlite3") as database:
-        database.execute("CREATE TRIGGER full BEFORE INSERT ON resource BEGIN SELECT RAISE(ABORT, 'full'); END")
+    execute(tmp_path, "CREATE TRIGGER full BEFORE INSERT ON resource BEGIN SELECT RAISE(ABORT, 'full'); END")
     failed = command(*arguments())
     assert failed.status == 1
     assert re.search(r"Basic credential of the application: my-app:\S{20,}", failed.error)
     assert re.search(rf"Password of {USER}: [{ALPHABET}-]{{19}}", failed.error)
-    with sqlite3.connect(tmp_path / "wattgate.sqlite3") as database:
-        database.execute("DROP TRIGGER full")
+    execute(tmp_path, "DROP TRIGGER full")
     completed = create(command)
     assert [kind for kind, _ in created(completed)] == ["resource", "resource type", "resource", "home type", "home"]
     assert completed["secrets"] == {}

@@ -1,6 +1,5 @@
 """The commands say to which application users log in, and find a wrong WATTGATE_DISPLAY_APPLICATION_ID."""
 
-import sqlite3
 from pathlib import Path
 from uuid import uuid4
 
@@ -8,6 +7,7 @@ import pytest
 
 from tests.app.test_home_commands import OTHER_MPAN, arguments, command, create
 from tests.support.cli import Command, command_in
+from tests.support.sqlite_files import execute
 
 __all__ = ["command"]
 
@@ -70,8 +70,7 @@ def test_doctor_does_not_blame_the_setting_if_the_applications_cannot_be_read(
 ) -> None:
     command = command_in(tmp_path, monkeypatch, capsys)
     assert command("db", "upgrade").status == 0
-    with sqlite3.connect(tmp_path / "wattgate.sqlite3") as database:
-        database.execute("ALTER TABLE application RENAME TO moved")
+    execute(tmp_path, "ALTER TABLE application RENAME TO moved")
     for settings in ({}, {"DISPLAY_APPLICATION_ID": str(uuid4())}):
         refused = command("doctor", **settings)
         assert refused.status == 1

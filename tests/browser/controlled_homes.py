@@ -20,9 +20,7 @@ from wattgate.app.demo import landing, seed
 from wattgate.app.server.factory import create_app
 from wattgate.clock import utc_now
 from wattgate.operations.core.runner import Runner
-from wattgate.operations.homes.virtual_entities import update_virtual_entity, virtual_entities
 from wattgate.operations.readings.recording import record_readings
-from wattgate.operations.types.homes.virtual_entities import VirtualEntityChange
 from wattgate.operations.types.meters import readings as types
 
 HISTORY = timedelta(days=9)
@@ -48,14 +46,6 @@ class ControlledHomes:
         series = types.NewReadings(resource_id=ID(self.meters[home]), field="POWER", readings=[reading])
         await self.runner.run(record_readings, seed.SYSTEM_PRINCIPAL, {"series": [series]})
 
-    async def move_to_midday(self, home: str = FIRST_HOME) -> None:
-        """Give a home a time zone where it is midday, so that it has readings of today at each time of the day."""
-        hours = utc_now().hour - 12  # the names count westwards: in Etc/GMT+2 it is two hours earlier
-        run, caller = self.runner.run, seed.SYSTEM_PRINCIPAL
-        entity = next(one for one in await run(virtual_entities, caller, {}) if one.name == home)
-        change = VirtualEntityChange(time_zone=f"Etc/GMT{hours:+d}")
-        await run(update_virtual_entity, caller, {"ve_id": entity.ve_id, "input": change})
-
     @asynccontextmanager
     async def page(self, browser: Browser, **options: Any) -> AsyncIterator[Page]:
         """Open an empty page of the size of a wall display, after a first reading of 500 W.
@@ -72,10 +62,13 @@ class ControlledHomes:
 
 @asynccontextmanager
 async def controlled_homes(
-    folder: Path, wrap: Callable[[ASGIApp], ASGIApp] = lambda app: app
+    folder: Path, wrap: Callable[[ASGIApp], ASGIApp] = lambda app: app, *, at_midday: bool = False
 ) -> AsyncIterator[ControlledHomes]:
-    """Serve the homes with nine days of history. `wrap` may put an application around the gateway."""
-    settings, homes = await demonstration(folder, HISTORY)
+    """Serve the homes with nine days of history, `at_midday` if it matters to the test: see `demonstration`.
+
+    `wrap` may put an application around the gateway.
+    """
+    settings, homes = await demonstration(folder, HISTORY, at_midday=at_midday)
     settings = settings.model_copy(update={"caller_budget": CALLER_BUDGET})  # the reconnect test needs a larger budget
     runners: list[Runner] = []
 

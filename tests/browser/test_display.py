@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
@@ -25,14 +24,6 @@ from wattgate.app.demo import logins
 pytestmark = pytest.mark.browser
 
 POUNDS_TEXT = re.compile(r"^£\d+\.\d\d$")
-
-
-def periods_with_data() -> list[str]:
-    """Return the periods that have data. Today has none until the readings of its first half hour arrive."""
-    now = datetime.now(UTC)
-    return ["month"] if now.hour == 0 and now.minute < 40 else ["today", "month"]
-
-
 KWH_TEXT = re.compile(r"^\d[\d.]* kWh$")
 
 
@@ -73,7 +64,7 @@ async def test_power_changes_after_login(page: Page) -> None:
 async def test_display_shows_cost_level_rate_and_time(page: Page) -> None:
     await page.set_viewport_size({"width": 1024, "height": 600})
     await open_display(page)
-    for period in periods_with_data():
+    for period in ("today", "month"):
         await expect(page.get_by_test_id(f"{period}-cost")).to_have_text(POUNDS_TEXT)
         await expect(page.get_by_test_id(period)).to_contain_text(
             re.compile(r"incl\. (\d+p|£\d+\.\d\d) standing charge")
@@ -103,7 +94,7 @@ async def test_every_cost_says_whether_the_standing_charge_and_vat_are_in_it(pag
         await expect(page.get_by_test_id("history-basis")).to_have_text("Costs incl. VAT, without standing charge")
         await expect(page.get_by_test_id("history-basis")).to_be_visible()
         await show_page(page, "now")
-        for period in periods_with_data():
+        for period in ("today", "month"):
             basis = page.get_by_test_id(period).locator("small:visible")
             await expect(basis).to_have_text(re.compile(r"^incl\. (\d+p |£\d+\.\d\d )?standing charge and VAT"))
     await show_page(page, "history")
@@ -134,7 +125,7 @@ async def test_selected_home_is_kept_after_reload(page: Page) -> None:
     await open_display(page)
     picker = page.get_by_test_id("home-picker")
     await picker.select_option(label="Harbour Cottage")
-    await expect(page.get_by_test_id(f"{periods_with_data()[0]}-cost")).to_have_text(POUNDS_TEXT)
+    await expect(page.get_by_test_id("today-cost")).to_have_text(POUNDS_TEXT)
     await expect(page.get_by_role("radio", name="Exported")).to_be_attached()
     await expect(page.locator(".measures label").filter(has_text="Gas")).to_be_hidden()
     await page.reload()

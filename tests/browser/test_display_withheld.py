@@ -35,14 +35,13 @@ async def owner(homes: ControlledHomes) -> Any:
 @pytest.fixture(scope="module")
 async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ControlledHomes]:
     """The homes of the demonstration. The first one also exports, at a third meter point."""
-    async with controlled_homes(tmp_path_factory.mktemp("withheld")) as homes:
+    async with controlled_homes(tmp_path_factory.mktemp("withheld"), at_midday=True) as homes:
         exported = next(one for one in await run(homes, "resources") if one.classifier == "electricity.export")
         new = NewResource(resource_type_id=ID(exported.resource_type_id), name="electricity export", mpxn=EXPORT)
         resource_id = (await run(homes, "add_resource", input=new)).resource_id
         await run(homes, "verify_meter_point", mpxn=EXPORT)
         home = next(one for one in await run(homes, "virtual_entities") if one.name == FIRST_HOME)
         await run(homes, "add_virtual_entity_resource", ve_id=home.ve_id, resource_id=resource_id)
-        await homes.move_to_midday()
         yield homes
 
 

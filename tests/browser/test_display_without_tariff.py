@@ -22,13 +22,12 @@ ENERGY_TEXT = re.compile(rf"^(\d[\d.]* kWh|{NO_VALUE})$")
 @pytest.fixture(scope="module")
 async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ControlledHomes]:
     """The homes of the demonstration. The second one, which has no gas, has no tariff."""
-    async with controlled_homes(tmp_path_factory.mktemp("tariff")) as homes:
+    async with controlled_homes(tmp_path_factory.mktemp("tariff"), at_midday=True) as homes:
         run, caller = homes.runner.run, seed.SYSTEM_PRINCIPAL
         row = await run(resource, caller, {"resource_id": homes.meters[SECOND_HOME]})
         (tariffs,) = await homes.runner.load(find_edge(Resource, "tariffs"), caller, [row], {})
         for tariff in tariffs:
             await run(withdraw_tariff, caller, {"tariff_id": tariff.tariff_id})
-        await homes.move_to_midday()
         yield homes
 
 
