@@ -78,7 +78,6 @@ class ConsentBasis(Enum):
     APPLICATION = "application"
     PROVISIONED = "provisioned"
     OPERATOR = "operator"
-    MIGRATED = "migrated"
     UNRECORDED = "unrecorded"
 
 
@@ -88,7 +87,6 @@ class TenancyProof(Enum):
     USER = "user"
     APPLICATION = "application"
     OPERATOR = "operator"
-    MIGRATED = "migrated"
 
 
 class WithheldReason(Enum):

@@ -58,7 +58,6 @@ declare_enum(
     APPLICATION="The application recorded it for the user.",
     PROVISIONED="The application or an administrator added a resource or a device for the user.",
     OPERATOR="The operator recorded it, for example with `wattgate home create`.",
-    MIGRATED="An upgrade recorded it, because the data was served without a record before.",
     UNRECORDED="The gateway did not record it.",
 )
 declare_enum(
@@ -67,7 +66,6 @@ declare_enum(
     USER="An account of the user added or opened a resource there.",
     APPLICATION="The application or an administrator stated it.",
     OPERATOR="The operator stated it, for example with `wattgate home create`.",
-    MIGRATED="An upgrade concluded it from the resources of the user.",
 )
 declare_enum(
     WithheldReason,
