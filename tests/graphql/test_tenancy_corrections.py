@@ -15,6 +15,7 @@ from tests.support.calls import add_resource, code_of, move_resource, report, se
 from tests.support.house import House, Tenant, operation
 from tests.support.metering import HALF_HOUR, START, add_device, metered
 from tests.support.residents import resident
+from tests.support.servers import ON_POSTGRESQL_ONLY
 from tests.support.tables import check_rollups
 from tests.support.timed import Timed
 from tests.support.user_jobs import exported
@@ -186,6 +187,35 @@ async def test_a_correction_during_a_move_sees_the_move(served: House, ada: Tena
     assert moved.status_code == 200, moved.text
     assert await times(bob, point.mpxn) == [(moved_in, came_back)]
     assert await times(ada, point.mpxn) == [(None, moved_in), (came_back, None)]
+
+
+@pytest.mark.parametrize("change", ["revocation", "renewal"])
+@pytest.mark.parametrize("way", ["move", "correction", "another batch"])
+@ON_POSTGRESQL_ONLY
+async def test_changes_of_consents_lock_in_the_order_of_moves(
+    served: House, ada: Tenant, bob: Tenant, way: str, change: str
+) -> None:
+    """Otherwise each waits for the other, and PostgreSQL ends one of them with a deadlock."""
+    points = [await metered(ada) for _ in range(2)]
+    numbers = [point.mpxn for point in points]
+    batch = f"/user/verification/status/mpxns/{change}"
+
+    def changed(*mpxns: str) -> Any:
+        return send(served, ada, "POST", batch, meterPoints=[{"mpxn": mpxn} for mpxn in mpxns])
+
+    row, key = "resource WHERE resource_id = :key", points[0].resource_id
+    if way == "move":
+        other = send(served, ada, "PUT", f"/resource/{key}/owner", "application", userId=bob.user_id)
+    elif way == "correction":
+        verify = f'mutation {{ verifyMeterPoint(mpxn: "{numbers[0]}", movedInAt: "{format_iso(START)}") {{ state }} }}'
+        other = served.graphql(verify, ada.headers["acting"])
+    else:
+        row, key = "meter_point_consent WHERE mpxn = :key", numbers[0]
+        other = changed(*numbers)
+    first, second = await at_once(served, row, key, [other], [changed(*reversed(numbers))])
+    assert "errors" not in first if isinstance(first, dict) else first.status_code == 200, first
+    is_ended = way == "move" and change == "renewal"  # the second call decides by the result of the first one
+    assert second.status_code == (409 if is_ended else 200), second.text
 
 
 @pytest.mark.both_databases("separation of households")

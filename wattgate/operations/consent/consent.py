@@ -15,7 +15,7 @@ from wattgate.operations.core.acting_user import require_user_id
 from wattgate.operations.core.home_events import emit_consent_revoked
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
-from wattgate.operations.tenancies.tenancies import begin_tenancy
+from wattgate.operations.tenancies.tenancies import begin_tenancy, lock_tenancies
 from wattgate.operations.types.consent import consent as types
 from wattgate.operations.types.consent import tenancies as tenancy_types
 from wattgate.operations.types.consent.consent_results import build_consent, build_receipt, mpxn_key_for
@@ -232,10 +232,14 @@ async def consent_receipt(
 
 
 async def _edit_consents(call: Call, mpxns: Sequence[str]) -> list[models.MeterPointConsent]:
-    """Return the user's consents for these meter points, for update. Raise NotFound if one does not exist."""
-    return [
-        await call.rows.edit(models.MeterPointConsent, consent_id) for consent_id in await _consent_ids(call, mpxns)
-    ]
+    """Return the user's consents for these meter points, for update. Raise NotFound if one does not exist.
+
+    It locks them in an order that does not depend on that of the request, as all operations do.
+    """
+    consent_ids = await _consent_ids(call, mpxns)
+    await lock_tenancies(call, *mpxns)
+    edited = {one: await call.rows.edit(models.MeterPointConsent, one) for one in sorted(consent_ids)}
+    return [edited[consent_id] for consent_id in consent_ids]
 
 
 async def _consent_ids(call: Call, mpxns: Sequence[str]) -> list[str]:

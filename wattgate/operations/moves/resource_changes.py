@@ -95,10 +95,7 @@ async def move_resource(
 
 
 async def _edit_resource(call: Call, resource_id: str, *, ends_or_begins: bool) -> models.Resource:
-    """Return a resource for changes. Lock the tenancies of its meter point first if the change ends or begins one.
-
-    All operations take these locks in this order, so that none waits for another that waits for it.
-    """
+    """Return a resource for changes. Lock the tenancies of its meter point first if the change ends or begins one."""
     if ends_or_begins:
         resource = await call.rows.get(models.Resource, resource_id)
         if resource.mpxn is not None:

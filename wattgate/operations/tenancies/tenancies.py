@@ -55,10 +55,15 @@ async def begin_tenancy(
     return plan.began_at
 
 
-async def lock_tenancies(call: Call, mpxn: str) -> None:
-    """Keep other transactions from changing the tenancies of a meter point, so that a plan stays true."""
+async def lock_tenancies(call: Call, *mpxns: str) -> None:
+    """Keep other transactions from changing the tenancies of meter points, so that a plan stays true.
+
+    Each operation that changes several records of a meter point calls this first, before it locks a resource or a
+    consent. So none waits for another that waits for it.
+    """
+    numbers = {canonical_meter_point(mpxn) for mpxn in mpxns}
     with call.rows.whole_application() as rows:
-        await rows.lock(models.MeterPointTenancy, col(models.MeterPointTenancy.mpxn) == canonical_meter_point(mpxn))
+        await rows.lock(models.MeterPointTenancy, col(models.MeterPointTenancy.mpxn).in_(numbers))
 
 
 async def carry_out_tenancy(call: Call, plan: TenancyPlan) -> None:
