@@ -128,6 +128,26 @@ async def test_a_household_that_moved_out_before_its_erasure_keeps_its_end(settl
     assert await from_network(later, await resource_at(later, point.mpxn)) == 0
 
 
+@pytest.mark.parametrize("is_first_call", [True, False])
+@pytest.mark.alternate_databases("the cases have the same statements")
+async def test_the_first_call_gives_the_time_of_a_lost_household_back(settled: Tenant, is_first_call: bool) -> None:
+    """A restore has lost the user, who is added again. A later call does not correct the start to that time."""
+    lost, again = [await resident(settled) for _ in range(2)]
+    point = await metered(lost)
+    await erased(lost, retention_days=0)
+    if is_first_call:
+        await again.run("verify_meter_point", mpxn=point.mpxn, moved_in_at=START + HALF_HOUR)
+        assert await from_network(again, await resource_at(again, point.mpxn)) == 2
+        return
+    added = await resource_at(again, point.mpxn)
+    assert await from_network(again, added) == 0
+    with pytest.raises(Conflict, match="Another household lived"):
+        await again.run("verify_meter_point", mpxn=point.mpxn, moved_in_at=START + HALF_HOUR)
+    with pytest.raises(Conflict, match="lives at meter point .* already"):
+        await again.run("move_meter_point", mpxn=point.mpxn, user_id=again.user_id, moved_in_at=START + HALF_HOUR)
+    assert await from_network(again, added) == 0
+
+
 async def test_a_household_with_a_consent_alone_keeps_its_time(settled: Tenant) -> None:
     """No resource has the number of the meter point, which the next household writes in another way."""
     gone, later = [await resident(settled) for _ in range(2)]
