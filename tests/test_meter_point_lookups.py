@@ -39,6 +39,7 @@ LOOKUPS = {
     "db/queries/tenancies.py:consent_gaps": CONSENT,
     "db/queries/tenancies.py:find_home_at": OWN,
     "db/queries/tenancies.py:lives_at": TENANCY,
+    "db/queries/tenancies.py:left_behind": TENANCY,
     "db/queries/tenancies.py:others_lived_since": TENANCY,
     "operations/devices/catch_ups.py:_consented_page": BOUNDS,
     "operations/consent/consent.py:consent_changes": OWN,

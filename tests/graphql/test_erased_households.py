@@ -143,7 +143,7 @@ async def test_the_first_call_gives_the_time_of_a_lost_household_back(settled: T
     assert await from_network(again, added) == 0
     with pytest.raises(Conflict, match="Another household lived"):
         await again.run("verify_meter_point", mpxn=point.mpxn, moved_in_at=START + HALF_HOUR)
-    with pytest.raises(Conflict, match="lives at meter point .* already"):
+    with pytest.raises(Conflict, match="lives at meter point"):
         await again.run("move_meter_point", mpxn=point.mpxn, user_id=again.user_id, moved_in_at=START + HALF_HOUR)
     assert await from_network(again, added) == 0
 

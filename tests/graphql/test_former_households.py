@@ -1,23 +1,39 @@
 """A household that has left a meter point reads nothing of the next one, and leaves it no texts."""
 
+import json
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, stream
-from tests.support.calls import add_resource, code_of, move_meter_point, move_resource, send
+from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, TOKEN, Stream, stream
+from tests.support.calls import add_resource, code_of, move_meter_point, move_resource, report, report_state, send
 from tests.support.costs import cost_resource, set_meter_point
 from tests.support.house import House, Tenant
+from tests.support.interfaces import document, field_of
 from tests.support.live import RESUMING
 from tests.support.metering import add_device, metered
 from tests.support.neighbour import all_rows, rows_with
 from tests.support.people import paired_display
 from tests.support.socket import Socket, socket
+from tests.support.successive_households import (
+    ERASE_AND_ADD,
+    POWER,
+    HomeOfThree,
+    Household,
+    Plan,
+    home_of_three,
+)
+from tests.support.successive_households import MOVE as WAY_OF_MOVES
 from tests.support.user_jobs import erased, exported_files
 from wattgate.app.workers.access_log import flush_access_log
 from wattgate.clock import format_iso, utc_now
+from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.core.operation import OperationKind
 
 pytestmark = pytest.mark.both_databases("separation of households")
 
@@ -242,3 +258,69 @@ async def test_a_display_loses_the_live_readings_of_a_resource_that_left_its_hom
 
         of_left = {states_of(payload).get(left) for payload in await heard_until(states, is_last)}
         assert of_left <= {("LIVE", last), ("DELAYED", last), None}
+
+
+SUBSCRIPTIONS = [operation for operation in OPERATIONS if operation.kind is OperationKind.SUBSCRIPTION]
+
+
+async def all_streams(stack: AsyncExitStack, house: House, household: Household) -> tuple[Socket, Stream]:
+    """Open a socket and an event stream of a household, which subscribe to all that is its own."""
+    headers = household.who.headers["account"]
+    client = await stack.enter_async_context(socket(house.url))
+    await client.init(**headers)
+    token = (await house.http.put("/graphql", headers=headers)).text
+    asked = {"params": {"token": token}, "headers": EVENT_STREAM_HEADERS}
+    events = await stack.enter_async_context(stream(house, "GET", **asked))
+    ids = household.who.ids
+    values: dict[str, Any] = {"resourceIds": household.resources, "veId": ids["virtual_entity"]}
+    values["deviceIds"] = [ids[name] for name in ("device", "left_device", "pointed_device")]
+    for operation in SUBSCRIPTIONS:
+        arguments = {name: values[name] for name in field_of(operation).args if name in values}
+        body: dict[str, Any] = {"query": document(operation, arguments, edge_depth=1), "variables": arguments}
+        await client.subscribe(body["query"], operation.name, **arguments)
+        body["extensions"] = {"operationId": operation.name}
+        started = await house.http.post("/graphql", json=body, headers={TOKEN: token, **headers})
+        assert started.status_code == 202, started.text
+    await client.heard()
+    return client, events
+
+
+async def heard_on(events: Stream) -> Any:
+    """Return the next message of an event stream of several operations; an empty one at the end of an operation."""
+    return json.loads((await events.event())["data"] or "{}")
+
+
+@pytest.mark.parametrize("way", [WAY_OF_MOVES, ERASE_AND_ADD])
+@pytest.mark.alternate_databases("the cases have the same statements")
+async def test_open_streams_bring_nothing_of_the_others(served: House, way: str) -> None:
+    """Each household subscribes to all that is its own, and stays subscribed when it has left. One revokes then."""
+    async with AsyncExitStack() as stack:
+        opened: dict[str, tuple[Socket, Stream]] = {}
+
+        async def watch(_: HomeOfThree, household: Household) -> None:
+            opened[household.name] = await all_streams(stack, served, household)
+
+        place = await home_of_three(served, Plan(way, reported_late=False), watch)
+        if way == WAY_OF_MOVES:
+            await place.households[1].who.run("revoke_consents", mpxns=[place.mpxn])
+        at, watts = utc_now() + timedelta(seconds=30), POWER[place.present.number]
+        for household in place.households:
+            for hardware_id in (place.hardware_id, *household.left_hardware_ids):
+                await report_state(served, served.one, hardware_id, at)
+        assert await report(served, served.one, place.hardware_id, at, watts) == 1
+        for household in place.households:
+            client, events = opened[household.name]
+            if household.is_erased:
+                assert place.traces(household, await client.rest()) == []
+                assert (await client.closed())[0] == 4403
+                continue
+            body = {"userId": household.who.user_id, "alertTypeId": "CM01", "inbox": "yes"}
+            sent = await served.call("POST", "/alert", served.one.headers["application"], json=body)
+            assert sent.status_code == 200, sent.text
+            last = ['"alertId"', *([format_iso(at)] if household is place.present else [])]
+            for hear in (client.hear, partial(heard_on, events)):
+                heard: list[Any] = []
+                while not all(text in json.dumps(heard) for text in last):
+                    heard.append(await hear())
+                assert place.traces(household, heard) == [], household.name
+                assert (format_iso(at) in json.dumps(heard)) == (household is place.present)

@@ -1,7 +1,6 @@
 """Three households live in a home one after the other. None sees, receives or changes data of another one."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -14,7 +13,7 @@ from tests.graphql import test_costs_of_moves as costs_of_moves
 from tests.graphql import test_former_households as former_households
 from tests.graphql import test_tenancies as tenancies
 from tests.support.asking_functions import ANSWERS, AskingFunction, find_asking_functions, switched_off
-from tests.support.calls import code_of
+from tests.support.calls import code_of, report_state
 from tests.support.house import House, house
 from tests.support.household_figures import check_figures, check_recording
 from tests.support.household_jobs import (
@@ -26,12 +25,11 @@ from tests.support.household_jobs import (
     retrieved_instants,
 )
 from tests.support.interface_cases import InterfaceCase, cases_on
-from tests.support.interfaces import InterfaceResult, document, field_of, rest_endpoints
+from tests.support.interfaces import InterfaceResult, rest_endpoints
 from tests.support.neighbour import all_rows, private_values, rows_with
 from tests.support.residents import resident
 from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.short_form import sample
-from tests.support.socket import Socket, socket
 from tests.support.successive_households import (
     ERASE_AND_ADD,
     POWER,
@@ -76,8 +74,6 @@ READS = [
     )
     if case.operation.needs is not Permission.ANYONE and not case.writes
 ]
-
-SUBSCRIPTIONS = [operation for operation in OPERATIONS if operation.kind is OperationKind.SUBSCRIPTION]
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +216,8 @@ async def check_former(place: HomeOfThree, former: Household) -> None:
     assert [await report(place, left, utc_now(), 77) for left in former.left_hardware_ids] == [0, 0]
     if former.is_erased:
         return
+    for left in former.left_hardware_ids:
+        assert len(await report_state(served, former.who, left, utc_now())) == 1
     named = {
         "deviceTypeId": former.who.ids["device_type"],
         "hardwareId": uuid4().hex,
@@ -324,8 +322,11 @@ PAIR_WALKS = {
 }
 """Walks of two households, of functions that ask only when a move is repeated or a household has come back."""
 
-ERASED_OWNER = "operations.readings.meter_messages:_load_displays"
-"""A function that bounds a device alone only after an erasure. After other moves, the device also has a new start."""
+ERASED_OWNER = ("operations.readings.meter_messages:_load_displays", "storage_bounds")
+"""A function with its question, which bounds a device alone only after an erasure.
+
+After other moves, the device also has a new start.
+"""
 
 
 NETWORK_READERS = {
@@ -369,32 +370,4 @@ async def walk_of(asking: AskingFunction, place: HomeOfThree, timed: Timed) -> N
         ada, bob = await resident(served.one), await resident(served.one)
         await PAIR_WALKS[asking.place](served, ada, bob)
     else:
-        await walk(served, PLANS[2] if asking.place == ERASED_OWNER else PLANS[1])
-
-
-async def test_open_streams_bring_nothing_of_the_others(served: House) -> None:
-    """Each household subscribes to all that is its own, and stays subscribed when it has left."""
-    async with AsyncExitStack() as stack:
-        clients: dict[str, Socket] = {}
-
-        async def watch(place: HomeOfThree, household: Household) -> None:
-            client = clients[household.name] = await stack.enter_async_context(socket(served.url))
-            await client.init(**household.who.headers["account"])
-            values = {"resourceIds": household.resources, "deviceIds": [household.who.ids["device"]]}
-            values["veId"] = household.who.ids["virtual_entity"]  # type: ignore[assignment]
-            for operation in SUBSCRIPTIONS:
-                arguments = {name: values[name] for name in field_of(operation).args if name in values}
-                await client.subscribe(document(operation, arguments, edge_depth=1), operation.name, **arguments)
-            await client.heard()
-
-        place = await home_of_three(served, Plan(reported_late=False), watch)
-        assert await report(place, place.hardware_id, utc_now(), POWER[2]) == 1
-        for household in place.households:
-            body = {"userId": household.who.user_id, "alertTypeId": "CM01", "inbox": "yes"}
-            sent = await served.call("POST", "/alert", served.one.headers["application"], json=body)
-            assert sent.status_code == 200, sent.text
-        for household in place.households:
-            heard: list[Any] = []
-            while not heard or heard[-1]["id"] != "alerts":
-                heard.append(await clients[household.name].hear())
-            assert place.traces(household, heard) == [], household.name
+        await walk(served, PLANS[2] if (asking.place, asking.question) == ERASED_OWNER else PLANS[1])

@@ -11,14 +11,14 @@ from sqlalchemy import text
 
 from tests.graphql.test_pairing_races import at_once
 from tests.graphql.test_tenancies import consent_state, hardware_of, stored
-from tests.support.calls import add_resource, code_of, move_resource, report, send
+from tests.support.calls import add_resource, code_of, last_state, move_resource, report, report_state, send
 from tests.support.house import House, Tenant, operation
 from tests.support.metering import HALF_HOUR, START, add_device, metered
 from tests.support.residents import resident
 from tests.support.servers import ON_POSTGRESQL_ONLY
 from tests.support.tables import check_rollups
 from tests.support.timed import Timed
-from tests.support.user_jobs import exported
+from tests.support.user_jobs import erased, exported
 from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import MeterPointTenancy
 from wattgate.db.rows.quotas import QUOTAS
@@ -100,6 +100,60 @@ async def test_a_display_that_was_pointed_elsewhere_before_the_move_feeds_nothin
     await move_resource(served, point.resource_id, bob)
     assert await report(served, ada, hardware_id, utc_now()) == 0
     assert code_of(await send(served, ada, "PUT", f"/device/{device_id}", **change)) == (409, "CONFLICT")
+
+
+@pytest.mark.parametrize("way", ["move", "sale", "erasure"])
+@pytest.mark.both_databases("separation of households")
+@pytest.mark.alternate_databases("the cases have the same statements")
+async def test_a_late_state_of_a_display_is_not_the_next_owners(
+    served: House, ada: Tenant, bob: Tenant, way: str
+) -> None:
+    """It would show the next household when the former one was at home."""
+    point = await metered(ada)
+    device_id = await add_device(ada, point.resource_id)
+    hardware_id = await hardware_of(served, ada, device_id)
+    early = utc_now() - timedelta(days=3)
+    if way == "move":
+        await move_resource(served, point.resource_id, bob)
+        body = {"userId": bob.user_id}
+        moved = await send(served, ada, "PUT", f"/device/{device_id}/owner", "application", **body)
+    else:
+        if way == "sale":
+            await send(served, ada, "DELETE", f"/device/{device_id}")
+            await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=False)
+        else:
+            await erased(ada, ada.user_id)
+        added = (await add_resource(served, bob, point.mpxn)).json()["resourceId"]
+        values: dict[str, Any] = {"deviceTypeId": bob.ids["device_type"], "hardwareId": hardware_id, "hardwareIds": {}}
+        values["protocol"] = {"sensors": [{"protocolId": "ELEC", "resourceId": added}]}
+        moved = await send(served, bob, "POST", "/device", "acting", **values)
+    assert moved.status_code == 200, moved.text
+    own_id, refused = moved.json()["deviceId"], "is before the household moved in, or had the device"
+    assert [reason.endswith(refused) for reason in await report_state(served, bob, hardware_id, early)] == [True]
+    assert await last_state(served, bob, own_id) is None
+    now = utc_now().replace(microsecond=0) + timedelta(seconds=1)
+    assert await report_state(served, bob, hardware_id, now) == []
+    assert await last_state(served, bob, own_id) == format_iso(now)
+
+
+LEFT = "the device state is not stored: the owner has moved out where the device is"
+
+
+@pytest.mark.both_databases("separation of households")
+async def test_a_display_that_was_left_behind_brings_no_state(served: House, ada: Tenant, bob: Tenant) -> None:
+    """It would show its former household when the next one is at home. The application may know it elsewhere."""
+    point = await metered(ada)
+    device_id = await add_device(ada, point.resource_id)
+    hardware_id, now = await hardware_of(served, ada, device_id), utc_now().replace(microsecond=0)
+    before, after = now - timedelta(minutes=1), now + timedelta(seconds=1)
+    assert await report_state(served, ada, hardware_id, before) == []
+    await move_resource(served, point.resource_id, bob)
+    assert await report_state(served, ada, hardware_id, after) == [LEFT]
+    assert await last_state(served, ada, device_id) == format_iso(before)
+    body: dict[str, Any] = {"protocol": {"sensors": []}}
+    assert (await send(served, ada, "PUT", f"/device/{device_id}", "acting", **body)).status_code == 200
+    assert await report_state(served, ada, hardware_id, after) == []
+    assert await last_state(served, ada, device_id) == format_iso(after)
 
 
 @pytest.mark.both_databases("separation of households")

@@ -54,6 +54,10 @@ async def _nobody_lived_there(_rows: Any, _user_id: str, _number: str, _since: A
     return False
 
 
+async def _left_nothing(_rows: Any, _devices: Any) -> set[str]:
+    return set()
+
+
 async def _had_no_other_owner(_call: Any, _owner_id: str, _hardware_id: str) -> None:
     return None
 
@@ -70,6 +74,7 @@ ANSWERS: Mapping[str, Callable[..., Any]] = {
     "storage_bounds": _all_bounds,
     "load_ownerships": _all_ownerships,
     "lives_at": _lives_there,
+    "left_behind": _left_nothing,
     "others_lived_since": _nobody_lived_there,
     "held_from": _had_no_other_owner,
     "resources_at": _closed_resources_too,

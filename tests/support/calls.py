@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 
 from tests.support.house import House, Tenant
+from wattgate.db.models import NetworkState
 from wattgate.energy.meters.meter_messages import Measurement, MeterMessage
 from wattgate.operations.readings import meter_messages
 from wattgate.principal import Principal, Role
@@ -28,6 +29,21 @@ async def report(house: House, who: Tenant, hardware_id: str, at: datetime, watt
     system = Principal(Role.SYSTEM, application_id=who.application_id)
     result = await house.gateway.runner.run(meter_messages.record_meter_messages, system, {"messages": [message]})
     return int(result.recorded)
+
+
+async def report_state(house: House, who: Tenant, hardware_id: str, at: datetime) -> list[str]:
+    """Record the network state of a display as the MQTT intake does. Return why it is refused."""
+    message = MeterMessage(hardware_id=hardware_id, at=at, network_state=NetworkState(at=at))
+    system = Principal(Role.SYSTEM, application_id=who.application_id)
+    result = await house.gateway.runner.run(meter_messages.record_meter_messages, system, {"messages": [message]})
+    return [refusal.reason for refusal in result.refusals]
+
+
+async def last_state(house: House, who: Tenant, device_id: str) -> str | None:
+    """Return when a device last reported its state, as its owner sees it."""
+    query = "query ($id: ID!) { device(deviceId: $id) { networkState { at } status { lastPacketAt } } }"
+    found = (await house.graphql(query, who.headers["account"], id=device_id))["data"]["device"]
+    return found["networkState"] and str(found["networkState"]["at"])
 
 
 async def move_resource(house: House, resource_id: str, to: Tenant, **more: Any) -> str:

@@ -12,7 +12,14 @@ from sqlalchemy import or_
 from sqlmodel import col
 
 from wattgate.clock import to_ms
-from wattgate.db.models import MeterPointConsent, MeterPointTenancy, Resource, VirtualEntity, VirtualEntityResource
+from wattgate.db.models import (
+    Device,
+    MeterPointConsent,
+    MeterPointTenancy,
+    Resource,
+    VirtualEntity,
+    VirtualEntityResource,
+)
 from wattgate.db.queries.consent import CONSENTS_BY_METER_POINT
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.consent_gaps import ALL_TIME, ConsentGaps, StorageBounds, gaps_after_grant
@@ -74,6 +81,21 @@ async def lives_at(rows: Rows, user_id: str, number: str) -> bool:
         col(MeterPointTenancy.ended_at).is_(None),
     )
     return count > 0
+
+
+async def left_behind(rows: Rows, devices: Iterable[Device]) -> set[str]:
+    """Return the ids of those devices whose owners have moved out where the devices are.
+
+    It needs no statement, unless a device remains at a meter point, or has been pointed elsewhere there.
+    """
+    places = {device.device_id: (device.owner_id, device.remains_at) for device in devices if device.remains_at}
+    if not places:
+        return set()
+    model = MeterPointTenancy
+    numbers = {number for _, number in places.values()}
+    stays = await rows.all(model, col(model.mpxn).in_(numbers), col(model.ended_at).is_(None))
+    lived_in = {(stay.user_id, stay.mpxn) for stay in stays}
+    return {device_id for device_id, place in places.items() if place not in lived_in}
 
 
 async def others_lived_since(rows: Rows, user_id: str, number: str, since: datetime | None) -> bool:

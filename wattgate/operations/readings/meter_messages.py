@@ -15,7 +15,7 @@ from sqlmodel import col
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries import devices as queries
-from wattgate.db.queries.tenancies import storage_bounds
+from wattgate.db.queries.tenancies import left_behind, storage_bounds
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.consent_gaps import StorageBounds
 from wattgate.energy.meters.meter_messages import Measurement, MeterMessage
@@ -34,6 +34,9 @@ from wattgate.values import terms
 
 MAX_MESSAGES = 1_000
 """Maximum messages of a call."""
+
+TOO_EARLY = "its instant is before the household moved in, or had the device"
+"""Why something of the former household, which arrives late, is not stored for the next one."""
 
 _FIRST_WORD = re.compile(r"\w+")
 
@@ -102,10 +105,13 @@ class _DisplayDevice:
     """A device, and the resources that its sensors feed, with their fields, by classifier.
 
     `bounds` says for each resource when its owner lives at the meter point and consents. It begins when the owner got
-    the device, if that is later.
+    the device, if that is later. `since` says the same for states of the device. `is_left` says that its owner has
+    moved out where it is, so that its states show another household.
     """
 
     device_id: str
+    since: int
+    is_left: bool
     bounds: Mapping[str, StorageBounds]
     resources_by_classifier: Mapping[str, list[tuple[models.Resource, tuple[ReadingField, ...]]]]
 
@@ -123,13 +129,16 @@ async def _load_displays(rows: Rows, messages: Sequence[MeterMessage]) -> dict[s
     displays: dict[str, _DisplayDevice] = {}
     fed = await queries.resources(rows, devices)
     known = await storage_bounds(rows, {one.resource_id: one for resources in fed for one in resources}.values())
+    left = await left_behind(rows, devices)
     for device, resources in zip(devices, fed, strict=True):
         held_ms = 0 if device.held_from is None else to_ms(device.held_from)
         bounds = {one.resource_id: known[one.resource_id].held_since(held_ms) for one in resources}
         feeds = defaultdict(list)
         for resource in resources:
             feeds[resource.classifier].append((resource, parse_fields(resource.storage)))
-        display = displays[device.hardware_key] = _DisplayDevice(device.device_id, bounds, feeds)
+        since, is_left = min((each.since for each in bounds.values()), default=held_ms), device.device_id in left
+        display = _DisplayDevice(device.device_id, since, is_left, bounds, feeds)
+        displays[device.hardware_key] = display
         for spelling in hardware_id_spellings(device.hardware_key):
             displays.setdefault(spelling, display)
     found = {hardware_id: displays.get(normalize_hardware_id(hardware_id)) for hardware_id in hardware_ids}
@@ -158,7 +167,7 @@ class _MessageBatch:
                 if field is not None:
                     self._add_value(message, measurement, resource, field, display.bounds[resource.resource_id])
         if message.network_state is not None:
-            self._add_state(message, display.device_id, message.network_state)
+            self._add_state(message, display, message.network_state)
 
     def _add_value(
         self,
@@ -171,7 +180,7 @@ class _MessageBatch:
         try:
             at, value = field.to_stored_ms(message.at, self.now_ms), _to_stored_value(measurement, field)
             if at < bounds.since:
-                raise StorageError("its instant is before the household moved in, or had the device")
+                raise StorageError(TOO_EARLY)
         except StorageError as refused:
             self._refuse(message, f"{measurement.classifier} {measurement.field} is not stored", str(refused))
         else:
@@ -180,11 +189,16 @@ class _MessageBatch:
             else:
                 self.values[resource.resource_id, field.name][at] = value
 
-    def _add_state(self, message: MeterMessage, device_id: str, state: models.NetworkState) -> None:
+    def _add_state(self, message: MeterMessage, display: _DisplayDevice, state: models.NetworkState) -> None:
+        known = self.states.get(display.device_id)
         if to_ms(state.at) > self.now_ms + MAX_AHEAD_MS:
             self._refuse(message, "the device state is in the future")
-        elif device_id not in self.states or self.states[device_id].at <= state.at:
-            self.states[device_id] = state
+        elif to_ms(state.at) < display.since:
+            self._refuse(message, "the device state is not stored", TOO_EARLY)
+        elif display.is_left:
+            self._refuse(message, "the device state is not stored", "the owner has moved out where the device is")
+        elif known is None or known.at <= state.at:
+            self.states[display.device_id] = state
 
     def _refuse(self, message: MeterMessage, kind: str, detail: str = "") -> None:
         self.refusals.append(MessageRefusal(message.hardware_id, kind, detail))
