@@ -5,7 +5,6 @@ GraphQL Code Generator (`persistedDocuments` of its client preset) and Relay wri
 manifest.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 from graphql import GraphQLError, OperationDefinitionNode
 
+from wattgate.app.cli.input_files import UnreadableFile, parse_json, read_text
 from wattgate.graphql.execution.documents.document_limits import parse_document
 from wattgate.graphql.execution.documents.documents import DocumentCache, InvalidRequest
 from wattgate.graphql.execution.documents.trusted_documents import normalize_document_id
@@ -55,7 +55,7 @@ class _ApolloManifest(msgspec.Struct):
 
 def find_files(path: Path) -> list[Path]:
     """Return the sorted document and manifest files of a folder and its subfolders, or the file itself."""
-    if path.is_file():
+    if not path.is_dir():
         return [path]
     return sorted(
         file for file in path.rglob("*") if file.suffix in (*GRAPHQL_SUFFIXES, MANIFEST_SUFFIX) and file.is_file()
@@ -65,17 +65,13 @@ def find_files(path: Path) -> list[Path]:
 def read_documents(file: Path) -> Iterator[DocumentSource | DocumentError]:
     """Yield the documents of a file, or an error if it cannot be read."""
     try:
-        text = file.read_bytes().decode()
-    except UnicodeDecodeError as error:
-        yield DocumentError(str(file), f"is not UTF-8: {error.reason} at byte {error.start}")
-        return
-    if file.suffix != MANIFEST_SUFFIX:
-        yield DocumentSource(str(file), text)
-        return
-    try:
-        yield from _read_manifest(str(file), json.loads(text))
-    except json.JSONDecodeError as error:
-        yield DocumentError(f"{file}:{error.lineno}:{error.colno}", f"is not JSON: {error.msg}")
+        text = read_text(file)
+        if file.suffix != MANIFEST_SUFFIX:
+            yield DocumentSource(str(file), text)
+            return
+        yield from _read_manifest(str(file), parse_json(file, text))
+    except UnreadableFile as error:
+        yield DocumentError(f"{file}{error.position}", error.problem)
     except msgspec.ValidationError as error:
         yield DocumentError(str(file), f"is not a manifest of documents: {error}")
 

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColum
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_gateway
+from wattgate.app.cli.input_files import open_input
 from wattgate.app.settings import Settings
 from wattgate.errors import BadInput
 from wattgate.operations.core.runner import Runner
@@ -58,7 +59,7 @@ async def _import_with_progress(file: Path, refused: Path | None, importer: File
     size = await asyncio.to_thread(file.stat)
     columns = (BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
     with (
-        file.open("rb") as source,
+        open_input(file) as source,
         write_private(refused) if refused else nullcontext() as refused_file,
         Progress(*columns, console=err, transient=True) as bar,
     ):

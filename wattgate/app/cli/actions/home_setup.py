@@ -12,6 +12,7 @@ from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import require_keys, run_async
 from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.cli.imports.line_reader import read_numbered_lines
+from wattgate.app.cli.input_files import open_input
 from wattgate.app.cli.passwords import PasswordChoice
 from wattgate.app.cli.reading_context import unreachable_database_reported
 from wattgate.app.homes.request import HomeOptions, HomeRequest, parse_options
@@ -99,7 +100,7 @@ async def _set_up(
 
 
 def _read_lines(file: Path) -> list[tuple[int, str]]:
-    with file.open("rb") as source:
+    with open_input(file) as source:
         return list(read_numbered_lines(source))
 
 

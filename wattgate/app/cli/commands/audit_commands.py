@@ -13,7 +13,9 @@ audit_app = typer.Typer(no_args_is_help=True, help="Export and check the audit l
 @dispatched
 def audit_export(
     application: Annotated[str, typer.Option(help="ID of the application.")],
-    after: Annotated[int, typer.Option(help="Sequence number of the last entry that you have.")] = 0,
+    after: Annotated[
+        int, typer.Option(min=0, max=2**63 - 1, help="Sequence number of the last entry that you have.")
+    ] = 0,
 ) -> None:
     """Print the entries of an application as JSON, one on each line, oldest first.
 

@@ -5,7 +5,12 @@ from functools import partial
 from itertools import islice
 from typing import BinaryIO
 
+from wattgate.errors import BadInput
+
 MAX_LINE_BYTES = 64 * 1024
+
+MAX_SKIPPED_BYTES = 16 * 1024 * 1024
+"""Maximum bytes that are read to find the end of a line which is too long."""
 
 BLOCK_LINES, BLOCK_BYTES = 1_000, 1024 * 1024
 """Maximum number of lines in a block, and the size from which it has no further line."""
@@ -62,7 +67,14 @@ def _next_block(pieces: Iterator[bytes], block_lines: int) -> list[bytes]:
 
 
 def _skip_line(pieces: Iterator[bytes]) -> None:
-    """Read on to the end of a line."""
+    """Read on to the end of a line. Raise BadInput if it is far away: the file may have no lines, or no end."""
+    skipped = 0
     for piece in pieces:
         if piece.endswith(b"\n"):
             return
+        skipped += len(piece)
+        if skipped > MAX_SKIPPED_BYTES:
+            raise BadInput(
+                f"A line of the file has more than {MAX_SKIPPED_BYTES:,} bytes. Give a text file with one record in "
+                "each line."
+            )

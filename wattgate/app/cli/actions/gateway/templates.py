@@ -1,15 +1,17 @@
 """Check an alert template in a file."""
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import typer
 from rich.markup import escape
 
 from wattgate.app.cli.consoles import out
+from wattgate.app.cli.input_files import UnreadableFile, read_json, read_text
 from wattgate.delivery.templates.language.contract import VariableDeclaration, build_contract
 from wattgate.delivery.templates.language.contract_values import sample_values
 from wattgate.delivery.templates.language.cultures import is_culture
@@ -19,6 +21,8 @@ from wattgate.delivery.templates.rendering import TemplateSource
 from wattgate.delivery.templates.report import RenderingReport, build_report
 from wattgate.delivery.templates.scope import RenderScope
 from wattgate.enums import RuleKind
+
+T = TypeVar("T")
 
 SEVERITY_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
@@ -36,7 +40,8 @@ def template_check(
     as_json: bool,
 ) -> None:
     """Check a template as the GraphQL query `previewTemplate` does."""
-    source = TemplateSource(_read_text(file), subject, preheader, None if text is None else _read_text(text))
+    plain_text = None if text is None else _read(read_text, text, "--text")
+    source = TemplateSource(_read(read_text, file, "FILE"), subject, preheader, plain_text)
     if not is_culture(culture):
         raise typer.BadParameter(f"{culture!r} is not a language tag such as en-GB", param_hint="--culture")
     contract = build_contract("", rule_kind, None if variables is None else _read_variables(variables))
@@ -75,17 +80,18 @@ def _format_finding(finding: Finding) -> str:
     return f"{finding.message} ({finding.hint}) {finding.code}" if finding.hint else f"{finding.message} {finding.code}"
 
 
-def _read_text(file: Path) -> str:
+def _read(read: Callable[[Path], T], file: Path, option: str) -> T:
+    """Return the content of the file of an option. Raise BadParameter if it cannot be read."""
     try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise typer.BadParameter(f"{file} is not UTF-8") from None
+        return read(file)
+    except UnreadableFile as error:
+        raise typer.BadParameter(error.message, param_hint=option) from None
 
 
 def _read_variables(file: Path) -> list[VariableDeclaration]:
     """Return the declarations of a file, in the form of `addAlertType`."""
     try:
-        variables = msgspec.convert(_read_json(file, "--variables"), list[VariableDeclaration])
+        variables = msgspec.convert(_read(read_json, file, "--variables"), list[VariableDeclaration])
     except msgspec.ValidationError as error:
         raise typer.BadParameter(f"{file}: {error}", param_hint="--variables") from None
     for path, message in declaration_problems(variables):
@@ -94,15 +100,8 @@ def _read_variables(file: Path) -> list[VariableDeclaration]:
     return with_default_units(variables)
 
 
-def _read_json(file: Path, option: str) -> Any:
-    try:
-        return json.loads(_read_text(file))
-    except json.JSONDecodeError as error:
-        raise typer.BadParameter(f"{file} is not JSON: {error}", param_hint=option) from None
-
-
 def _read_json_object(file: Path) -> dict[str, Any]:
-    value = _read_json(file, "--data")
+    value = _read(read_json, file, "--data")
     if not isinstance(value, dict):
         raise typer.BadParameter(f"{file} does not contain a JSON object", param_hint="--data")
     return value
