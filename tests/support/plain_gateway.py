@@ -156,6 +156,13 @@ class WireInMemory(asyncio.Transport):
     def abort(self) -> None:
         self.close()
 
+    def can_write_eof(self) -> bool:
+        return True
+
+    def write_eof(self) -> None:
+        """Close: the client closes its direction when it reads the end of the stream."""
+        self.close()
+
     def pause_reading(self) -> None:
         """Do nothing: the test decides what arrives."""
 

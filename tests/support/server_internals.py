@@ -32,10 +32,11 @@ def _attributes(names: str) -> dict[str, str]:
 
 HTTPTOOLS = "uvicorn.protocols.http.httptools_impl"
 SANS_IO = "uvicorn.protocols.websockets.websockets_sansio_impl"
-HTTP_PROTOCOL, PIPELINED, DEADLINES, HTTP_1_0, DIRECT, WIRE, SERVING = (
+HTTP_PROTOCOL, PIPELINED, DEADLINES, LINGERING, HTTP_1_0, DIRECT, WIRE, SERVING = (
     "app/server/edge/http_protocol.py",
     "app/server/edge/pipelined_requests.py",
     "app/server/edge/http_deadlines.py",
+    "app/server/edge/lingering_close.py",
     "app/server/edge/http_1_0.py",
     "app/server/edge/direct_graphql.py",
     "realtime/connections/wires/uvicorn_wire.py",
@@ -93,6 +94,18 @@ INTERNALS = (
             **_attributes("client cycle flow loop transport"),
         },
         subclass="DeadlineProtocol",
+    ),
+    Internals(
+        LINGERING,
+        f"{HTTPTOOLS}:HttpToolsProtocol",
+        "reads on after the last response, so that no reset destroys it",
+        {
+            "__init__": "self, config, server_state, app_state, _loop",
+            "on_response_complete": "self",
+            "shutdown": "self",
+            **_attributes("flow loop pipeline server_state transport"),
+        },
+        subclass="LingeringProtocol",
     ),
     Internals(
         HTTP_PROTOCOL,

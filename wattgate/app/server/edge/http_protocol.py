@@ -18,6 +18,7 @@ from wattgate.app.server.edge import http_1_0
 from wattgate.app.server.edge.connection_guard import DEFAULT_HTTP_LIMITS, LINGER_SECONDS, ConnectionGuard, HttpLimits
 from wattgate.app.server.edge.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
 from wattgate.app.server.edge.http_deadlines import DeadlineProtocol, Stage
+from wattgate.app.server.edge.lingering_close import LingeringProtocol, ResponseTransport
 from wattgate.app.server.edge.pipelined_requests import END_OF_HEAD
 from wattgate.app.server.edge.refusal_response import encode_refusal
 from wattgate.app.server.edge.socket_upgrade import SocketUpgrade, UpgradeRequest, build_wire
@@ -63,7 +64,7 @@ class GuardedConfig(uvicorn.Config):
         self.socket_upgrade: SocketUpgrade | None = getattr(state, "socket_upgrade", None)
 
 
-class GuardedHttpProtocol(DeadlineProtocol):
+class GuardedHttpProtocol(LingeringProtocol):
     """An HTTP connection with limits."""
 
     config: GuardedConfig
@@ -89,7 +90,10 @@ class GuardedHttpProtocol(DeadlineProtocol):
                 f"Too many open connections. Retry in {CONNECTION_RETRY_SECONDS} s.",
                 retry_after=CONNECTION_RETRY_SECONDS,
             )
-            self._reject(b"HTTP/1.1 429 Too Many Requests\r\n", error)
+            # closed at once: a connection that is not counted must not stay
+            self._respond(b"HTTP/1.1 429 Too Many Requests\r\n", error)
+            self.transport.close()
+            self.loop.call_later(LINGER_SECONDS, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._clear_timer()
@@ -97,6 +101,9 @@ class GuardedHttpProtocol(DeadlineProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._is_lingering:
+            self._discard(len(data))
+            return
         if self.transport.is_closing() or self._refusal is not None:  # the client sent it before it noticed
             return
         DeadlineProtocol.data_received(self, data)
@@ -231,6 +238,9 @@ class GuardedHttpProtocol(DeadlineProtocol):
         if not self._begin_direct(version, method):  # a plain request has no header twice
             check_credentials(self.headers)
             super().on_headers_complete()
+        if self._is_chunked or self._length:
+            response_transport: Any = ResponseTransport(self)
+            self.cycle.transport = response_transport
         self._in_head, self._in_body = False, True  # only now: until here, the request before it is the last one
         # uvicorn would add the trailers of the body to the headers of the request
         self.headers = []
@@ -274,7 +284,9 @@ class GuardedHttpProtocol(DeadlineProtocol):
         HttpToolsProtocol.on_message_complete(self)
 
     def on_response_complete(self) -> None:
-        DeadlineProtocol.on_response_complete(self)
+        LingeringProtocol.on_response_complete(self)
+        if self._is_lingering:
+            return
         if self.transport.is_closing():
             self._watch_close()
         elif not (self._in_body or self._refusal) or self._is_stalled or not self.cycle.response_complete:
@@ -329,6 +341,8 @@ class GuardedHttpProtocol(DeadlineProtocol):
         return True
 
     def _time_out(self) -> None:
+        if self._is_lingering:
+            return
         if self._stage is Stage.HEAD:  # without a byte of a request, there is nothing to answer
             needs_no_answer, part = self.scope is None, "head"
         else:
@@ -357,10 +371,13 @@ class GuardedHttpProtocol(DeadlineProtocol):
 
         Its trace ID is its own: the present context can be that of the request before it.
         """
+        self._respond(status_line, error)
+        self._close()
+
+    def _respond(self, status_line: bytes, error: GatewayError) -> None:
         trace_id = new_trace_id()
         self._log_refusal(status_line, error, trace_id)
         self.transport.write(encode_refusal(status_line, error, trace_id))
-        self._close()
 
     def _log_refusal(self, status_line: bytes, error: GatewayError, trace_id: str) -> None:
         """Log a security event with the address of the peer, because no header of the request is trusted."""
@@ -368,12 +385,6 @@ class GuardedHttpProtocol(DeadlineProtocol):
         fields = client_fields(f"HTTP connection refused with {status}", self.client[0] if self.client else None)
         fields["trace_id"] = trace_id
         log.info("HTTP connection refused with %s: %s", status, error.message, extra=fields)
-
-    def _close(self) -> None:
-        """Close the connection, and cut it if the client does not read its response."""
-        self._clear_timer()
-        self.transport.close()
-        self.loop.call_later(LINGER_SECONDS, self.transport.abort)
 
 
 class GuardedWire(UvicornWire):

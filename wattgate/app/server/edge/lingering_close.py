@@ -1,0 +1,80 @@
+"""The close of a connection whose client may still send, so that the client reads its response (RFC 9112, 9.6).
+
+A socket that is closed with unread bytes resets the connection. The reset can overtake the response, and a proxy that
+still writes the body takes it for a failure. So the gateway first closes its own direction, and then reads and discards
+for LINGER_SECONDS. Above MAX_DISCARDED_BYTES it stops to read, so that a client which never stops costs nothing more.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from wattgate.app.server.edge.connection_guard import LINGER_SECONDS
+from wattgate.app.server.edge.http_deadlines import DeadlineProtocol
+
+MAX_DISCARDED_BYTES = 1024 * 1024
+"""Maximum bytes that are read and discarded after the last response of a connection."""
+
+
+class ResponseTransport:
+    """The transport of a request with a body, for its response. It closes when the client has read the response."""
+
+    __slots__ = ("close", "is_closing", "write")
+
+    def __init__(self, protocol: "LingeringProtocol") -> None:
+        self.write, self.is_closing = protocol.transport.write, protocol.transport.is_closing
+        self.close = protocol.close_after_response
+
+
+class LingeringProtocol(DeadlineProtocol):
+    """An HTTP connection that reads on for a bounded time after its last response."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._is_lingering = False
+        self._discarded_bytes = 0
+
+    def close_after_response(self) -> None:
+        """Close the connection after a response that ends it. Its client may still send the body."""
+        if self._in_body or self._unparsed:
+            self._linger(self._end_response)
+        else:
+            self.transport.close()
+
+    def on_response_complete(self) -> None:
+        if self._is_lingering:
+            self.server_state.total_requests += 1
+        else:
+            DeadlineProtocol.on_response_complete(self)
+
+    def shutdown(self) -> None:
+        if not self._is_lingering:  # it ends by itself, soon
+            super().shutdown()
+
+    def _close(self) -> None:
+        """Close the connection, and cut it if the client does not read its response in time."""
+        self._linger(self.transport.abort)
+
+    def _linger(self, end: Callable[[], None]) -> None:
+        """Close the direction of the gateway, and discard what arrives. Call `end` after LINGER_SECONDS."""
+        self._clear_timer()
+        if self._is_lingering or self.transport.is_closing():
+            return
+        self._is_lingering, self._is_stalled = True, False
+        self._unparsed.take_all()
+        self.pipeline.clear()
+        if self.transport.can_write_eof():  # TLS has no half-closed connection
+            self.transport.write_eof()
+        self.flow.is_held = False
+        self.flow.resume_reading()
+        self.loop.call_later(LINGER_SECONDS, end)
+
+    def _end_response(self) -> None:
+        """Stop reading. A client that has not read a long response gets the time of `http_deadlines`."""
+        self.transport.close()
+        self._watch_close()
+
+    def _discard(self, count: int) -> None:
+        """Count bytes that nobody reads. Stop reading if the client sends too many."""
+        self._discarded_bytes += count
+        if self._discarded_bytes > MAX_DISCARDED_BYTES and not self.transport.is_closing():
+            self.transport.pause_reading()
