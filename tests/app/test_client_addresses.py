@@ -10,6 +10,7 @@ from wattgate.app.server.gate.request_client import DEVICE_COOKIE, MAX_DEVICE_LE
 TRUSTED = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
 
 
+@pytest.mark.every_case("each case is another way in which a client could choose the address that limits count")
 @pytest.mark.parametrize(
     ("peer", "headers", "address"),
     [
