@@ -1,6 +1,6 @@
 """Three households live in a home one after the other. None sees, receives or changes data of another one."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -12,6 +12,7 @@ import pytest
 from tests.graphql import test_costs_of_moves as costs_of_moves
 from tests.graphql import test_former_households as former_households
 from tests.graphql import test_tenancies as tenancies
+from tests.graphql import test_tenancy_corrections as tenancy_corrections
 from tests.support.asking_functions import ANSWERS, AskingFunction, find_asking_functions, switched_off
 from tests.support.calls import code_of, report_state
 from tests.support.house import House, house
@@ -309,7 +310,10 @@ OWN_WALKS = {
 }
 """Walks with a clock of their own, of functions whose figures depend on the day of the month."""
 
-PAIR_WALKS = {
+PAIR_WALKS: dict[str, Callable[..., Awaitable[None]]] = {
+    "operations.devices.device_records:require_not_left": partial(
+        tenancy_corrections.test_a_code_from_before_the_move_does_not_bring_a_display_back, is_removed_before=True
+    ),
     "operations.homes.resources:_find_cost_source": partial(
         former_households.test_a_cost_resource_at_the_meter_point_keeps_no_right, is_of_elsewhere=False
     ),

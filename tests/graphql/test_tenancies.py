@@ -16,6 +16,7 @@ from tests.support.house import STORAGE, House, Tenant
 from tests.support.metering import HALF_HOUR, START, add_device, metered
 from tests.support.residents import resident
 from tests.support.tables import check_rollups
+from tests.support.timed import Timed
 from wattgate.clock import format_iso, utc_now
 from wattgate.errors import BadInput, Conflict
 from wattgate.operations.devices import catch_ups
@@ -329,9 +330,13 @@ async def test_the_consent_of_a_former_household_ends(served: House, ada: Tenant
     assert [value for _, value in current.json()["data"]] == [0.5]
 
 
-async def test_flexibility_events_that_are_ahead_change_hands(served: House, ada: Tenant, bob: Tenant) -> None:
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_flexibility_events_that_are_ahead_change_hands(timed: Timed, is_late: bool) -> None:
+    """An event that begins after the move is ahead, also if the move is reported while the event runs."""
+    served, moved_in = timed.house, timed.clock.now + timedelta(hours=1)
+    ada, bob = await resident(served.one), await resident(served.one)
     point = await metered(ada)
-    start = utc_now() + timedelta(days=1)
+    start = moved_in + timedelta(minutes=1)
     event = NewDfsEvent(name="Evening", starts_at=start, ends_at=start + HALF_HOUR, reward=Decimal(300))
     event_id = (await served.one.run("add_dfs_event", input=event)).dfs_event_id
     await served.one.run("move_dfs_event", dfs_event_id=event_id, state=DfsEventState.OPEN)
@@ -348,7 +353,8 @@ async def test_flexibility_events_that_are_ahead_change_hands(served: House, ada
         assert joined.status_code == 200, joined.text
         assert await households() == [who.user_id] * 2
         if who is ada:
-            await move_resource(served, point.resource_id, bob)
+            timed.clock.now = start + timedelta(minutes=1) if is_late else moved_in
+            await move_resource(served, point.resource_id, bob, movedInAt=format_iso(moved_in))
             assert await households() == []
 
 

@@ -28,6 +28,12 @@ from wattgate.errors import BadInput, Conflict, NotFound
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 
+def sensors_of(*resource_ids: str) -> dict[str, Any]:
+    """Return the change of a device whose sensors feed resources."""
+    sensors = [{"protocolId": f"S{n}", "resourceId": resource_id} for n, resource_id in enumerate(resource_ids)]
+    return {"protocol": {"sensors": sensors}}
+
+
 @pytest.mark.parametrize(
     "spelling", ["{a} {b}", " {a}{b}", "{a}-{b}", "{a}\u200b{b}", "\uff11{rest}", "\u0661{rest}", "{short}"]
 )
@@ -83,16 +89,23 @@ async def test_each_interface_knows_a_meter_point_that_is_no_number(
         await served.one.run("move_meter_point", mpxn=" - ", user_id=ada.user_id)
 
 
+@pytest.mark.parametrize("is_closed", [False, True])
 @pytest.mark.both_databases("separation of households")
+@pytest.mark.alternate_databases("the cases have the same statements")
 async def test_a_display_that_was_pointed_elsewhere_before_the_move_feeds_nothing(
-    served: House, ada: Tenant, bob: Tenant
+    served: House, ada: Tenant, bob: Tenant, is_closed: bool
 ) -> None:
     point = await metered(ada)
     device_id = await add_device(ada, point.resource_id)
     hardware_id = await hardware_of(served, ada, device_id)
+    if is_closed:  # it measures there nevertheless
+        await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=False)
+        change = sensors_of(await ada.add_resource())
+        assert code_of(await send(served, ada, "PUT", f"/device/{device_id}", **change)) == (409, "CONFLICT")
+        await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=True)
     for _ in range(2):  # the second change does not hide the meter point
         spare = await ada.add_resource()
-        change: dict[str, Any] = {"protocol": {"sensors": [{"protocolId": "S0", "resourceId": spare}]}}
+        change = sensors_of(spare)
         assert (await send(served, ada, "PUT", f"/device/{device_id}", **change)).status_code == 200
     assert await report(served, ada, hardware_id, utc_now()) == 1
     preview = await served.one.run("meter_point_move", mpxn=point.mpxn, user_id=bob.user_id)
@@ -100,6 +113,40 @@ async def test_a_display_that_was_pointed_elsewhere_before_the_move_feeds_nothin
     await move_resource(served, point.resource_id, bob)
     assert await report(served, ada, hardware_id, utc_now()) == 0
     assert code_of(await send(served, ada, "PUT", f"/device/{device_id}", **change)) == (409, "CONFLICT")
+
+
+async def test_a_display_is_remembered_at_each_of_its_meter_points(served: House, ada: Tenant, bob: Tenant) -> None:
+    first, second = await metered(ada), await metered(ada)
+    device_id = await add_device(ada, first.resource_id, second.resource_id)
+    change = sensors_of(await ada.add_resource(), await ada.add_resource())
+    assert (await send(served, ada, "PUT", f"/device/{device_id}", **change)).status_code == 200
+    for point in (first, second):
+        preview = await served.one.run("meter_point_move", mpxn=point.mpxn, user_id=bob.user_id)
+        assert [device.device_id for device in preview.devices] == [device_id]
+    for point in (first, second):
+        await move_resource(served, point.resource_id, bob)
+        assert code_of(await send(served, ada, "PUT", f"/device/{device_id}", **change)) == (409, "CONFLICT")
+        await served.one.run("move_meter_point", mpxn=point.mpxn, user_id=ada.user_id)
+        assert (await send(served, ada, "PUT", f"/device/{device_id}", **change)).status_code == 200
+
+
+@pytest.mark.parametrize("is_removed_before", [False, True])
+async def test_a_code_from_before_the_move_does_not_bring_a_display_back(
+    served: House, ada: Tenant, bob: Tenant, is_removed_before: bool
+) -> None:
+    point = await metered(ada)
+    device_id = await add_device(ada, point.resource_id)
+    hardware_id = await hardware_of(served, ada, device_id)
+    registered = await send(served, ada, "POST", "/device/claim", "application", hardwareId=hardware_id)
+    for is_removal in (is_removed_before, not is_removed_before):
+        if is_removal:
+            assert (await send(served, ada, "DELETE", f"/device/{device_id}")).status_code == 200
+        else:
+            await move_resource(served, point.resource_id, bob)
+    values: dict[str, Any] = {"deviceTypeId": ada.ids["device_type"], "hardwareId": hardware_id, "hardwareIds": {}}
+    values |= sensors_of(await ada.add_resource()) | {"claimCode": registered.json()["code"]}
+    assert code_of(await send(served, ada, "POST", "/device", **values)) == (409, "CONFLICT")
+    assert (await send(served, bob, "POST", "/device", **values | {"protocol": None})).status_code == 200
 
 
 @pytest.mark.parametrize("way", ["move", "sale", "erasure"])

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import msgspec
-from sqlalchemy import JSON, BigInteger, ColumnElement, DateTime, Dialect, Text, cast, type_coerce
+from sqlalchemy import JSON, BigInteger, ColumnElement, DateTime, Dialect, String, Text, cast, type_coerce
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field
@@ -33,6 +33,19 @@ class UtcDateTime(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return value and (value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC))
+
+
+class WordSet(TypeDecorator[frozenset[str]]):
+    """A set of texts without spaces, stored as one text with spaces between them; the empty set as null."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: frozenset[str] | None, dialect: Dialect) -> str | None:
+        return " ".join(sorted(value or ())) or None
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> frozenset[str]:
+        return frozenset((value or "").split())
 
 
 class StructColumn(TypeDecorator[Any]):

@@ -92,10 +92,14 @@ async def left_behind(rows: Rows, devices: Iterable[Device]) -> set[str]:
     if not places:
         return set()
     model = MeterPointTenancy
-    numbers = {number for _, number in places.values()}
+    numbers = {number for _, left in places.values() for number in left}
     stays = await rows.all(model, col(model.mpxn).in_(numbers), col(model.ended_at).is_(None))
     lived_in = {(stay.user_id, stay.mpxn) for stay in stays}
-    return {device_id for device_id, place in places.items() if place not in lived_in}
+    return {
+        device_id
+        for device_id, (owner_id, left) in places.items()
+        if any((owner_id, number) not in lived_in for number in left)
+    }
 
 
 async def others_lived_since(rows: Rows, user_id: str, number: str, since: datetime | None) -> bool:

@@ -7,6 +7,7 @@ import msgspec
 from wattgate.db import models
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters.meter_points import hardware_id_spellings, normalize_hardware_id
+from wattgate.enums import DeviceProof
 from wattgate.errors import BadInput, Conflict, Problem, QuotaExceeded
 from wattgate.operations.consent.consent_records import record_provisioned_consent
 from wattgate.operations.core.acting_user import require_user_id
@@ -57,6 +58,8 @@ async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
         else services.default_sensors(device_type, owned, mpxns)
     )
     proof = await require_proof(call, owner_id, input.hardware_id, input.claim_code)
+    if proof is DeviceProof.CODE:
+        await services.require_not_left(call, owner_id, input.hardware_id)
     for mpxn in mpxns:
         await record_provisioned_consent(call, owner_id, mpxn)
     await services.close_other_holders(call, owner_id, input.hardware_id)
@@ -88,9 +91,9 @@ async def update_device(call: Call, *, device_id: ids.DeviceId, input: types.Dev
         raise BadInput("A required value is null. See `problems`.", problems=[problem])
     if input.protocol is not UNSET:
         owned = await services.load_owned_resources(call.rows, device.owner_id)
-        await services.require_own_readings(call, device)
         sensors = services.explicit_sensors(input.protocol, owned)
-        await services.remember_meter_point(call, device, sensors, owned)
+        await services.remember_meter_points(call, device, sensors)
+        await services.require_own_readings(call, device)
         await services.replace_sensors(call, device, sensors)
         device.protocol_name = input.protocol.protocol or device.protocol_name
     emit_device_changed(call, device_id)

@@ -1,6 +1,6 @@
 """Devices as records: find them by any of their identifiers, add and close them, and set their sensors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -72,12 +72,37 @@ async def close_other_holders(call: Call, owner_id: str, hardware_id: str) -> No
 
 async def held_from(call: Call, owner_id: str, hardware_id: str) -> datetime | None:
     """Return the instant from which messages of a hardware id belong to a new owner; None if it had no other owner."""
-    keys = [
-        col(Device.hardware_key).startswith(f"{spelling} ", autoescape=True)
-        for spelling in meter_points.hardware_id_spellings(hardware_id)
-    ]
-    others = await call.rows.count_in_application(Device, or_(*keys), col(Device.owner_id) != owner_id, limit=1)
+    is_other = col(Device.owner_id) != owner_id
+    others = await call.rows.count_in_application(Device, _was_closed(hardware_id), is_other, limit=1)
     return call.rows.now if others else None
+
+
+def _was_closed(hardware_id: str) -> ColumnElement[bool]:
+    """Return the condition that a device had a hardware id until it was closed. See `close_device`."""
+    spellings = meter_points.hardware_id_spellings(hardware_id)
+    return or_(*(col(Device.hardware_key).startswith(f"{spelling} ", autoescape=True) for spelling in spellings))
+
+
+async def require_not_left(call: Call, owner_id: str, hardware_id: str) -> None:
+    """Raise Conflict if an owner has removed a device with this hardware id, and moved out where it measured.
+
+    A code proves that the owner had the device, not that the device came along. The application knows where it is.
+    """
+    removed = await call.rows.all(Device, _was_closed(hardware_id), col(Device.owner_id) == owner_id)
+    fed = await call.rows.all(DeviceSensor, col(DeviceSensor.device_id).in_([device.device_id for device in removed]))
+    numbers = await _numbers_of(call.rows, {sensor.resource_id for sensor in fed})
+    for mpxn in sorted({*numbers.values()}.union(*(device.remains_at for device in removed))):
+        if not await lives_at(call.rows, owner_id, mpxn):
+            raise Conflict(
+                f"The user has removed device {hardware_id}, and has moved out at meter point {mpxn}, which it "
+                "measured. Ask the provider of the application to add it."
+            )
+
+
+async def _numbers_of(rows: Rows, resource_ids: Iterable[str | None]) -> dict[str, str]:
+    """Return the meter points of those resources that have one, by resource. Some of them may be closed."""
+    resources = await rows.get_many(Resource, filter(None, resource_ids))
+    return {key: meter_points.canonical_meter_point(one.mpxn) for key, one in resources.items() if one.mpxn}
 
 
 async def require_own_readings(call: Call, device: Device) -> None:
@@ -85,34 +110,30 @@ async def require_own_readings(call: Call, device: Device) -> None:
 
     The application knows where a device is.
     """
-    if device.remains_at is None:
-        return
     if not call.principal.sees_own_records_only:
-        device.remains_at = None
-    elif not await lives_at(call.rows, device.owner_id, device.remains_at):
-        raise Conflict(
-            f"The owner of device {device.device_id} has moved out at meter point {device.remains_at}, which it "
-            "measures. Remove it with deactivateDevice, or ask the provider of the application to change it."
-        )
+        device.remains_at = frozenset()
+    for mpxn in sorted(device.remains_at):
+        if not await lives_at(call.rows, device.owner_id, mpxn):
+            raise Conflict(
+                f"The owner of device {device.device_id} has moved out at meter point {mpxn}, which it measures. "
+                "Remove it with deactivateDevice, or ask the provider of the application to change it."
+            )
 
 
-async def remember_meter_point(
-    call: Call, device: Device, sensors: SensorAssignments, owned: Sequence[Resource]
-) -> None:
-    """Keep the meter point that a device has measured when its owner points it elsewhere, before it is pointed.
+async def remember_meter_points(call: Call, device: Device, sensors: SensorAssignments) -> None:
+    """Keep the meter points that a device has measured when its owner points it elsewhere, before it is pointed.
 
-    The device is still in the same place, so a move of the meter point concerns it. The application knows where it is.
+    The device is still in the same place, so a move of the meter point concerns it, also if the resource there is
+    closed. The application knows where it is.
     """
     if not call.principal.sees_own_records_only:
         return
-    numbers = {one.resource_id: meter_points.canonical_meter_point(one.mpxn) for one in owned if one.mpxn}
-    measured = {numbers[resource_id] for _, resource_id in sensors.values() if resource_id in numbers}
     fed = await call.rows.all(DeviceSensor, col(DeviceSensor.device_id) == device.device_id)
-    left = {numbers[sensor.resource_id] for sensor in fed if sensor.resource_id in numbers} - measured
-    if device.remains_at in measured:
-        device.remains_at = None
-    if left and device.remains_at is None:
-        device.remains_at = min(left)
+    before, after = {sensor.resource_id for sensor in fed}, {resource_id for _, resource_id in sensors.values()}
+    numbers = await _numbers_of(call.rows, before | after)
+    measured = {numbers[key] for key in after if key in numbers}
+    left = {numbers[key] for key in before if key in numbers}
+    device.remains_at = device.remains_at.union(left) - measured
 
 
 async def add_with_sensors(call: Call, device: Device, sensors: SensorAssignments) -> Device:

@@ -186,7 +186,7 @@ async def _measuring_devices(rows: Rows, plan: MovePlan, former: models.MeterPoi
     return [
         device
         for device in await _devices_of(rows, former)
-        if device.device_id in feeding or former.mpxn in {device.remains_at, *named_meter_points(device)}
+        if device.device_id in feeding or former.mpxn in {*device.remains_at, *named_meter_points(device)}
     ]
 
 

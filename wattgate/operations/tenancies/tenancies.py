@@ -262,7 +262,9 @@ async def close_departure(call: Call, rows: Rows, departure: Departure, moved_ou
     is_open = col(models.Resource.active).is_(True)
     await rows.update(models.Resource, col(models.Resource.resource_id).in_(ids), is_open, active=False)
     device_ids = [device.device_id for device in departure.devices]
-    await rows.update(models.Device, col(models.Device.device_id).in_(device_ids), remains_at=former.mpxn)
+    for device_id in device_ids:
+        device = await rows.edit(models.Device, device_id)
+        device.remains_at |= {former.mpxn}
     await rows.update(  # other resources that they feed would get the power of the next household
         models.DeviceSensor,
         col(models.DeviceSensor.device_id).in_(device_ids),
@@ -274,18 +276,18 @@ async def close_departure(call: Call, rows: Rows, departure: Departure, moved_ou
 
 
 async def _end_grants(rows: Rows, departure: Departure, moved_out_at: datetime) -> None:
-    """End the consent of a household for its meter point, its enrolment for flexibility, and events that are ahead."""
+    """End the consent of a household for its meter point, its enrolment for flexibility, and events after its move."""
     consent_ids = [consent.consent_id for consent in departure.consents]
     is_ending = col(models.MeterPointConsent.consent_id).in_(consent_ids)
     await rows.update(models.MeterPointConsent, is_ending, verified=False, ended_at=moved_out_at)
     enrolment_ids = [enrolment.dfs_user_id for enrolment in departure.enrolments]
     await rows.update(models.DfsUser, col(models.DfsUser.dfs_user_id).in_(enrolment_ids), active=False)
-    ahead = await rows.all(models.DfsEvent, col(models.DfsEvent.starts_at) > rows.now)
+    later = await rows.all(models.DfsEvent, col(models.DfsEvent.starts_at) >= moved_out_at)
     await rows.delete(
         models.DfsParticipation,
         col(models.DfsParticipation.user_id) == departure.tenancy.user_id,
         col(models.DfsParticipation.mpxn) == departure.tenancy.mpxn,
-        col(models.DfsParticipation.dfs_event_id).in_([event.dfs_event_id for event in ahead]),
+        col(models.DfsParticipation.dfs_event_id).in_([event.dfs_event_id for event in later]),
     )
 
 

@@ -200,16 +200,18 @@ async def load_departure(rows: Rows, tenancy: models.MeterPointTenancy) -> Depar
     resources = await _resources_of(rows, tenancy)
     fed = [resource.resource_id for resource in resources]
     sensors = await rows.all(models.DeviceSensor, col(models.DeviceSensor.resource_id).in_(fed))
-    feeds = col(models.Device.device_id).in_({sensor.device_id for sensor in sensors})
+    feeding = {sensor.device_id for sensor in sensors}
+    feeds = col(models.Device.device_id).in_(feeding)
     was_pointed_elsewhere = and_(
-        col(models.Device.owner_id) == tenancy.user_id, col(models.Device.remains_at) == tenancy.mpxn
+        col(models.Device.owner_id) == tenancy.user_id, col(models.Device.remains_at).is_not(None)
     )
-    devices = await rows.all(
+    found = await rows.all(
         models.Device,
         or_(feeds, was_pointed_elsewhere),
         col(models.Device.active).is_(True),
         order_by=[models.Device.created_at, models.Device.device_id],
     )
+    devices = [one for one in found if one.device_id in feeding or tenancy.mpxn in one.remains_at]
     consents = await rows.all(
         models.MeterPointConsent,
         col(models.MeterPointConsent.user_id) == tenancy.user_id,

@@ -12,6 +12,7 @@ from wattgate.db.column_types import (
     JsonColumn,
     StructColumn,
     UtcDateTime,
+    WordSet,
     created_at_field,
     updated_at_field,
 )
@@ -65,7 +66,7 @@ class Device(Tenanted, table=True):
     the newest state that the device reported about itself, and `heard_at` the time of that report.
 
     `held_from` is the instant from which its messages belong to the owner; None if it had no other owner before.
-    `remains_at` is the meter point that it measures since the owner's household has moved out there.
+    `remains_at` has the meter points that it still measures: its owner has moved out there, or pointed it elsewhere.
     """
 
     __table_args__ = (UniqueConstraint("application_id", "hardware_key"),)
@@ -94,7 +95,7 @@ class Device(Tenanted, table=True):
     )
     heard_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     held_from: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    remains_at: str | None = None
+    remains_at: frozenset[str] = Field(default=frozenset(), sa_type=WordSet, nullable=True)
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()
 
