@@ -238,8 +238,8 @@ async def _edit_consents(call: Call, mpxns: Sequence[str]) -> list[models.MeterP
     """
     consent_ids = await _consent_ids(call, mpxns)
     await lock_tenancies(call, *mpxns)
-    edited = {one: await call.rows.edit(models.MeterPointConsent, one) for one in sorted(consent_ids)}
-    return [edited[consent_id] for consent_id in consent_ids]
+    await call.rows.lock(models.MeterPointConsent, col(models.MeterPointConsent.consent_id).in_(consent_ids))
+    return [await call.rows.edit(models.MeterPointConsent, consent_id) for consent_id in consent_ids]
 
 
 async def _consent_ids(call: Call, mpxns: Sequence[str]) -> list[str]:
