@@ -15,7 +15,7 @@ from wattgate.enums import ConsentBasis
 class MeterPointConsent(Tenanted, table=True):
     """A user's consent for one meter point. It is valid until `valid_until`, unless it is revoked before.
 
-    `ended_at` is when the household moved out. From then on the consent proves nothing and cannot be renewed. `gaps`
+    `ended_at` is when the household moved out. From then on the consent proves nothing and is not extended. `gaps`
     has the periods in which it is not valid. The receipts say the same.
     """
 
