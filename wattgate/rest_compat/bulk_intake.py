@@ -75,9 +75,7 @@ _Instant = Annotated[datetime, Meta(tz=True)]
 async def read_ndjson(chunks: ByteChunks, bulk: BulkRecorder) -> None:
     """Read newline-delimited JSON with one reading on each line. Blank lines are ignored but counted."""
     number = 0
-    async for block in _split_blocks(chunks, bulk):
-        count = block.count(b"\n") + 1
-        await bulk.charge_read(lines=count)
+    async for block, count in _split_blocks(chunks, bulk):
         columns = _parse_plain_lines(block, count)
         if columns is None:
             await _add_lines(bulk, number + 1, block.split(b"\n"))
@@ -223,18 +221,22 @@ def _has_short_lines(text: bytes) -> bool:
     return bool(np.diff(newlines, prepend=-1, append=len(text)).max() <= MAX_LINE_BYTES + 1)
 
 
-async def _split_blocks(chunks: ByteChunks, bulk: BulkRecorder) -> AsyncIterator[bytes]:
+async def _split_blocks(chunks: ByteChunks, bulk: BulkRecorder) -> AsyncIterator[tuple[bytes, int]]:
     """Yield the lines of a body, those that end in a chunk together, without the newline of the last one.
 
-    Each chunk is charged first. At most MAX_LINE_BYTES + 1 bytes of an unfinished line are buffered: enough to detect
+    Also yield their number. The bytes and lines of a chunk are charged first, in one call, because each lets the event
+    loop run. At most MAX_LINE_BYTES + 1 bytes of an unfinished line are buffered: enough to detect
     that it is too long.
     """
     unfinished = b""
-    async for chunk in _charged(chunks, bulk):
-        lines, newline, tail = chunk.rpartition(b"\n")
-        if newline:
-            yield unfinished + lines
+    async for chunk in chunks:
+        count = chunk.count(b"\n")
+        await bulk.charge_read(len(chunk), count)
+        lines, _, tail = chunk.rpartition(b"\n")
+        if count:
+            yield unfinished + lines, count
             unfinished = b""
         unfinished = (unfinished + tail)[: MAX_LINE_BYTES + 1]
     if unfinished:
-        yield unfinished
+        await bulk.charge_read(lines=1)
+        yield unfinished, 1
