@@ -40,6 +40,7 @@ LOOKUPS = {
     "db/queries/tenancies.py:find_home_at": OWN,
     "db/queries/tenancies.py:lives_at": TENANCY,
     "db/queries/tenancies.py:left_behind": TENANCY,
+    "db/queries/tenancies.py:meter_points_left": TENANCY,
     "db/queries/tenancies.py:others_lived_since": TENANCY,
     "operations/devices/catch_ups.py:_consented_page": BOUNDS,
     "operations/consent/consent.py:consent_changes": OWN,
@@ -62,7 +63,7 @@ LOOKUPS = {
     "operations/devices/device_records.py:find_by_any_id": "Open devices of the caller. A device has one owner.",
     "operations/devices/device_records.py:has_any_id": "A condition for the devices of the caller.",
     "operations/devices/device_records.py:close_other_holders": "It returns nothing: the new owner has proof.",
-    "operations/devices/device_records.py:held_from": "It returns an instant, which bounds messages of the new owner.",
+    "operations/devices/device_records.py:_was_closed": "Devices that the caller has removed, or whether others have.",
     **dict.fromkeys(
         (
             f"operations/tenancies/tenancies.py:{function}"

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import text
 
 from tests.support.calls import add_resource, code_of, move_resource, report, send
-from tests.support.house import STORAGE, House, Tenant
+from tests.support.house import STORAGE, House, Tenant, operation
 from tests.support.metering import HALF_HOUR, START, add_device, metered
 from tests.support.residents import resident
 from tests.support.tables import check_rollups
@@ -155,9 +155,9 @@ async def test_a_consent_ends_when_the_next_household_moved_in(
             await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=False)
         added = await add_resource(served, bob, point.mpxn, movedInAt=format_iso(moved_in))
         assert added.status_code == 200, added.text
-    (consent,) = [one for one in await ada.run("consents") if one.user_id == ada.user_id]
+    (consent,) = await ada.gateway.runner.run(operation("consents"), ada.account, {})
     assert (consent.state.value, consent.ended_at) == ("ended", moved_in)
-    (stay,) = [one for one in await ada.run("tenancies") if one.user_id == ada.user_id]
+    (stay,) = await ada.gateway.runner.run(operation("tenancies"), ada.account, {})
     assert stay.ended_at == moved_in
 
 

@@ -58,6 +58,10 @@ async def _left_nothing(_rows: Any, _devices: Any) -> set[str]:
     return set()
 
 
+async def _left_no_meter_point(_rows: Any, _user_id: str, _numbers: Any) -> set[str]:
+    return set()
+
+
 async def _had_no_other_owner(_call: Any, _owner_id: str, _hardware_id: str) -> None:
     return None
 
@@ -75,6 +79,7 @@ ANSWERS: Mapping[str, Callable[..., Any]] = {
     "load_ownerships": _all_ownerships,
     "lives_at": _lives_there,
     "left_behind": _left_nothing,
+    "meter_points_left": _left_no_meter_point,
     "others_lived_since": _nobody_lived_there,
     "held_from": _had_no_other_owner,
     "resources_at": _closed_resources_too,

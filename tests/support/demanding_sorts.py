@@ -59,6 +59,7 @@ SORTS = (
         "graphql.cost.operation_charge:OperationCharge",
         (
             "db.credential_changes:accounts_with_changed_roles calls sorted",
+            "db.column_types:process_bind_param calls sorted",
             "db.queries.devices:resources calls sorted",
             "db.queries.displays.displays:display_resources calls sorted",
             "db.queries.virtual_entities:devices calls sorted",

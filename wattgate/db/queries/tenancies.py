@@ -5,7 +5,7 @@ the consent of that household at that instant. Readings are bounded when they ar
 from them is bounded as well.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from sqlalchemy import or_
@@ -81,6 +81,15 @@ async def lives_at(rows: Rows, user_id: str, number: str) -> bool:
         col(MeterPointTenancy.ended_at).is_(None),
     )
     return count > 0
+
+
+async def meter_points_left(rows: Rows, user_id: str, numbers: Collection[str]) -> set[str]:
+    """Return those of some meter points, in their canonical form, where the household of a user does not live now."""
+    if not numbers:
+        return set()
+    model = MeterPointTenancy
+    is_there = col(model.user_id) == user_id, col(model.mpxn).in_(numbers), col(model.ended_at).is_(None)
+    return set(numbers) - {stay.mpxn for stay in await rows.all(model, *is_there)}
 
 
 async def left_behind(rows: Rows, devices: Iterable[Device]) -> set[str]:

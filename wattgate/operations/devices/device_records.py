@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, or_
 from sqlmodel import col
 
 from wattgate.db.models import Device, DeviceSensor, DeviceType, HardwareIds, Resource
-from wattgate.db.queries.tenancies import lives_at
+from wattgate.db.queries.tenancies import meter_points_left
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters import meter_points
 from wattgate.enums import DeviceProof
@@ -91,12 +91,12 @@ async def require_not_left(call: Call, owner_id: str, hardware_id: str) -> None:
     removed = await call.rows.all(Device, _was_closed(hardware_id), col(Device.owner_id) == owner_id)
     fed = await call.rows.all(DeviceSensor, col(DeviceSensor.device_id).in_([device.device_id for device in removed]))
     numbers = await _numbers_of(call.rows, {sensor.resource_id for sensor in fed})
-    for mpxn in sorted({*numbers.values()}.union(*(device.remains_at for device in removed))):
-        if not await lives_at(call.rows, owner_id, mpxn):
-            raise Conflict(
-                f"The user has removed device {hardware_id}, and has moved out at meter point {mpxn}, which it "
-                "measured. Ask the provider of the application to add it."
-            )
+    measured = {*numbers.values()}.union(*(device.remains_at for device in removed))
+    if left := await meter_points_left(call.rows, owner_id, measured):
+        raise Conflict(
+            f"The user has removed device {hardware_id}, and has moved out at meter point {min(left)}, which it "
+            "measured. Ask the provider of the application to add it."
+        )
 
 
 async def _numbers_of(rows: Rows, resource_ids: Iterable[str | None]) -> dict[str, str]:
@@ -112,12 +112,11 @@ async def require_own_readings(call: Call, device: Device) -> None:
     """
     if not call.principal.sees_own_records_only:
         device.remains_at = frozenset()
-    for mpxn in sorted(device.remains_at):
-        if not await lives_at(call.rows, device.owner_id, mpxn):
-            raise Conflict(
-                f"The owner of device {device.device_id} has moved out at meter point {mpxn}, which it measures. "
-                "Remove it with deactivateDevice, or ask the provider of the application to change it."
-            )
+    if left := await meter_points_left(call.rows, device.owner_id, device.remains_at):
+        raise Conflict(
+            f"The owner of device {device.device_id} has moved out at meter point {min(left)}, which it measures. "
+            "Remove it with deactivateDevice, or ask the provider of the application to change it."
+        )
 
 
 async def remember_meter_points(call: Call, device: Device, sensors: SensorAssignments) -> None:

@@ -239,7 +239,7 @@ class GuardedHttpProtocol(LingeringProtocol):
             check_credentials(self.headers)
             super().on_headers_complete()
         if self._is_chunked or self._length:
-            response_transport: Any = ResponseTransport(self)
+            response_transport: Any = ResponseTransport(self, self.cycle)
             self.cycle.transport = response_transport
         self._in_head, self._in_body = False, True  # only now: until here, the request before it is the last one
         # uvicorn would add the trailers of the body to the headers of the request
@@ -281,7 +281,7 @@ class GuardedHttpProtocol(LingeringProtocol):
             self._pass_chunks()
         self._in_body, self._deadline = False, None
         self.headers = self.scope["headers"]  # type: ignore[assignment]  # it is the list of `on_message_begin`
-        HttpToolsProtocol.on_message_complete(self)
+        LingeringProtocol.on_message_complete(self)
 
     def on_response_complete(self) -> None:
         LingeringProtocol.on_response_complete(self)

@@ -1,4 +1,7 @@
-"""The close of a connection whose client may still send, so that the client reads its response (RFC 9112, 9.6).
+"""Responses to clients that still send their body, so that each client reads its response (RFC 9112, 9.6).
+
+A response that is early waits for the rest of a body of at most MAX_AWAITED_BYTES, for LINGER_SECONDS. Caddy and other
+proxies that net/http of Go serves read no body any more when they send a response, and then lose its content.
 
 A socket that is closed with unread bytes resets the connection. The reset can overtake the response, and a proxy that
 still writes the body takes it for a failure. So the gateway first closes its own direction, and then reads and discards
@@ -8,8 +11,13 @@ for LINGER_SECONDS. Above MAX_DISCARDED_BYTES it stops to read, so that a client
 from collections.abc import Callable
 from typing import Any
 
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
 from wattgate.app.server.edge.connection_guard import LINGER_SECONDS
 from wattgate.app.server.edge.http_deadlines import DeadlineProtocol
+
+MAX_AWAITED_BYTES = 256 * 1024
+"""Maximum bytes of a body for which an early response waits, and maximum bytes of the response."""
 
 MAX_DISCARDED_BYTES = 1024 * 1024
 """Maximum bytes that are read and discarded after the last response of a connection."""
@@ -18,11 +26,16 @@ MAX_DISCARDED_BYTES = 1024 * 1024
 class ResponseTransport:
     """The transport of a request with a body, for its response. It closes when the client has read the response."""
 
-    __slots__ = ("close", "is_closing", "write")
+    __slots__ = ("_cycle", "_protocol", "_write", "close", "is_closing")
 
-    def __init__(self, protocol: "LingeringProtocol") -> None:
-        self.write, self.is_closing = protocol.transport.write, protocol.transport.is_closing
+    def __init__(self, protocol: "LingeringProtocol", cycle: RequestResponseCycle) -> None:
+        self._write, self.is_closing = protocol.transport.write, protocol.transport.is_closing
         self.close = protocol.close_after_response
+        self._protocol, self._cycle = protocol, cycle
+
+    def write(self, data: bytes) -> None:
+        if not (self._cycle.more_body and self._protocol.keeps_early(self._cycle, data)):
+            self._write(data)
 
 
 class LingeringProtocol(DeadlineProtocol):
@@ -32,6 +45,30 @@ class LingeringProtocol(DeadlineProtocol):
         super().__init__(*arguments, **keywords)
         self._is_lingering = False
         self._discarded_bytes = 0
+        self._early = b""
+
+    def keeps_early(self, cycle: RequestResponseCycle, data: bytes) -> bool:
+        """Keep a part of a response until the rest of its request's body has arrived. Return whether it is kept.
+
+        It is not if the body is long or of unknown length, or if the client may wait for the response first.
+        """
+        is_near = self._in_body and self.cycle is cycle and 0 < self._body_left <= MAX_AWAITED_BYTES
+        if is_near and not (self.expect_100_continue or self._is_lingering):
+            self._early += data
+            if len(self._early) > MAX_AWAITED_BYTES:
+                self._send_early()
+            return True
+        self._send_early()
+        return False
+
+    def _send_early(self) -> None:
+        if self._early:
+            early, self._early = self._early, b""
+            self.transport.write(early)
+
+    def on_message_complete(self) -> None:
+        self._send_early()
+        HttpToolsProtocol.on_message_complete(self)
 
     def close_after_response(self) -> None:
         """Close the connection after a response that ends it. Its client may still send the body."""
@@ -59,6 +96,7 @@ class LingeringProtocol(DeadlineProtocol):
         self._clear_timer()
         if self._is_lingering or self.transport.is_closing():
             return
+        self._send_early()
         self._is_lingering, self._is_stalled = True, False
         self._unparsed.take_all()
         self.pipeline.clear()
