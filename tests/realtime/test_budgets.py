@@ -133,8 +133,8 @@ class StoreUnderTest:
     store: BucketStore
     clock: Clock
 
-    async def spend(self, cost: int, *scopes: RateLimitScope) -> Balance:
-        return await self.store.spend(scopes, cost)
+    async def spend(self, cost: int, *scopes: RateLimitScope, is_done: bool = False) -> Balance:
+        return await self.store.spend(scopes, cost, is_done=is_done)
 
     def pass_time(self, seconds: float) -> None:
         self.clock.now += timedelta(seconds=seconds)
@@ -217,6 +217,20 @@ async def test_bucket_refills_with_time_up_to_its_capacity(under_test: StoreUnde
     assert (await under_test.spend(0, scope)).remaining == 10
     assert (await under_test.spend(10, scope)).granted
     assert not (await under_test.spend(1, scope)).granted
+
+
+async def test_work_that_is_done_is_charged_above_the_capacity(under_test: StoreUnderTest) -> None:
+    large, small = make_scope(Allowance(100, 10.0)), make_scope()
+    balance = await under_test.spend(25, large, small, is_done=True)
+    assert (balance.granted, balance.remaining) == (True, 75)
+    balance = await under_test.spend(0, large, small)
+    assert (balance.granted, balance.remaining, balance.retry_after) == (False, 0, 15)
+    assert (await under_test.spend(25, large)).granted
+    under_test.pass_time(15)
+    assert (await under_test.spend(0, small)).granted
+    assert not (await under_test.spend(1, small)).granted
+    under_test.pass_time(1)
+    assert (await under_test.spend(1, small)).granted
 
 
 async def test_balance_describes_the_bucket(under_test: StoreUnderTest) -> None:

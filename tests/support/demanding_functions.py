@@ -102,7 +102,7 @@ DEMANDS = (
     ),
     Demand(
         "delivery.templates.renderer:WorkerLimits",
-        "graphql.cost.operation_charge:OperationCharge.settle",
+        "graphql.cost.operation_charge:OperationCharge.add_work",
         (
             "delivery.templates.renderer:_read_message calls json.loads",
             "delivery.templates.worker:serve calls json.loads",

@@ -66,17 +66,18 @@ class Balance(msgspec.Struct, frozen=True, gc=False):
 
 
 def charge_buckets(
-    buckets: Sequence[RateBucket], scopes: Sequence[RateLimitScope], cost: int, now: float
+    buckets: Sequence[RateBucket], scopes: Sequence[RateLimitScope], cost: int, now: float, *, is_done: bool = False
 ) -> tuple[bool, Sequence[RateBucket]]:
     """Return whether the bucket of every scope holds the cost, and the new buckets. Charge all of them or none.
 
-    A refund is a negative cost. It fills a bucket at most, because time may have refilled a part of the charge.
+    A refund is a negative cost. It fills a bucket at most, because time may have refilled a part of the charge. The
+    cost of work that `is_done` is charged in any case. The deficit of a bucket may then exceed its capacity.
     """
     deficits, granted = [], True
     for bucket, scope in zip(buckets, scopes, strict=True):
         deficit = _deficit_at(bucket, scope.allowance, now)
         deficits.append(deficit)
-        if deficit + cost > scope.allowance.capacity + ROUNDING_TOLERANCE:
+        if not is_done and deficit + cost > scope.allowance.capacity + ROUNDING_TOLERANCE:
             granted = False
     charged = cost if granted else 0
     return granted, [
@@ -123,8 +124,11 @@ def _whole_seconds(seconds: float) -> int:
 class BucketStore(Protocol):
     """A store of buckets."""
 
-    async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
-        """Charge a cost to all of these scopes or, if one of them refuses it, to none."""
+    async def spend(self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False) -> Balance:
+        """Charge a cost to all of these scopes or, if one of them refuses it, to none.
+
+        No scope refuses the cost of work that `is_done`.
+        """
 
 
 class LocalBucketStore:
@@ -139,10 +143,10 @@ class LocalBucketStore:
     def __len__(self) -> int:
         return len(self._buckets)
 
-    async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
+    async def spend(self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False) -> Balance:
         now = self._clock().timestamp()
         buckets_before = [self._buckets.get(scope.key, FULL_BUCKET) for scope in scopes]
-        granted, buckets = charge_buckets(buckets_before, scopes, cost, now)
+        granted, buckets = charge_buckets(buckets_before, scopes, cost, now, is_done=is_done)
         self._store(scopes, buckets, now)
         return build_balance(scopes, [bucket.deficit for bucket in buckets], cost, granted=granted)
 
@@ -200,6 +204,19 @@ class Budgets:
             RATE_LIMIT_REJECTIONS.labels(balance.policy).inc()
         return balance
 
+    async def charge_done(self, principal: Principal, cost: int) -> Balance | None:
+        """Charge a caller for work that is done, also above its remaining budget. Return the balance as `charge` does.
+
+        A caller whose deficit exceeds the capacity has to wait until time has refilled it. So repeated work above a
+        small rest of the budget does not exceed the refill.
+        """
+        scopes = () if self.limits.is_unlimited else rate_limit_scopes(principal, self.limits)
+        if not scopes:
+            return None
+        balance = await self.buckets.spend(scopes, cost, is_done=True)
+        CURRENT_BALANCE.set(balance)
+        return balance
+
     def max_cost(self, principal: Principal) -> int | None:
         """Return the highest cost that full budgets of a caller cover at once, or None if the caller has no limit."""
         scopes = rate_limit_scopes(principal, self.limits)
@@ -219,6 +236,15 @@ def rate_limited_error(balance: Balance) -> RateLimited:
     return RateLimited(
         f"This request costs {balance.cost:,}, but the budget {balance.policy!r} has {balance.remaining:,} of "
         f"{balance.limit:,} left. Retry in {balance.retry_after} s.",
+        retry_after=balance.retry_after,
+    )
+
+
+def exhausted_error(balance: Balance) -> RateLimited:
+    """Return the error of work that does not begin, because earlier work has used up the budget."""
+    return RateLimited(
+        f"Earlier work has used up the budget {balance.policy!r} of {balance.limit:,}. Retry in "
+        f"{balance.retry_after} s.",
         retry_after=balance.retry_after,
     )
 

@@ -10,30 +10,31 @@ from wattgate.realtime.bus.best_effort_redis import BestEffortRedis, RedisUnavai
 from wattgate.realtime.bus.redis_client import ScriptCall
 from wattgate.realtime.request_batcher import RequestBatcher
 
-# KEYS: the buckets of the scopes. ARGV: the time in seconds, or an empty string for the clock of Redis; the cost; then
-# for each key its capacity and its refill per second. The script charges all buckets or none. It returns whether
-# it did, and the deficit of each bucket. A key expires when its bucket is full.
+# KEYS: the buckets of the scopes. ARGV: the time in seconds, or an empty string for the clock of Redis; the cost; 1 for
+# work that is done, which no bucket refuses, else 0; then for each key its capacity and its refill per second. The
+# script charges all buckets or none. It returns whether it did, and the deficit of each bucket. A key expires when its
+# bucket is full.
 SPEND_SCRIPT = f"""
 local now = tonumber(ARGV[1])
 if not now then
   local time = redis.call('TIME')
   now = time[1] + time[2] / 1000000
 end
-local cost, granted, deficits = tonumber(ARGV[2]), 1, {{}}
+local cost, is_done, granted, deficits = tonumber(ARGV[2]), ARGV[3] == '1', 1, {{}}
 for n, key in ipairs(KEYS) do
   local stored = redis.call('HMGET', key, 'missing', 'at')
   deficits[n] = 0
   if stored[1] and stored[2] then
-    deficits[n] = math.max(0, tonumber(stored[1]) - math.max(0, now - tonumber(stored[2])) * tonumber(ARGV[2 * n + 2]))
+    deficits[n] = math.max(0, tonumber(stored[1]) - math.max(0, now - tonumber(stored[2])) * tonumber(ARGV[2 * n + 3]))
   end
-  if deficits[n] + cost > tonumber(ARGV[2 * n + 1]) + {ROUNDING_TOLERANCE:f} then granted = 0 end
+  if not is_done and deficits[n] + cost > tonumber(ARGV[2 * n + 2]) + {ROUNDING_TOLERANCE:f} then granted = 0 end
 end
 local result = {{granted}}
 for n, key in ipairs(KEYS) do
   deficits[n] = math.max(0, deficits[n] + cost * granted)
   result[n + 1] = string.format('%.17g', deficits[n])
   redis.call('HSET', key, 'missing', result[n + 1], 'at', string.format('%.17g', now))
-  redis.call('PEXPIRE', key, string.format('%.0f', math.ceil(deficits[n] / tonumber(ARGV[2 * n + 2]) * 1000)))
+  redis.call('PEXPIRE', key, string.format('%.0f', math.ceil(deficits[n] / tonumber(ARGV[2 * n + 3]) * 1000)))
 end
 return result
 """
@@ -51,20 +52,20 @@ class RedisBucketStore:
         self._clock = clock
         self._batcher = RequestBatcher[ScriptCall, Any](redis.run)
 
-    async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
+    async def spend(self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False) -> Balance:
         try:
-            ((granted, *replies),) = await self._batcher.submit([self._script_call(scopes, cost)])
+            ((granted, *replies),) = await self._batcher.submit([self._script_call(scopes, cost, is_done=is_done)])
         except RedisUnavailable:
-            return await self._local.spend(scopes, cost)
+            return await self._local.spend(scopes, cost, is_done=is_done)
         deficits = [float(reply) for reply in replies]
         self._local.remember(scopes, deficits)
         return build_balance(scopes, deficits, cost, granted=bool(granted))
 
-    def _script_call(self, scopes: Sequence[RateLimitScope], cost: int) -> ScriptCall:
+    def _script_call(self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool) -> ScriptCall:
         now = "" if self._clock is None else repr(self._clock().timestamp())
         allowances = [(scope.allowance.capacity, repr(scope.allowance.per_second).encode()) for scope in scopes]
         return ScriptCall(
             SPEND_SCRIPT,
             tuple(f"{{wattgate}}:budget:{scope.key}" for scope in scopes),
-            (now.encode(), cost, *(number for allowance in allowances for number in allowance)),
+            (now.encode(), cost, int(is_done), *(number for allowance in allowances for number in allowance)),
         )

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from wattgate.operations.vocabulary.cost_weights import render_units
 from wattgate.principal import Principal
-from wattgate.rate_limit.budgets import Balance, Budgets, rate_limited_error
+from wattgate.rate_limit.budgets import Balance, Budgets, exhausted_error, rate_limited_error
 from wattgate.requests.request_limits import size_cost
 
 MAX_PACE_SECONDS = 60
@@ -22,6 +23,7 @@ class CallCharge:
         self._budgets = budgets
         self._principal = principal
         self._sleep = sleep
+        self._measured_units = 0
 
     async def add(self, cost: int) -> None:
         """Charge a cost. Raise RateLimited or CostTooHigh if the budget does not cover it."""
@@ -36,9 +38,27 @@ class CallCharge:
             await self.add(cost)
 
     async def raise_to(self, cost: int) -> None:
-        """Charge the part of a cost that is not charged yet. Raise as `add` does."""
-        if cost > self.charged:
-            await self.add(cost - self.charged)
+        """Charge the part of the call's cost that is not charged yet. Raise as `add` does."""
+        if (missing := cost - (self.charged - self._measured_units)) > 0:
+            await self.add(missing)
+
+    async def add_units(self, units: int) -> None:
+        """Charge units that the cost of the call does not contain, before their work begins. Raise as `add` does."""
+        await self.add(units)
+        self._measured_units += units
+
+    async def check_work(self) -> None:
+        """Raise RateLimited if earlier work has used up the budget."""
+        balance = await self._budgets.charge(self._principal, 0)
+        if balance is not None and not balance.granted:
+            raise exhausted_error(balance)
+
+    async def add_work(self, seconds: float) -> None:
+        """Charge the processor time of a rendering that is done, also above the remaining budget."""
+        if units := render_units(seconds):
+            self.balance = await self._budgets.charge_done(self._principal, units)
+            self.charged += units
+            self._measured_units += units
 
     async def add_paced(self, cost: int) -> None:
         """Charge the next part of a stream. Wait for the budget if it does not cover it.

@@ -203,7 +203,7 @@ class Dispatcher:
             report = await parsed.source(self._run_parts(principal, upload), upload)
             return json_response(report, endpoint.rest.status, headers)
         run_part = self._run_parts(principal, charge)
-        result = await self._runner.run(endpoint.operation, principal, parsed.arguments)
+        result = await self._runner.run(endpoint.operation, principal, parsed.arguments, charge=charge)
         rows = result if endpoint.operation.returns_list else [result]
         await charge.raise_to(size_units + cost.for_rows(len(rows)))
         if endpoint.operation.result_units is not None:
@@ -230,7 +230,7 @@ class Dispatcher:
         if endpoint.operation.kind is OperationKind.MUTATION:
             principal = principal.reading_own_changes()
         for name, (_, edge) in zip(endpoint.rest.edges, endpoint.edges, strict=True):
-            values = edges[name] = await self._runner.load(edge, principal, rows, {})
+            values = edges[name] = await self._runner.load(edge, principal, rows, {}, charge=charge)
             for value in values:
                 if isinstance(value, GatewayError):  # the edge of one row may fail while those of the others succeed
                     raise value

@@ -8,11 +8,12 @@ import asyncio
 import json
 import os
 import sys
+import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -25,6 +26,9 @@ from wattgate.delivery.templates.tasks import TASKS, TemplateData
 from wattgate.delivery.templates.worker import LENGTH_BYTES, TEMPLATE_ERRORS, encode_message
 from wattgate.errors import Unavailable
 from wattgate.requests.fair_share import NO_OWNER, FairShare, NoFreeSlot
+from wattgate.requests.work_charge import WorkCharge
+
+T = TypeVar("T")
 
 MAX_INLINE_CHARACTERS = 8_000
 """Maximum characters of the sources and data of a template that is rendered in a thread of this process."""
@@ -60,12 +64,30 @@ class WorkerLimits:
 DEFAULT_WORKER_LIMITS = WorkerLimits()
 
 
+@dataclass(slots=True)
+class _Work:
+    """The processor time of a task. Until it is measured, it is the most that the task may take."""
+
+    seconds: float
+
+    def measure(self, task: Callable[..., T], *arguments: Any) -> T:
+        """Run a task in this thread, and measure it."""
+        started = time.thread_time()
+        try:
+            return task(*arguments)
+        finally:
+            self.seconds = time.thread_time() - started
+
+
 class _WorkerDied(Exception):
     """The process ended before it answered."""
 
 
 class TemplateRenderer:
-    """Checks, renders and previews templates. Close it before the event loop closes."""
+    """Checks, renders and previews templates. Close it before the event loop closes.
+
+    `charge` pays for the processor time of a task. Without it, the gateway renders for itself.
+    """
 
     def __init__(self, limits: WorkerLimits = DEFAULT_WORKER_LIMITS) -> None:
         self._limits = limits
@@ -88,17 +110,28 @@ class TemplateRenderer:
         return [process.pid for process in self._processes if process.returncode is None]
 
     async def check(
-        self, source: TemplateSource, scope: RenderScope = DEFAULT_SCOPE, *, owner: str = NO_OWNER
+        self,
+        source: TemplateSource,
+        scope: RenderScope = DEFAULT_SCOPE,
+        *,
+        owner: str = NO_OWNER,
+        charge: WorkCharge | None = None,
     ) -> list[Finding]:
         """Return the errors that prevent the parts of a template from being parsed, and names outside its contract."""
-        findings: list[Finding] = await self._run("check", source, None, scope, owner)
+        findings: list[Finding] = await self._run("check", source, None, scope, owner, charge)
         return findings
 
     async def render(
-        self, source: TemplateSource, data: TemplateData, scope: RenderScope = DEFAULT_SCOPE, *, owner: str = NO_OWNER
+        self,
+        source: TemplateSource,
+        data: TemplateData,
+        scope: RenderScope = DEFAULT_SCOPE,
+        *,
+        owner: str = NO_OWNER,
+        charge: WorkCharge | None = None,
     ) -> RenderedTemplate:
         """Return the message of a template. Raise a TemplateError if it has errors or exceeds a limit."""
-        rendered: RenderedTemplate = await self._run("render", source, data, scope, owner)
+        rendered: RenderedTemplate = await self._run("render", source, data, scope, owner, charge)
         return rendered
 
     async def preview(
@@ -108,9 +141,10 @@ class TemplateRenderer:
         scope: RenderScope = DEFAULT_SCOPE,
         *,
         owner: str = NO_OWNER,
+        charge: WorkCharge | None = None,
     ) -> Preview:
         """Return a preview with the data, or with sample data. Raise TemplateLimitExceeded if it exceeds a limit."""
-        preview: Preview = await self._run("preview", source, data, scope, owner)
+        preview: Preview = await self._run("preview", source, data, scope, owner, charge)
         return preview if data is None else replace(preview, data=data)
 
     async def close(self) -> None:
@@ -121,13 +155,22 @@ class TemplateRenderer:
         await asyncio.gather(*self._ending)
 
     async def _run(
-        self, name: str, source: TemplateSource, data: TemplateData | None, scope: RenderScope, owner: str
+        self,
+        name: str,
+        source: TemplateSource,
+        data: TemplateData | None,
+        scope: RenderScope,
+        owner: str,
+        charge: WorkCharge | None,
     ) -> Any:
         if is_small(source, data):
             with suppress(TemplateLimitExceeded):
                 task, _ = TASKS[name]
-                async with _free_slot(self._threads, owner):
-                    result = await asyncio.to_thread(task, source, data, INLINE_LIMITS, scope)
+                async with (
+                    _free_slot(self._threads, owner),
+                    _charged_work(charge, INLINE_LIMITS.max_seconds) as work,
+                ):
+                    result = await asyncio.to_thread(work.measure, task, source, data, INLINE_LIMITS, scope)
                 if not isinstance(result, Preview) or not _exceeds_limits(result):
                     return result
         try:
@@ -141,11 +184,16 @@ class TemplateRenderer:
             )
         except RecursionError:
             raise _limit_exceeded("the data is nested too deeply") from None
-        return _read_response(name, await self._run_in_process(request, owner))
+        return _read_response(name, await self._run_in_process(request, owner, charge))
 
-    async def _run_in_process(self, request: bytes, owner: str) -> dict[str, Any]:
-        async with _free_slot(self._slots, owner):
-            return await self._use_process(request)
+    async def _run_in_process(self, request: bytes, owner: str, charge: WorkCharge | None) -> dict[str, Any]:
+        async with (
+            _free_slot(self._slots, owner),
+            _charged_work(charge, self._limits.cpu_seconds) as work,
+        ):
+            response = await self._use_process(request)
+            work.seconds = response["seconds"]
+            return response
 
     async def _use_process(self, request: bytes) -> dict[str, Any]:
         """Send a request to an idle or a new process. Kill the process unless it answers."""
@@ -288,6 +336,24 @@ async def _free_slot(slots: FairShare, owner: str) -> AsyncIterator[None]:
         yield
     finally:
         slots.give_back(owner)
+
+
+@asynccontextmanager
+async def _charged_work(charge: WorkCharge | None, max_seconds: float) -> AsyncIterator[_Work]:
+    """Charge the work of this context at its end, also if it fails or is cancelled. Raise as `check_work` does.
+
+    Enter it with a slot. Tasks that wait for a slot at the same time are then charged one after another, and
+    the first one that exhausts the budget ends the others.
+    """
+    work = _Work(max_seconds)
+    if charge is None:
+        yield work
+        return
+    await charge.check_work()
+    try:
+        yield work
+    finally:
+        await charge.add_work(work.seconds)
 
 
 def _busy() -> Unavailable:

@@ -6,6 +6,7 @@ that inlines styles cannot be interrupted. `renderer.py` starts the process and 
 
 import json
 import sys
+import time
 import traceback
 from math import ceil
 from typing import Any, BinaryIO
@@ -75,13 +76,19 @@ def run_task(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def serve(requests: BinaryIO, responses: BinaryIO, *, cpu_seconds: int) -> None:
-    """Run tasks until the input ends. An empty message at the start says that the process is ready."""
+    """Run tasks until the input ends. An empty message at the start says that the process is ready.
+
+    Each response has the `seconds` of processor time of its task.
+    """
     responses.write(encode_message({}))
     responses.flush()
     while length := requests.read(LENGTH_BYTES):
-        request = json.loads(requests.read(int.from_bytes(length)))
+        encoded = requests.read(int.from_bytes(length))
+        started = time.process_time()
+        request = json.loads(encoded)
         limit_processor_time(cpu_seconds)
-        responses.write(encode_message(run_task(request)))
+        response = run_task(request)
+        responses.write(encode_message({**response, "seconds": time.process_time() - started}))
         responses.flush()
 
 

@@ -1,9 +1,10 @@
-"""The charge of an operation while it runs: its estimate, corrected by the sizes of the lists that it loads."""
+"""The charge of an operation while it runs: its estimate, the sizes of the lists that it loads, and measured work."""
 
 from wattgate.errors import CostTooHigh, GatewayError, RateLimited
 from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate
+from wattgate.operations.vocabulary.cost_weights import render_units
 from wattgate.principal import Principal
-from wattgate.rate_limit.budgets import CURRENT_BALANCE, Balance, Budgets, rate_limited_error
+from wattgate.rate_limit.budgets import CURRENT_BALANCE, Balance, Budgets, exhausted_error, rate_limited_error
 
 
 class BudgetExhausted(Exception):
@@ -18,6 +19,7 @@ class BudgetExhausted(Exception):
 class OperationCharge:
     """The charge of one operation: the estimate before it runs, and the additional cost of the real list sizes.
 
+    The processor time of renderings is charged when they are done, and not limited by MAX_COST before that.
     The cost may also fall while lists turn out short. A caller is never charged less than the estimate. `refusal` is
     the error after which the operation loads nothing more. `balance` is the budget after the last charge.
     """
@@ -29,6 +31,7 @@ class OperationCharge:
         "_executed_mutation",
         "_principal",
         "_size_units",
+        "_work_units",
         "balance",
         "charged",
         "refusal",
@@ -43,6 +46,7 @@ class OperationCharge:
         self._principal = principal
         self._estimate = estimate
         self._cost = estimate.total + size_units
+        self._work_units = 0
         self._executed_mutation = False
 
     @classmethod
@@ -96,14 +100,47 @@ class OperationCharge:
         """Add units that only the stored data determine."""
         self._cost += units
 
+    async def add_units(self, units: int) -> None:
+        """Charge units before their work begins. Raise as `settle` does."""
+        self.add(units)
+        await self.settle()
+
+    async def check_work(self) -> None:
+        """Raise RateLimited if earlier work has used up the budget, or CostTooHigh if it exceeds MAX_COST.
+
+        After that, all later calls raise the same error.
+        """
+        if self.refusal is None:
+            self.refusal = await self._find_work_refusal()
+        if self.refusal is not None:
+            raise self.refusal
+
+    async def add_work(self, seconds: float) -> None:
+        """Charge the processor time of a rendering that is done, also above the remaining budget."""
+        if not (units := render_units(seconds)):
+            return
+        self._work_units += units
+        self._cost += units
+        self.charged += units
+        self.balance = await self._budgets.charge_done(self._principal, units) or self.balance
+
+    async def _find_work_refusal(self) -> GatewayError | None:
+        if self._work_units > MAX_COST:
+            return CostTooHigh(
+                f"the renderings of this operation have cost {self._work_units:,} and the maximum is {MAX_COST:,}. "
+                "Request less at once."
+            )
+        self.balance = await self._budgets.charge(self._principal, 0) or self.balance
+        return None if self.balance is None or self.balance.granted else exhausted_error(self.balance)
+
     def mark_mutation_executed(self) -> None:
         """Note that a mutation is committed. A refusal then does not ask the client to send it again."""
         self._executed_mutation = True
 
     async def _charge(self, missing: int) -> None:
-        if self._cost > MAX_COST:
+        if (cost := self._cost - self._work_units) > MAX_COST:
             raise CostTooHigh(
-                f"the operation costs {self._cost:,} and the maximum is {MAX_COST:,}; request less data at once"
+                f"the operation costs {cost:,} and the maximum is {MAX_COST:,}; request less data at once"
             )
         self.charged += missing  # before the wait, so that concurrent edges do not charge it twice
         balance = await self._budgets.charge(self._principal, missing)

@@ -11,11 +11,12 @@ from wattgate.operations.core.operation import Operation, OperationKind
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.vocabulary.edge import EdgeField
 from wattgate.principal import Principal
+from wattgate.requests.work_charge import WorkCharge
 
 _LoaderKey = tuple[EdgeField, int | None, frozenset[tuple[str, Hashable]]]
 
 
-class Charge(Protocol):
+class Charge(WorkCharge, Protocol):
     """The charge of the running operation, which follows the sizes of its lists."""
 
     @property
@@ -95,7 +96,7 @@ class GraphQLContext:
             return await self.runner.run(operation, self.principal, arguments, self._reads, selected)
         if self.charge.is_refused:
             await self.charge.settle()  # raises the refusal
-        result = await self.runner.run(operation, self.principal, arguments, self._reads, selected)
+        result = await self.runner.run(operation, self.principal, arguments, self._reads, selected, self.charge)
         if node_id is not None and result.__class__ is list:
             self.charge.count(node_id, 1, len(result))
         if operation.result_units is not None:
@@ -126,7 +127,7 @@ class GraphQLContext:
             return await self.runner.load(edge, self.principal, parents, arguments, self._reads)
         if not self.charge.is_settled:
             await self.charge.settle()
-        results = await self.runner.load(edge, self.principal, parents, arguments, self._reads)
+        results = await self.runner.load(edge, self.principal, parents, arguments, self._reads, self.charge)
         lists = [result for result in results if result.__class__ is list]
         if lists and node_id is not None:
             self.charge.count(node_id, len(lists), sum(map(len, lists)))

@@ -23,6 +23,7 @@ from wattgate.delivery.templates.scope import DEFAULT_SCOPE, RenderScope
 from wattgate.delivery.templates.tasks import TemplateData
 from wattgate.delivery.templates.worker import encode_message
 from wattgate.errors import Unavailable
+from wattgate.requests.work_charge import WorkCharge
 
 T = TypeVar("T")
 
@@ -164,30 +165,40 @@ class OutsideWork(msgspec.Struct, eq=False):
 
 
 class OutsideTemplates(msgspec.Struct, frozen=True):
-    """The renderer of templates for resolvers: its tasks are outside work. `owner` is the application."""
+    """The renderer of templates for resolvers: its tasks are outside work. `owner` is the application.
+
+    `charge` pays for the tasks; None if the gateway renders for itself.
+    """
 
     renderer: TemplateRenderer
     outside: OutsideWork
     owner: str
+    charge: WorkCharge | None = None
 
     async def check(self, source: TemplateSource, scope: RenderScope = DEFAULT_SCOPE) -> list[Finding]:
         """Return what `TemplateRenderer.check` does."""
         inputs = "check", source, scope
-        return self.outside.result(inputs, lambda: self.renderer.check(source, scope, owner=self.owner))
+        return self.outside.result(
+            inputs, lambda: self.renderer.check(source, scope, owner=self.owner, charge=self.charge)
+        )
 
     async def render(
         self, source: TemplateSource, data: TemplateData, scope: RenderScope = DEFAULT_SCOPE
     ) -> RenderedTemplate:
         """Return or raise what `TemplateRenderer.render` does."""
         inputs = "render", source, scope, _encoded(data)
-        return self.outside.result(inputs, lambda: self.renderer.render(source, data, scope, owner=self.owner))
+        return self.outside.result(
+            inputs, lambda: self.renderer.render(source, data, scope, owner=self.owner, charge=self.charge)
+        )
 
     async def preview(
         self, source: TemplateSource, data: TemplateData | None = None, scope: RenderScope = DEFAULT_SCOPE
     ) -> Preview:
         """Return or raise what `TemplateRenderer.preview` does."""
         inputs = "preview", source, scope, _encoded(data)
-        return self.outside.result(inputs, lambda: self.renderer.preview(source, data, scope, owner=self.owner))
+        return self.outside.result(
+            inputs, lambda: self.renderer.preview(source, data, scope, owner=self.owner, charge=self.charge)
+        )
 
 
 def _encoded(data: TemplateData | None) -> bytes | None:

@@ -52,6 +52,7 @@ from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import CREDENTIALS_CHANGED, CredentialsRevoked, Event
 from wattgate.realtime.shared_events import store_events
 from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, Client, current_client
+from wattgate.requests.work_charge import WorkCharge
 from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
 
 NO_GRACE = timedelta(0)
@@ -73,6 +74,7 @@ class _Run(msgspec.Struct, gc=False):
     prepared: Any
     now: datetime
     outside: OutsideWork
+    charge: WorkCharge | None
 
 
 class Runner(RowReader):
@@ -125,15 +127,17 @@ class Runner(RowReader):
         arguments: Mapping[str, Any],
         reads: RequestReads | None = None,
         selected: frozenset[str] | None = None,
+        charge: WorkCharge | None = None,
     ) -> Any:
         """Return the result of an operation. Commit a mutation and publish its events first.
 
-        `reads` holds the reads of the request that the access log has already. `selected` is that of `Call`.
+        `reads` holds the reads of the request that the access log has already. `selected` is that of `Call`. `charge`
+        pays for work that is measured, such as renderings; without it, nobody pays.
         """
         if not self.tracer.is_enabled:
-            return await self._run(operation, principal, arguments, reads, selected)
+            return await self._run(operation, principal, arguments, reads, selected, charge)
         with self.tracer.step_span(to_camel_case(operation.name)):
-            return await self._run(operation, principal, arguments, reads, selected)
+            return await self._run(operation, principal, arguments, reads, selected, charge)
 
     async def _run(
         self,
@@ -142,6 +146,7 @@ class Runner(RowReader):
         arguments: Mapping[str, Any],
         reads: RequestReads | None,
         selected: frozenset[str] | None,
+        charge: WorkCharge | None,
     ) -> Any:
         """Check what can be checked without a session. Then run the resolver, in rounds, each in a new session."""
         scope, now = check_permission(principal, operation.needs, is_read=operation.is_read), self._clock()
@@ -149,7 +154,7 @@ class Runner(RowReader):
             raise Unauthenticated(EXPIRED_CREDENTIALS)
         check_arguments(operation, arguments)
         if operation.delegates:
-            return await operation.resolver(partial(self._run_delegated, principal, reads), **arguments)
+            return await operation.resolver(partial(self._run_delegated, principal, reads, charge), **arguments)
         client = current_client()
         if operation.address_policy is not None:
             await self._address_limits.charge(operation.address_policy, client)
@@ -159,7 +164,7 @@ class Runner(RowReader):
             prepared = await self._prepare(operation, principal, rows_scope, arguments)
             now = self._clock()
         outside = OutsideWork()
-        run = _Run(operation, principal, rows_scope, arguments, reads, selected, client, prepared, now, outside)
+        run = _Run(operation, principal, rows_scope, arguments, reads, selected, client, prepared, now, outside, charge)
         device, new_device = client.device, client.new_device
         for _ in range(MAX_ROUNDS):
             try:
@@ -214,7 +219,7 @@ class Runner(RowReader):
             rows,
             events.append,
             network=network,
-            templates=OutsideTemplates(self.templates, run.outside, run.scope.application_id),
+            templates=OutsideTemplates(self.templates, run.outside, run.scope.application_id, run.charge),
             outside=run.outside,
             outbound_policy=self._outbound_policy,
             account_policy=self._account_policy,
@@ -246,9 +251,14 @@ class Runner(RowReader):
                 raise Unauthenticated(ENDED_CREDENTIALS)
 
     async def _run_delegated(
-        self, principal: Principal, reads: RequestReads | None, operation: Operation, arguments: Mapping[str, Any]
+        self,
+        principal: Principal,
+        reads: RequestReads | None,
+        charge: WorkCharge | None,
+        operation: Operation,
+        arguments: Mapping[str, Any],
     ) -> Any:
-        return await self.run(operation, principal, arguments, reads)
+        return await self.run(operation, principal, arguments, reads, charge=charge)
 
     async def _prepare(
         self, operation: Operation, principal: Principal, scope: RowScope, arguments: Mapping[str, Any]
@@ -275,12 +285,16 @@ class Runner(RowReader):
         parents: Sequence[Any],
         arguments: Mapping[str, Any],
         reads: RequestReads | None = None,
+        charge: WorkCharge | None = None,
     ) -> list[Any]:
-        """Return one result of the edge for each parent, in order. Read them in a session of their own."""
+        """Return one result of the edge for each parent, in order. Read them in a session of their own.
+
+        `charge` is that of `run`.
+        """
         scope = scope_of_rows(principal, check_permission(principal, edge.needs, is_read=True))
         check_edge_arguments(edge, arguments)
         with self.tracer.step_span(edge.load.__name__) if self.tracer.is_enabled else NO_SPAN:
-            results = await self._load(edge, principal, scope, parents, arguments, reads)
+            results = await self._load(edge, principal, scope, parents, arguments, reads, charge)
         if len(results) != len(parents):
             raise RuntimeError(f"{edge.load.__qualname__} returned {len(results)} results for {len(parents)} parents")
         return results
@@ -293,6 +307,7 @@ class Runner(RowReader):
         parents: Sequence[Any],
         arguments: Mapping[str, Any],
         reads: RequestReads | None,
+        charge: WorkCharge | None,
     ) -> list[Any]:
         """Load an edge, each time in a new session, until it needs no more outside work."""
         outside = OutsideWork()

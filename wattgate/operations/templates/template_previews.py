@@ -26,7 +26,7 @@ from wattgate.operations.messages.template_sources import template_source, too_e
 from wattgate.operations.templates.preview_data import PreviewData, load_preview_data
 from wattgate.operations.types.messages import template_previews as types
 from wattgate.operations.vocabulary.arguments import UNSET
-from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
+from wattgate.operations.vocabulary.cost_weights import RENDER_WEIGHT, STATEMENT_WEIGHT
 from wattgate.principal import Permission
 from wattgate.values.annotations import Described
 
@@ -71,7 +71,10 @@ class PreviewRun:
 
 
 @operation(
-    OperationKind.QUERY, returns=types.TemplatePreview, needs=Permission.TEMPLATE_READ, weight=STATEMENT_WEIGHT + 20
+    OperationKind.QUERY,
+    returns=types.TemplatePreview,
+    needs=Permission.TEMPLATE_READ,
+    weight=STATEMENT_WEIGHT + RENDER_WEIGHT,
 )
 async def preview_template(
     call: Call,

@@ -16,7 +16,7 @@ from wattgate.operations.messages.message_context import sample_context
 from wattgate.operations.messages.template_sources import template_source, too_expensive
 from wattgate.operations.types.messages import template_previews as types
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
+from wattgate.operations.vocabulary.cost_weights import RENDER_WEIGHT, STATEMENT_WEIGHT
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
 from wattgate.requests.client import AddressPolicy
@@ -84,7 +84,7 @@ async def share_template_preview(
     OperationKind.QUERY,
     returns=SharedPreviewResult,
     needs=Permission.SYSTEM,
-    weight=STATEMENT_WEIGHT + 20,
+    weight=STATEMENT_WEIGHT + RENDER_WEIGHT,
     address_policy=AddressPolicy.SHARED_PREVIEW,
 )
 async def shared_preview(call: Call, *, template_id: str, version: int, expires_at: datetime) -> SharedPreviewResult:

@@ -18,7 +18,7 @@ from wattgate.operations.types.messages import mail as types
 from wattgate.operations.types.messages.alerts import Channel
 from wattgate.operations.types.messages.template_previews import TemplateToPreview
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT
+from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT, RENDER_WEIGHT
 from wattgate.principal import Permission
 from wattgate.values import terms
 from wattgate.values.annotations import Described
@@ -46,7 +46,7 @@ class SentTestMailResult:
     returns=types.SentTestMail,
     needs=Permission.TEMPLATE_WRITE,
     audit=Audit.EVERY_CALL,
-    weight=MUTATION_WEIGHT + 20,
+    weight=MUTATION_WEIGHT + RENDER_WEIGHT,
 )
 async def send_test_mail(
     call: Call,

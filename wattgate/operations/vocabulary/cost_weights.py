@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from math import ceil
 from typing import Any
 
 from wattgate.energy import buckets
@@ -31,6 +32,9 @@ MUTATION_WEIGHT = 100
 
 PASSWORD_HASH_WEIGHT = 1_000
 """Cost of an operation that checks or creates a password hash, which is slow by design."""
+
+RENDER_WEIGHT = 20
+"""Cost of the rendering of a small template. `render_units` has what a larger one costs above it."""
 
 FRESHNESS_WEIGHT = 70
 """Cost of the freshness of a resource or a device: the time of its newest readings is looked up one by one."""
@@ -111,6 +115,11 @@ class ListSize:
     assumed_size: Amount
     sized_fields: tuple[str, ...] = ()
     items_per_unit: int = 1
+
+
+def render_units(seconds: float) -> int:
+    """Return what work on a template costs above RENDER_WEIGHT, by its processor time."""
+    return max(0, ceil(seconds * 1_000_000 / UNIT_MICROSECONDS) - RENDER_WEIGHT)
 
 
 def linear_in_argument(
