@@ -1,9 +1,11 @@
 """Let other requests run during loops over many items."""
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from itertools import islice
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
 
@@ -11,9 +13,49 @@ PAUSE_ITEMS = 1_000
 """Number of items between two pauses. Their work must take well below 100 ms, the limit of a stall of the loop."""
 
 
+class _Turns:
+    """The tasks of an event loop that pause. One of them continues in each step of the loop, in order.
+
+    Without turns, the parts of all loops at the same time run in one step, such as those of 50 aliases of a document.
+    """
+
+    __slots__ = ("_is_scheduled", "_waiting")
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._is_scheduled = False
+
+    async def wait(self) -> None:
+        """Wait for the turn of this task."""
+        loop = asyncio.get_running_loop()
+        turn = loop.create_future()
+        self._waiting.append(turn)
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            loop.call_soon(self._wake_next, loop)
+        await turn
+
+    def _wake_next(self, loop: asyncio.AbstractEventLoop) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():  # its task may be cancelled
+                turn.set_result(None)
+                break
+        self._is_scheduled = bool(self._waiting)
+        if self._is_scheduled:
+            loop.call_soon(self._wake_next, loop)
+
+
+_TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Turns] = WeakKeyDictionary()
+
+
 async def pause() -> None:
-    """Let the other tasks of the event loop run."""
-    await asyncio.sleep(0)
+    """Let the other tasks of the event loop run. Tasks that pause at the same time continue one after another."""
+    loop = asyncio.get_running_loop()
+    turns = _TURNS.get(loop)
+    if turns is None:
+        turns = _TURNS[loop] = _Turns()
+    await turns.wait()
 
 
 async def with_pauses(items: Iterable[T]) -> AsyncIterator[T]:

@@ -65,6 +65,7 @@ SORTS = (
             "db.queries.virtual_entities:devices calls sorted",
             "energy.ownership:find_ownership calls sorted",
             "energy.costs.pricing:build_bill calls sorted",
+            "energy.costs.timeline:earlier_block_starts calls sorted",
             "operations.content:faqs calls sorted",
             "operations.flexibility:_choose_meter_point calls sorted",
             "operations.accounts.profiles:account_profiles calls sorted",

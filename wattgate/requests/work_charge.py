@@ -9,6 +9,9 @@ class WorkCharge(Protocol):
     async def add_units(self, units: int) -> None:
         """Charge units before their work begins. Raise RateLimited or CostTooHigh if they are not granted."""
 
+    async def add_done(self, units: int) -> None:
+        """Charge units of work that is done, also above the remaining budget. Raise CostTooHigh above the maximum."""
+
     async def check_work(self) -> None:
         """Raise RateLimited or CostTooHigh if earlier work has used what the caller may use."""
 

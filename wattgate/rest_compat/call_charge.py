@@ -47,6 +47,13 @@ class CallCharge:
         await self.add(units)
         self._measured_units += units
 
+    async def add_done(self, units: int) -> None:
+        """Charge work that is done and that only the stored data determine, also above the remaining budget."""
+        if units:
+            self.balance = await self._budgets.charge_done(self._principal, units)
+            self.charged += units
+            self._measured_units += units
+
     async def check_work(self) -> None:
         """Raise RateLimited if earlier work has used up the budget."""
         balance = await self._budgets.charge(self._principal, 0)
@@ -55,10 +62,7 @@ class CallCharge:
 
     async def add_work(self, seconds: float) -> None:
         """Charge the processor time of a rendering that is done, also above the remaining budget."""
-        if units := render_units(seconds):
-            self.balance = await self._budgets.charge_done(self._principal, units)
-            self.charged += units
-            self._measured_units += units
+        await self.add_done(render_units(seconds))
 
     async def add_paced(self, cost: int) -> None:
         """Charge the next part of a stream. Wait for the budget if it does not cover it.

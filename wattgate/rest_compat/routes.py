@@ -207,7 +207,7 @@ class Dispatcher:
         rows = result if endpoint.operation.returns_list else [result]
         await charge.raise_to(size_units + cost.for_rows(len(rows)))
         if endpoint.operation.result_units is not None:
-            await charge.add(endpoint.operation.result_units(result))
+            await charge.add_done(endpoint.operation.result_units(result))
         edges = await self._load_edges(endpoint, principal, rows, charge)
         rest_result = RestResult(parsed.source, result, edges, endpoint.render)
         if endpoint.legacy_format.render_stream is None:

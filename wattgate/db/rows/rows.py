@@ -48,12 +48,11 @@ MAX_KEYS_PER_STATEMENT = 10_000
 class Rows(RowPages, RowInserts, RowLocks):
     """The records of one application, or of one user of it if `user_id` is set, at the instant `now`.
 
-    If `ve_id` is set, only those of this home of the user.
-    Read methods return rows: plain values with the attributes of the model. They have the type of the model, but no
-    session tracks them. Only `edit` and `add` return ORM objects, which are saved when the operation ends.
-    `consent_policy` says what happens to data without a consent. `accesses` records reads of households' data for the
-    access log. `read_budget` returns the request budget of the caller. `for_household` says whether the caller is the
-    household of the user itself: an account of it or a display, not an application that acts for it.
+    If `ve_id` is set, only those of this home of the user. Read methods return rows: plain values with the attributes
+    of the model, which no session tracks. Only `edit` and `add` return ORM objects, which are saved when the operation
+    ends. `consent_policy` says what happens to data without a consent. `accesses` records reads of households' data for
+    the access log. `read_budget` returns the request budget of the caller, and `charge_readings` charges it for priced
+    readings. `for_household` says whether the caller is an account or a display of the user, not an application for it.
     """
 
     def __init__(
@@ -78,6 +77,7 @@ class Rows(RowPages, RowInserts, RowLocks):
         self.recorder: ChangeRecorder | None = None
         self.accesses: AccessRecorder | None = None
         self.read_budget: Callable[[], Any] | None = None
+        self.charge_readings: Callable[[int], None] | None = None
         self._session = session
         self._present_users: set[str] = set()
         self._quotas = quotas

@@ -27,6 +27,9 @@ BUCKET_DECIMALS = 5
 _EXACT_CONTEXT = Context(prec=100)
 _ONE = Decimal(1)
 
+INCLUDED_READINGS_PER_DAY = 80
+"""Readings that the price of a day of costs includes. Half hours are 48, so that only more frequent ones cost more."""
+
 
 class EnergySample(NamedTuple):
     """Energy of a sample that begins at `at`; `estimated` if no meter measured it."""

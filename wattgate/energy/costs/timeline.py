@@ -115,12 +115,16 @@ def standing_charge_days(
 
 def energy_needed_from(tariffs: Sequence[TariffTerms], start: int, stop: int) -> int:
     """Return from when energy must be known to price [start, stop): the period of a block tariff may begin earlier."""
-    needed_from = start
+    return min((start, *earlier_block_starts(tariffs, start, stop)))
+
+
+def earlier_block_starts(tariffs: Sequence[TariffTerms], start: int, stop: int) -> list[int]:
+    """Return when the periods of block tariffs in force in [start, stop) begin before `start`, in order."""
+    starts = set[int]()
     for tariff, begin, _ in tariffs_in_force(tariffs, start, stop):
         if tariff.kind is TariffKind.BLOCK and tariff.block_period:
-            first, *_ = period_edges(begin, begin + 1, tariff.block_period, ZoneInfo(tariff.time_zone))
-            needed_from = min(needed_from, first)
-    return needed_from
+            starts.add(period_edges(begin, begin + 1, tariff.block_period, ZoneInfo(tariff.time_zone))[0])
+    return sorted(at for at in starts if at < start)
 
 
 def period_edges(start: int, stop: int, period: Period, zone: tzinfo) -> list[int]:

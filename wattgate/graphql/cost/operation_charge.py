@@ -96,14 +96,25 @@ class OperationCharge:
         """Correct the cost: the lists of a field have `item_count` items together."""
         self._cost += self._estimate.correction(node_id, list_count, item_count)
 
-    def add(self, units: int) -> None:
-        """Add units that only the stored data determine."""
-        self._cost += units
-
     async def add_units(self, units: int) -> None:
         """Charge units before their work begins. Raise as `settle` does."""
-        self.add(units)
+        self._cost += units
         await self.settle()
+
+    async def add_done(self, units: int) -> None:
+        """Charge work that is done and that only the stored data determine, also above the remaining budget.
+
+        Raise CostTooHigh if the cost then exceeds MAX_COST. After that, all later calls raise the same error.
+        """
+        self._cost += units
+        self.charged += units
+        if units:
+            self.balance = await self._budgets.charge_done(self._principal, units) or self.balance
+        if self.refusal is None and self._cost - self._work_units > MAX_COST:
+            error = _cost_too_high(self._cost - self._work_units)
+            self.refusal = self._after_mutation(error) if self._executed_mutation else error
+        if self.refusal is not None:
+            raise self.refusal
 
     async def check_work(self) -> None:
         """Raise RateLimited if earlier work has used up the budget, or CostTooHigh if it exceeds MAX_COST.
@@ -139,9 +150,7 @@ class OperationCharge:
 
     async def _charge(self, missing: int) -> None:
         if (cost := self._cost - self._work_units) > MAX_COST:
-            raise CostTooHigh(
-                f"the operation costs {cost:,} and the maximum is {MAX_COST:,}; request less data at once"
-            )
+            raise _cost_too_high(cost)
         self.charged += missing  # before the wait, so that concurrent edges do not charge it twice
         balance = await self._budgets.charge(self._principal, missing)
         self.balance = balance
@@ -158,3 +167,7 @@ class OperationCharge:
     def exhausted_balance(self) -> Balance | None:
         """The balance that refused the charge, or None if the refusal has another reason."""
         return self.balance if isinstance(self.refusal, RateLimited) else None
+
+
+def _cost_too_high(cost: int) -> CostTooHigh:
+    return CostTooHigh(f"the operation costs {cost:,} and the maximum is {MAX_COST:,}; request less data at once")

@@ -34,9 +34,6 @@ class Charge(WorkCharge, Protocol):
     def count(self, node_id: int, list_count: int, item_count: int) -> None:
         """Count the items of the lists of a field, by the identity of its node in the document."""
 
-    def add(self, units: int) -> None:
-        """Add units that only the stored data determine."""
-
     def mark_mutation_executed(self) -> None:
         """Note that a mutation is committed."""
 
@@ -100,7 +97,7 @@ class GraphQLContext:
         if node_id is not None and result.__class__ is list:
             self.charge.count(node_id, 1, len(result))
         if operation.result_units is not None:
-            self.charge.add(operation.result_units(result))
+            await self.charge.add_done(operation.result_units(result))
         if operation.kind is OperationKind.MUTATION:
             self.charge.mark_mutation_executed()  # its result is returned; the next edge is charged or refused
         elif not self.charge.is_settled:
@@ -132,7 +129,8 @@ class GraphQLContext:
         if lists and node_id is not None:
             self.charge.count(node_id, len(lists), sum(map(len, lists)))
         if edge.result_units is not None:
-            self.charge.add(sum(edge.result_units(result) for result in results if not isinstance(result, Exception)))
+            units = (edge.result_units(result) for result in results if not isinstance(result, Exception))
+            await self.charge.add_done(sum(units))
         if not self.charge.is_settled:
             await self.charge.settle()
         return results

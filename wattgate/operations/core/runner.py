@@ -44,6 +44,7 @@ from wattgate.operations.core.outside_work import (
     inputs_keep_changing,
 )
 from wattgate.operations.core.row_reader import RowReader, check_permission, scope_of_rows
+from wattgate.operations.vocabulary.cost_weights import PRICED_READINGS_PER_UNIT
 from wattgate.operations.vocabulary.edge import EdgeField
 from wattgate.principal import OWN_CREDENTIAL_PERMISSIONS, TOKEN_GRACE, Principal, Role
 from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets
@@ -317,6 +318,8 @@ class Runner(RowReader):
                     rows = self._rows(session, principal, scope)
                     rows.accesses = self._access_recorder(principal, edge.load.__name__, reads)
                     rows.read_budget = partial(self._read_budget, outside, principal)
+                    if charge is not None:
+                        rows.charge_readings = partial(_charge_readings, outside, charge)
                     results: list[Any] = await edge.load(rows, parents, **arguments)
                     return results
             except WorkNeeded as needed:
@@ -341,6 +344,12 @@ class Runner(RowReader):
     async def clear_log(self) -> None:
         """Overwrite what the write-ahead log of SQLite still has of deleted rows."""
         await self._database.clear_log()
+
+
+def _charge_readings(outside: OutsideWork, charge: WorkCharge, count: int) -> None:
+    """Charge readings before an edge prices them. The budget may be in Redis, so this is outside work."""
+    if units := count // PRICED_READINGS_PER_UNIT:
+        outside.result(("readings", count), partial(charge.add_units, units))
 
 
 async def _commit(session: AsyncSession, origin: str, events: list[Event]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from wattgate.energy import buckets
 from wattgate.energy.buckets import HOUR_MS
+from wattgate.energy.costs.pricing import INCLUDED_READINGS_PER_DAY
 from wattgate.energy.storage_fields import POWER_FIELD
 from wattgate.enums import Period
 from wattgate.operations.vocabulary.decoded_readings import DecodedReadings
@@ -203,6 +204,11 @@ def per_day(weight: int, day_weight: int, *, max_length: timedelta) -> ArgumentM
         return weight + day_weight * (min(_length(now, time_range), max_length) // timedelta(days=1) + 1)
 
     return ArgumentMeasure(("range",), compute, _has_open_end)
+
+
+def cost_days(weight: int, *, max_length: timedelta) -> ArgumentMeasure:
+    """Measure the computed costs of a range: `weight`, and the readings that the price of each started day includes."""
+    return per_day(weight, INCLUDED_READINGS_PER_DAY // PRICED_READINGS_PER_UNIT, max_length=max_length)
 
 
 def sample_count(interval: timedelta, max_samples: int) -> ArgumentMeasure:

@@ -18,6 +18,7 @@ from wattgate.db.models import Resource
 from wattgate.db.queries.consent import find_consent_errors
 from wattgate.db.queries.cost_sources import load_with_sources
 from wattgate.db.queries.ownership import load_ownerships
+from wattgate.db.queries.series.energy_samples import count_extra_readings, load_energy
 from wattgate.db.queries.series.tariffs import histories, load_timelines, priced_resource_id
 from wattgate.db.queries.series.time_ranges import check_bucket_count, resolve_range
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
@@ -52,7 +53,6 @@ from wattgate.pauses import slices
 from wattgate.values import terms
 from wattgate.values.annotations import Described
 
-MAX_SAMPLES = 100_000
 MAX_RANGE = timedelta(days=2_000)
 """100,000 half hours are 2,083 days."""
 
@@ -170,7 +170,7 @@ async def compute_cost_aggregates(
     new receipt of all samples.
     """
     resources = [resource for resource, _ in resource_fields]
-    energy_by_resource = await _load_priced_energy(rows, resources, grid.start, grid.stop)
+    energy_by_resource = await _load_priced_energy(rows, resources, grid.start, grid.stop, is_paid_later=True)
     changed_at = await _tariff_changes(rows, resources)
     keys = {
         priced.series_key: priced.field.interval_ms
@@ -222,24 +222,13 @@ async def _aggregate_costs(
     return costs
 
 
-async def load_samples(
-    rows: Rows, resource: Resource, field: ReadingField, start: int, stop: int
-) -> list[EnergySample]:
-    """Return a resource's readings of a field in [start, stop) as energy samples. Raise BadInput for too many."""
-    readings = await rows.readings.list_readings(series_key(resource, field), start, stop, limit=MAX_SAMPLES + 1)
-    if len(readings) > MAX_SAMPLES:
-        raise BadInput(f"The range has more than {MAX_SAMPLES:,} readings. Request a shorter range.")
-    scale = 10 ** (timeline.ENERGY_DECIMALS - field.decimals)
-    samples: list[EnergySample] = []
-    async for part in slices(readings):
-        samples += [EnergySample(reading.at, reading.value * scale, reading.quality != 0) for reading in part]
-    return samples
-
-
 async def _load_priced_energy(
-    rows: Rows, resources: Sequence[Resource], start: int, stop: int
+    rows: Rows, resources: Sequence[Resource], start: int, stop: int, *, is_paid_later: bool = False
 ) -> dict[str, _PricedEnergy | GatewayError]:
-    """Return, by id of the priced resource, its priced energy or the error that prevents it."""
+    """Return, by id of the priced resource, its priced energy or the error that prevents it.
+
+    Unless it `is_paid_later`, charge the caller first for readings that the price of the days does not include.
+    """
     sources = await load_priced_resources(rows, resources)
     errors = await _find_consent_errors(rows, resources, sources)
     histories = await load_timelines(rows, sources, from_ms(stop - 1))
@@ -250,17 +239,18 @@ async def _load_priced_energy(
     }
     dynamic_ids = dynamic_tariff_ids(tariff for tariffs in tariffs_by_resource.values() for tariff in tariffs)
     prices = await rows.prices.list_between(dynamic_ids, start - HALF_HOUR_MS + 1, stop)
+    priced = {key: source for key, source in sources.items() if key not in errors and tariffs_by_resource[key]}
+    if rows.charge_readings is not None and not is_paid_later:
+        fields = ((source, parse_fields(source.storage)[0]) for source in priced.values())
+        counts = [await count_extra_readings(rows, source, field, start, stop) for source, field in fields]
+        rows.charge_readings(sum(counts))
     results: dict[str, _PricedEnergy | GatewayError] = {**errors}
     for key, source in sources.items():
         if key in errors:
             continue
         field, tariffs = parse_fields(source.storage)[0], tariffs_by_resource[key]
         try:
-            samples = (
-                await load_samples(rows, source, field, timeline.energy_needed_from(tariffs, start, stop), stop)
-                if tariffs
-                else []
-            )
+            samples = await load_energy(rows, source, field, tariffs, start, stop) if tariffs else []
         except BadInput as error:
             results[key] = error
             continue

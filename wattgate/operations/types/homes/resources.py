@@ -32,7 +32,7 @@ from wattgate.operations.types.meters.storage import StorageDefinition
 from wattgate.operations.types.meters.tariffs import CostBucket, CostExplanation, CurrentRates, Tariff
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.connection import Connection
-from wattgate.operations.vocabulary.cost_weights import FRESHNESS_WEIGHT, ListSize, bucket_count, per_bucket, per_day
+from wattgate.operations.vocabulary.cost_weights import FRESHNESS_WEIGHT, ListSize, bucket_count, cost_days, per_bucket
 from wattgate.operations.vocabulary.node import Node
 from wattgate.operations.vocabulary.scalars import SourceTypeInfo, SourceUnitInfo
 from wattgate.principal import Permission
@@ -265,7 +265,7 @@ class Resource(Node, model=models.Resource):
     cost: CostExplanation | None = edge(
         cost_queries.explain_costs,
         needs=Permission.READINGS_READ,
-        weight=per_day(15, 10, max_length=cost_queries.MAX_RANGE),
+        weight=cost_days(15, max_length=cost_queries.MAX_RANGE),
         description="Bill for the energy in a time range of at most 2,000 days. Null if no tariff is known for the "
         "range.",
     )
@@ -278,7 +278,7 @@ class Resource(Node, model=models.Resource):
     costs: "CostSeries | None" = edge(
         cost_queries.cost_series,
         needs=Permission.READINGS_READ,
-        weight=per_day(15, 10, max_length=cost_queries.MAX_RANGE),
+        weight=cost_days(15, max_length=cost_queries.MAX_RANGE),
         sizes=[ListSize(bucket_count(MAX_BUCKETS), ("CostSeries.buckets",), items_per_unit=5)],
         description="Cost of the energy in a time range of at most 2,000 days, in whole buckets of the time zone. Null "
         "if no tariff is known.",
