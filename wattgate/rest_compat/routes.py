@@ -29,6 +29,7 @@ from wattgate.operations.core.operation import JSON, Operation, OperationKind, R
 from wattgate.operations.core.row_reader import check_permission
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.readings.bulk_recorder import RunOperation
+from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
 from wattgate.operations.vocabulary.edge import EdgeField
 from wattgate.principal import Authenticate, AuthScheme, Principal, Role
 from wattgate.rate_limit.budgets import CURRENT_BALANCE, UNLIMITED_BUDGETS, Budgets, rate_limit_headers
@@ -156,10 +157,8 @@ class Dispatcher:
             principal = await self._authenticate(request.headers)
             if principal.role is Role.ANONYMOUS:
                 await self._address_limits.charge(AddressPolicy.REQUEST, current_client())
-            _check_scheme(endpoint, principal)
-            check_permission(principal, endpoint.operation.needs, is_read=endpoint.operation.is_read)
             charge = CallCharge(self._budgets, principal)
-            parsed = await self._parse_request(endpoint, request, principal, charge)
+            parsed = await self._accept(endpoint, request, principal, charge)
             response = await self._execute(endpoint, principal, parsed, charge)
         except GatewayError as error:
             legacy_format = endpoint.legacy_format
@@ -173,13 +172,33 @@ class Dispatcher:
         response.headers.update(rate_limit_headers(CURRENT_BALANCE.get()))
         return response
 
+    async def _accept(
+        self, endpoint: Endpoint, request: Request, principal: Principal, charge: CallCharge
+    ) -> ParsedRequest:
+        """Check the permission, and parse the request.
+
+        A known caller pays for a refusal as for a refused root field of GraphQL. Without credentials, the address pays.
+        """
+        try:
+            _check_scheme(endpoint, principal)
+            check_permission(principal, endpoint.operation.needs, is_read=endpoint.operation.is_read)
+            return await self._parse_request(endpoint, request, principal, charge)
+        except RateLimited:
+            raise
+        except GatewayError:
+            if principal.role is not Role.ANONYMOUS:
+                await charge.add(STATEMENT_WEIGHT)
+            raise
+
     async def _parse_request(
         self, endpoint: Endpoint, request: Request, principal: Principal, charge: CallCharge
     ) -> ParsedRequest:
         if read_stream := endpoint.legacy_format.body_readers.get(_media_type(request)):
             return ParsedRequest({}, partial(record_stream, read_stream, request.stream()))
+        query_size = len(request.scope["query_string"])
         if principal.role is Role.ANONYMOUS:
-            check_anonymous_size(len(request.scope["query_string"]))
+            check_anonymous_size(query_size)
+        await charge.add_size(query_size)
         body = await self._bodies.read(request.receive, principal, charge.add_size)
         legacy_request = LegacyRequest(
             path=request.path_params,
