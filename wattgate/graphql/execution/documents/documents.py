@@ -1,5 +1,6 @@
 """Cache of parsed and validated documents, by text and operation name."""
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from graphql import (
     NoSchemaIntrospectionCustomRule,
     OperationDefinitionNode,
     OperationType,
+    ValuesOfCorrectTypeRule,
     VariableNode,
     Visitor,
     get_operation_ast,
@@ -48,6 +50,9 @@ MAX_VALIDATION_ERRORS = 5
 
 MAX_CACHED_NAME_CHARACTERS = 200
 """Maximum characters of an operation name in the cache. Clients choose the names, also for known documents."""
+
+_LONG_NAME = re.compile(r"\w{41}")
+"""A name of more than 40 characters. A document with one gets no suggestions: their time grows with the length."""
 
 MAX_ERROR_LOCATIONS = 20
 """Maximum number of locations of one error."""
@@ -174,9 +179,11 @@ class DocumentCache:
         rules = (
             (*specified_rules, NoSchemaIntrospectionCustomRule) if self._schema.hides_introspection else specified_rules
         )
-        errors = validate(
-            graphql, node, rules, MAX_VALIDATION_ERRORS, hide_suggestions=self._schema.hides_introspection
-        )
+        errors = validate(graphql, node, rules, MAX_VALIDATION_ERRORS, hide_suggestions=True)
+        if errors and not self._schema.hides_introspection and not _LONG_NAME.search(text):
+            # A search of similar types takes 12 ms, so only the first error has one. Values of enums are few.
+            of_values = validate(graphql, node, (ValuesOfCorrectTypeRule,), MAX_VALIDATION_ERRORS)
+            _add_suggestions(errors, [*of_values, *validate(graphql, node, rules, 1)[:1]])
         if errors:
             return _merge_equal_errors(list_enum_values(errors, graphql))
         operation = get_operation_ast(node, name)
@@ -194,6 +201,13 @@ class DocumentCache:
             collect_root_fields(graphql, node, operation),
             is_long=is_long(text),
         )
+
+
+def _add_suggestions(errors: Sequence[GraphQLError], suggested: Sequence[GraphQLError]) -> None:
+    """Replace messages by those of the same errors with suggestions."""
+    for error in errors:
+        messages = (other.message for other in suggested if other.message.startswith(error.message))
+        error.message = next(messages, error.message)
 
 
 def _merge_equal_errors(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
