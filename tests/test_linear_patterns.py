@@ -73,6 +73,7 @@ PATTERNS = {
     "energy.costs.tariffs": ["_HALF_HOUR_TIME"],
     "operations.vocabulary.scalars": ["_OFFSET"],
     "graphql.execution.documents.document_tokens": ["_TOKEN"],
+    "graphql.execution.documents.documents": ["_LONG_NAME"],
     "graphql.execution.enum_errors": ["_UNKNOWN_VALUE"],
     "graphql.execution.documents.trusted_documents": ["_CUSTOM_ID"],
     "operations.alerts.alert_rules": ["_TIME_OF_DAY"],
