@@ -11,6 +11,7 @@ import pytest
 from tests.graphql.test_request_costs import gateway
 from tests.support.house import Tenant
 from tests.support.socket import Socket, socket
+from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
 from wattgate.realtime.connections.protocol import MAX_CONTROL_BYTES
 from wattgate.requests.request_limits import size_cost
 
@@ -82,7 +83,7 @@ async def test_each_answer_is_charged_by_size_and_states_the_budget(tmp_path: Pa
             before = await remaining(http, caller)
             answer = await http.post("/api/v0-1/accountprofile", json={"data": FILLER}, headers=caller)
             assert answer.status_code == 400
-            assert before - await remaining(http, caller) == size_cost(len(answer.request.content))
+            assert before - await remaining(http, caller) == size_cost(len(answer.request.content)) + STATEMENT_WEIGHT
             assert answer.headers["ratelimit"].startswith('"login";r=')
 
 

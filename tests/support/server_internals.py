@@ -101,11 +101,24 @@ INTERNALS = (
         "reads on after the last response, so that no reset destroys it",
         {
             "__init__": "self, config, server_state, app_state, _loop",
+            "on_message_complete": "self",
             "on_response_complete": "self",
             "shutdown": "self",
-            **_attributes("flow loop pipeline server_state transport"),
+            **_attributes("cycle expect_100_continue flow loop pipeline server_state transport"),
         },
         subclass="LingeringProtocol",
+    ),
+    Internals(
+        LINGERING,
+        HTTPTOOLS,
+        "the class whose end of a message it extends, and the type of a request",
+        _attributes("HttpToolsProtocol RequestResponseCycle"),
+    ),
+    Internals(
+        LINGERING,
+        f"{HTTPTOOLS}:RequestResponseCycle",
+        "keeps an early response until the body of its request has arrived",
+        _attributes("more_body"),
     ),
     Internals(
         HTTP_PROTOCOL,

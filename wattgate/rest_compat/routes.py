@@ -32,7 +32,7 @@ from wattgate.operations.readings.bulk_recorder import RunOperation
 from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
 from wattgate.operations.vocabulary.edge import EdgeField
 from wattgate.principal import Authenticate, AuthScheme, Principal, Role
-from wattgate.rate_limit.budgets import CURRENT_BALANCE, UNLIMITED_BUDGETS, Budgets, rate_limit_headers
+from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets, rate_limit_headers
 from wattgate.requests.bodies import CREDENTIAL_CHECK_INTERVAL, BodyReader, FindRevoked, find_none_revoked
 from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.requests.input_worker import InputWorker
@@ -151,6 +151,7 @@ class Dispatcher:
 
     async def dispatch(self, endpoints: Mapping[str, EndpointsByMedia], request: Request) -> Response:
         endpoint = _select_endpoint(endpoints["GET" if request.method == "HEAD" else request.method], request)
+        charge: CallCharge | None = None
         try:
             if request.method not in ("GET", "HEAD") and announces_body(request.headers):
                 check_content(request.headers, endpoint.legacy_format.accepted_content)
@@ -169,7 +170,7 @@ class Dispatcher:
                 {**INPUT_REQUEST_PATHS, **legacy_format.request_paths},
                 legacy_format.transform_error,
             )
-        response.headers.update(rate_limit_headers(CURRENT_BALANCE.get()))
+        response.headers.update(rate_limit_headers(None if charge is None else charge.balance))
         return response
 
     async def _accept(
