@@ -120,6 +120,17 @@ async def test_work_above_the_budget_is_a_debt(served: House, kind: type[Operati
         await CallCharge(caller.budgets, caller.principal).add(1)
 
 
+async def test_refusal_states_the_wait_also_after_work_that_ends_later(served: House) -> None:
+    caller = Editor(served, 100)
+    charge = OperationCharge.flat(caller.budgets, caller.principal, 0)
+    await charge.add_work(0.3)
+    with pytest.raises(RateLimited):
+        await charge.check_work()
+    await charge.add_work(0.1)  # a rendering that had begun before
+    assert charge.exhausted_balance is not None
+    assert charge.exhausted_balance.retry_after > 9_000_000
+
+
 async def test_operation_without_a_budget_ends_at_the_maximum_cost(served: House) -> None:
     caller = Editor(served, 10**9)
     charge = OperationCharge.flat(caller.budgets, caller.principal, 50)

@@ -232,21 +232,14 @@ UNLIMITED_BUDGETS = Budgets(NO_LIMITS, LocalBucketStore())
 
 
 def rate_limited_error(balance: Balance) -> RateLimited:
-    """Return the error of a refused charge."""
-    return RateLimited(
-        f"This request costs {balance.cost:,}, but the budget {balance.policy!r} has {balance.remaining:,} of "
-        f"{balance.limit:,} left. Retry in {balance.retry_after} s.",
-        retry_after=balance.retry_after,
+    """Return the error of a refused charge, also of one without a cost: earlier work has used up the budget then."""
+    budget = f"the budget {balance.policy!r}"
+    reason = (
+        f"This request costs {balance.cost:,}, but {budget} has {balance.remaining:,} of {balance.limit:,} left."
+        if balance.cost
+        else f"Earlier work has used up {budget} of {balance.limit:,}."
     )
-
-
-def exhausted_error(balance: Balance) -> RateLimited:
-    """Return the error of work that does not begin, because earlier work has used up the budget."""
-    return RateLimited(
-        f"Earlier work has used up the budget {balance.policy!r} of {balance.limit:,}. Retry in "
-        f"{balance.retry_after} s.",
-        retry_after=balance.retry_after,
-    )
+    return RateLimited(f"{reason} Retry in {balance.retry_after} s.", retry_after=balance.retry_after)
 
 
 def rate_limit_headers(balance: Balance | None) -> Mapping[str, str]:

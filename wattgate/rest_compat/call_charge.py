@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from wattgate.operations.vocabulary.cost_weights import render_units
 from wattgate.principal import Principal
-from wattgate.rate_limit.budgets import Balance, Budgets, exhausted_error, rate_limited_error
+from wattgate.rate_limit.budgets import Balance, Budgets, rate_limited_error
 from wattgate.requests.request_limits import size_cost
 
 MAX_PACE_SECONDS = 60
@@ -58,7 +58,7 @@ class CallCharge:
         """Raise RateLimited if earlier work has used up the budget."""
         balance = await self._budgets.charge(self._principal, 0)
         if balance is not None and not balance.granted:
-            raise exhausted_error(balance)
+            raise rate_limited_error(balance)
 
     async def add_work(self, seconds: float) -> None:
         """Charge the processor time of a rendering that is done, also above the remaining budget."""

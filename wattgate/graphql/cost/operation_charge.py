@@ -4,7 +4,7 @@ from wattgate.errors import CostTooHigh, GatewayError, RateLimited
 from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate
 from wattgate.operations.vocabulary.cost_weights import render_units
 from wattgate.principal import Principal
-from wattgate.rate_limit.budgets import CURRENT_BALANCE, Balance, Budgets, exhausted_error, rate_limited_error
+from wattgate.rate_limit.budgets import CURRENT_BALANCE, Balance, Budgets, rate_limited_error
 
 
 class BudgetExhausted(Exception):
@@ -106,10 +106,7 @@ class OperationCharge:
 
         Raise CostTooHigh if the cost then exceeds MAX_COST. After that, all later calls raise the same error.
         """
-        self._cost += units
-        self.charged += units
-        if units:
-            self.balance = await self._budgets.charge_done(self._principal, units) or self.balance
+        await self._charge_done(units)
         if self.refusal is None and self._cost - self._work_units > MAX_COST:
             error = _cost_too_high(self._cost - self._work_units)
             self.refusal = self._after_mutation(error) if self._executed_mutation else error
@@ -131,9 +128,16 @@ class OperationCharge:
         if not (units := render_units(seconds)):
             return
         self._work_units += units
+        await self._charge_done(units)
+
+    async def _charge_done(self, units: int) -> None:
+        if not units:
+            return
         self._cost += units
         self.charged += units
-        self.balance = await self._budgets.charge_done(self._principal, units) or self.balance
+        balance = await self._budgets.charge_done(self._principal, units)
+        if balance is not None and self.exhausted_balance is None:  # a refusal states until when to wait
+            self.balance = balance
 
     async def _find_work_refusal(self) -> GatewayError | None:
         if self._work_units > MAX_COST:
@@ -142,7 +146,7 @@ class OperationCharge:
                 "Request less at once."
             )
         self.balance = await self._budgets.charge(self._principal, 0) or self.balance
-        return None if self.balance is None or self.balance.granted else exhausted_error(self.balance)
+        return None if self.balance is None or self.balance.granted else rate_limited_error(self.balance)
 
     def mark_mutation_executed(self) -> None:
         """Note that a mutation is committed. A refusal then does not ask the client to send it again."""
