@@ -108,12 +108,15 @@ async def test_each_login_sees_its_homes_and_nothing_is_withheld(demo: Demo, use
 
 
 async def test_editor_sees_templates_and_no_home_and_no_live_power(demo: Demo) -> None:
-    document = """{ virtualEntities { veId } resources { resourceId } devices { deviceId } consents { mpxn }
-      alertRules { ruleId } userAlerts { data } alerts(first: 9) { edges { node { data } } }
+    document = """{ virtualEntities { veId } resources { resourceId } devices { deviceId }
+      viewer { alertRules { ruleId } consents { edges { node { mpxn } } } alerts { edges { node { data } } } }
+      alerts(first: 9) { edges { node { data } } }
       templates { cultureCode } accounts { username } }"""
     data = await demo.graphql(EDITOR_USERNAME, document)
-    (own_alert,) = data.pop("userAlerts")
-    assert data.pop("alerts") == {"edges": [{"node": own_alert}]}
+    viewer = data.pop("viewer")
+    assert len(viewer["alerts"]["edges"]) == 1
+    assert data.pop("alerts") == viewer.pop("alerts")
+    assert viewer == {"alertRules": [], "consents": {"edges": []}}
     assert {template["cultureCode"] for template in data.pop("templates")} == {"en-GB", "fr-FR"}
     assert data.pop("accounts") == [{"username": EDITOR_USERNAME}]
     assert {name for name, records in data.items() if records} == set()
@@ -139,8 +142,15 @@ async def test_editor_sees_templates_and_no_home_and_no_live_power(demo: Demo) -
             assert [error["extensions"]["code"] for error in errors] == ["NOT_FOUND"], answer
 
 
+CONSENTS = "{ viewer { consents { edges { node { mpxn state verified } } } } }"
+
+
+def nodes_of(connection: dict[str, Any]) -> list[Any]:
+    return [edge["node"] for edge in connection["edges"]]
+
+
 async def test_consents_are_valid_but_one_that_was_withdrawn(demo: Demo) -> None:
-    consents = (await demo.graphql(USERNAME, "{ consents { mpxn state verified } }"))["consents"]
+    consents = nodes_of((await demo.graphql(USERNAME, CONSENTS))["viewer"]["consents"])
     points = {point for home in seed.HOMES if home.owner == USERNAME for point in home.meter_points}
     states = {consent["mpxn"]: consent["state"] for consent in consents}
     assert states == {**dict.fromkeys(points, "VALID"), FORMER_METER_POINT: "REVOKED"}
@@ -156,19 +166,20 @@ async def test_consents_are_valid_but_one_that_was_withdrawn(demo: Demo) -> None
 
 
 async def test_user_can_join_the_open_event_that_the_neighbour_has_joined(demo: Demo) -> None:
-    document = "{ dfsEvents { dfsEventId name state startsAt endsAt reward } dfsUsers { mpxn } userDfsEvents { name } }"
-    data = await demo.graphql(USERNAME, document)
-    (event,) = data["dfsEvents"]
+    document = """{ viewer { dfsEvents { edges { node { dfsEventId name state startsAt endsAt reward } } }
+      dfsEnrolments { mpxn } dfsParticipations { edges { node { event { name } } } } } }"""
+    data = (await demo.graphql(USERNAME, document))["viewer"]
+    (event,) = nodes_of(data["dfsEvents"])
     assert (event["name"], event["state"]) == (EVENT_NAME, "open")
     assert format_iso(utc_now()) < event["startsAt"] < event["endsAt"]
-    assert [enrolment["mpxn"] for enrolment in data["dfsUsers"]] == [seed.HOMES[0].meter_points[0]]
-    assert data["userDfsEvents"] == []
+    assert [enrolment["mpxn"] for enrolment in data["dfsEnrolments"]] == [seed.HOMES[0].meter_points[0]]
+    assert nodes_of(data["dfsParticipations"]) == []
     assert len(await demo.rest(None, "/dfs/user")) == 2
     assert len(await demo.rest(NEIGHBOUR_USERNAME, "/dfs/event/user")) == 1
     assert len(await demo.rest(None, f"/dfs/event/{event['dfsEventId']}/user")) == 1
     join = "mutation ($event: ID!) { participateInDfsEvent(dfsEventId: $event) { mpxn } }"
     joined = await demo.graphql(USERNAME, join, event=event["dfsEventId"])
-    assert joined["participateInDfsEvent"] == data["dfsUsers"]
+    assert joined["participateInDfsEvent"] == data["dfsEnrolments"]
 
 
 CONTENT = {
@@ -178,16 +189,16 @@ CONTENT = {
     "/termsconditions": "allTermsConditions { reference }",
     "/termsconditions/current": "currentTermsConditions { reference }",
     "/dfs/termsconditions": "dfsTermsConditions { reference }",
-    "/termsconditionsuser": "termsConditionsUsers { reference }",
+    "/termsconditionsuser": "viewer { termsConditionsUsers { edges { node { reference } } } }",
     "/supportdetails": "allSupportDetails { reference }",
     "/prompttype": "promptTypes { name }",
     "/prompt": "prompts { name }",
-    "/promptuser": "promptUsers { status }",
+    "/promptuser": "viewer { promptUsers { edges { node { status } } } }",
     "/useractiontype": "userActionTypes { name }",
-    "/useraction": "userActions { data }",
+    "/useraction": "viewer { userActions { edges { node { data } } } }",
     "/alerttype": "alertTypes { name }",
-    "/alertrule": "alertRules { name }",
-    "/alert/user": "userAlerts { alertId }",
+    "/alertrule": "viewer { alertRules { name } }",
+    "/alert/user": "viewer { alerts { edges { node { alertId } } } }",
     "/vetype": "virtualEntityTypes { name }",
     "/resourcetype": "resourceTypes { name }",
     "/devicetype": "deviceTypes { description }",
@@ -199,6 +210,10 @@ async def test_graphql_and_rest_show_the_same_content(demo: Demo, subtests: pyte
     for path, selection in CONTENT.items():
         with subtests.test(path):
             (records,) = (await demo.graphql(USERNAME, f"{{ {selection} }}")).values()
+            if selection.startswith("viewer"):
+                (records,) = records.values()
+            if isinstance(records, dict):
+                records = nodes_of(records)
             # published clients read the questions with the credential of the application
             by_rest = await demo.rest(None if path == "/faq" else USERNAME, path)
             assert len(by_rest) == len(records) > 0
@@ -207,19 +222,19 @@ async def test_graphql_and_rest_show_the_same_content(demo: Demo, subtests: pyte
 async def test_page_has_a_translation_and_terms_have_an_answer(demo: Demo) -> None:
     document = """{ contents(reference: "welcome") { inLanguage(cultureCode: "fr-CA") { cultureCode data } }
       currentTermsConditions { reference title }
-      termsConditionsUsers { data termsConditions { reference } } }"""
+      viewer { termsConditionsUsers { edges { node { data termsConditions { reference } } } } } }"""
     data = await demo.graphql(USERNAME, document)
     assert data["contents"][0]["inLanguage"]["data"]["title"] == "Bienvenue"
     in_force = {terms["reference"] for terms in data["currentTermsConditions"]}
-    accepted = {answer["termsConditions"]["reference"] for answer in data["termsConditionsUsers"]}
+    accepted = {answer["termsConditions"]["reference"] for answer in nodes_of(data["viewer"]["termsConditionsUsers"])}
     assert in_force == accepted == {"app", "dfs"}
 
 
 async def test_rule_has_raised_an_alert_with_its_template(demo: Demo) -> None:
-    document = """{ alertRules { ruleId name active firedAt backTest(days: 2) { count } } unreadAlerts
-      userAlerts { data notifications { channel subject text log { stage } } } }"""
-    data = await demo.graphql(USERNAME, document)
-    (rule,), (alert,) = data["alertRules"], data["userAlerts"]
+    document = """{ viewer { alertRules { ruleId name active firedAt backTest(days: 2) { count } } unreadAlerts
+      alerts { edges { node { data notifications { channel subject text log { stage } } } } } } }"""
+    data = (await demo.graphql(USERNAME, document))["viewer"]
+    (rule,), (alert,) = data["alertRules"], nodes_of(data["alerts"])
     assert (rule["name"], rule["active"], data["unreadAlerts"]) == (RULE_NAME, True, 1)
     assert rule["firedAt"] is not None
     assert rule["backTest"]["count"] >= 1

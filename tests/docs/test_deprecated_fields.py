@@ -45,5 +45,5 @@ def test_documents_in_blocks_commands_programs_and_prose_are_found() -> None:
     assert numbers["docs/tutorials/first-query-and-subscription.md"] >= 8, "blocks, commands and a program in Python"
     assert numbers["docs/how-to/react-and-relay.md"] >= 7, "a program in TypeScript"
     assert numbers["docs/explanation/decisions/small-decisions.md"] >= 1, "prose"
-    for word in ("virtualEntities { name }", "alertRules { name }"):
+    for word in ("virtualEntities { name }", "accounts { name }"):
         assert warnings(f"{{ {word} }}"), word

@@ -23,7 +23,10 @@ VERIFY = "mutation ($mpxn: String!, $until: DateTime) { verifyMeterPoint(mpxn: $
 RENEW = "mutation ($mpxn: String!, $until: DateTime) { renewConsents(mpxns: [$mpxn], validUntil: $until) { kind } }"
 REVOKE = "mutation ($mpxn: String!) { revokeConsents(mpxns: [$mpxn]) { kind } }"
 READ = "query ($id: ID!) { rawReadings(resourceId: $id) { at } }"
-CHANGES = "query ($mpxn: String!) { consents { mpxn state verified } consentChanges(mpxn: $mpxn) { kind } }"
+CHANGES = """query ($mpxn: String!) {
+  viewer { consents { edges { node { mpxn state verified } } } }
+  consentChanges(mpxn: $mpxn) { kind }
+}"""
 
 days = st.one_of(st.none(), st.integers(-3, 800))
 """The days from now until which a consent is requested. None requests the default."""
@@ -117,7 +120,9 @@ class ConsentMachine(GatewayMachine):
     @invariant()
     def consent_and_data_are_those_of_the_model(self) -> None:
         answer = self.ask(CHANGES, mpxn=self.mpxn)["data"]
-        assert answer["consents"] == [{"mpxn": self.mpxn, "state": self.state, "verified": self.model.is_verified}]
+        assert [edge["node"] for edge in answer["viewer"]["consents"]["edges"]] == [
+            {"mpxn": self.mpxn, "state": self.state, "verified": self.model.is_verified}
+        ]
         assert [change["kind"] for change in answer["consentChanges"]] == self.model.changes
         read = self.ask(READ, id=self.resource_id)
         if self.state == "VALID":

@@ -68,7 +68,11 @@ PREPARED = 20
 
 
 CASES = [
-    *(InterfaceCase(operation) for operation in OPERATIONS if operation.kind is not OperationKind.SUBSCRIPTION),
+    *(
+        InterfaceCase(operation)
+        for operation in OPERATIONS
+        if operation.has_field and operation.kind is not OperationKind.SUBSCRIPTION
+    ),
     *(
         InterfaceCase(operation, rest)
         for operation, rest in rest_endpoints()

@@ -417,9 +417,9 @@ async def test_running_gateway_sends_alerts_when_readings_arrive(served: House) 
     async with asyncio.timeout(60):
         while True:
             response = await served.graphql(
-                "{ alertRules { ruleId active backTest { count } } }", served.one.headers["account"]
+                "{ viewer { alertRules { ruleId active backTest { count } } } }", served.one.headers["account"]
             )
-            (rule,) = [rule for rule in response["data"]["alertRules"] if rule["ruleId"] == rule_id]
+            (rule,) = [rule for rule in response["data"]["viewer"]["alertRules"] if rule["ruleId"] == rule_id]
             if rule["active"]:
                 break
             await asyncio.sleep(0.1)

@@ -51,8 +51,8 @@ DEFAULT_SIZED_LISTS = """
     MeterPointMove.resources
     Login.functionalGroupAccounts Login.userGroups MeterPointResources.resources Mutation.optOutOfDfs
     Mutation.participateInDfsEvent Mutation.revokeToken OAuthUser.applications Query.catchUps Query.consentChanges
-    Query.consents Query.currentTermsConditions Query.devices Query.dfsEvents Query.dfsTermsConditions Query.dfsUsers
-    Query.faqs Query.languageContents Query.mobileAppTokens Query.resourceCounts Query.tokens Query.userDfsEvents
+    Query.currentTermsConditions Query.devices Query.dfsTermsConditions
+    Query.faqs Query.languageContents Query.mobileAppTokens Query.resourceCounts Query.tokens
     Directory.algorithms Directory.audiences RecoveryCodes.recoveryCodes
     RecordedColumns.refused Resource.catchUps ResourceCount.resourceIdList ResourceOptions.options
     Satisfaction.resources Tariff.bands Tariff.blocks TariffBand.weekdays Template.versions TemplatePreview.coverage

@@ -48,7 +48,11 @@ OWN_END = "end_own_display"
 CASES = [
     case
     for case in (
-        *(InterfaceCase(operation) for operation in OPERATIONS if operation.kind is not OperationKind.SUBSCRIPTION),
+        *(
+            InterfaceCase(operation)
+            for operation in OPERATIONS
+            if operation.has_field and operation.kind is not OperationKind.SUBSCRIPTION
+        ),
         *(InterfaceCase(operation, rest) for operation, rest in rest_endpoints()),
     )
     if case.operation.name != OWN_END

@@ -201,9 +201,9 @@ async def test_alerts_above_the_bound_are_kept_and_not_mailed(timed: Timed) -> N
     states = [state for _, state in await person.mails(DeliveryKind.EMAIL)]
     assert states == [DeliveryState.WAITING] * EMAIL_BOUND.for_address + [DeliveryState.SUPPRESSED]
     headers = {**tenant.headers["application"], "userId": person.who["userId"]}
-    query = "{ userAlerts { notifications { state status log { stage detail } } } }"
+    query = "{ viewer { alerts(last: 1) { edges { node { notifications { state status log { stage detail } } } } } } }"
     answer = await timed.house.graphql(query, headers)
-    newest = answer["data"]["userAlerts"][-1]["notifications"][0]
+    newest = answer["data"]["viewer"]["alerts"]["edges"][0]["node"]["notifications"][0]
     assert (newest["state"], newest["status"]) == ("RATE_LIMITED", "ERROR")
     assert newest["log"][-1] == {"stage": "Rate Limited", "detail": "more than 20 mails to this address in 60 minutes"}
     timed.pass_time(timedelta(hours=1))

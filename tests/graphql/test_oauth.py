@@ -288,7 +288,7 @@ async def test_scope_write_reads_only_the_results_of_its_changes(served: House) 
     writing = {"token": (await caller.granted(scope="write"))["access_token"]}
     for path in ("/auditlog", "/user?username=ada", "/account", "/virtualentity", "/auth/oauth"):
         assert (await served.call("GET", path, writing)).status_code == 403, path
-    for query in ("{ auditLog { sequence } }", "{ mailSuppressions { edges { cursor } } }"):
+    for query in ("{ auditEntries { edges { cursor } } }", "{ mailSuppressions { edges { cursor } } }"):
         assert "FORBIDDEN" in str(await served.graphql(query, writing)), query
     async with socket(served.url) as client:
         await client.init(**writing)

@@ -311,17 +311,20 @@ async def test_empty_key_finds_nothing(served: House, lookup: str, key: str) -> 
 async def test_edges_return_the_referenced_records(served: House) -> None:
     document = """{
       prompts { type { name } }
-      promptUsers { prompt { name type { name } } }
-      userActions { type { name } }
-      termsConditionsUsers { termsConditions { version } }
-      userAlerts { alertType { systemAlertTypeId } }
-      webhookErrors { webhook { status } }
+      viewer {
+        promptUsers { edges { node { prompt { name type { name } } } } }
+        userActions { edges { node { type { name } } } }
+        termsConditionsUsers { edges { node { termsConditions { version } } } }
+        alerts { edges { node { alertType { systemAlertTypeId } } } }
+        webhookErrors { edges { node { webhook { status } } } }
+      }
     }"""
-    result = (await served.graphql(document, served.one.headers["account"]))["data"]
-    assert result["promptUsers"][0]["prompt"] == {"name": "Welcome", "type": {"name": "tour"}}
-    assert result["userActions"][0]["type"] == {"name": "opened"}
-    assert result["termsConditionsUsers"][0]["termsConditions"] == {"version": "1"}
-    assert result["userAlerts"][0]["alertType"] == {"systemAlertTypeId": "CM01"}
-    assert result["webhookErrors"][0]["webhook"] == {"status": "failed"}
+    lists = (await served.graphql(document, served.one.headers["account"]))["data"]["viewer"]
+    first = {name: connection["edges"][0]["node"] for name, connection in lists.items()}
+    assert first["promptUsers"]["prompt"] == {"name": "Welcome", "type": {"name": "tour"}}
+    assert first["userActions"]["type"] == {"name": "opened"}
+    assert first["termsConditionsUsers"]["termsConditions"] == {"version": "1"}
+    assert first["alerts"]["alertType"] == {"systemAlertTypeId": "CM01"}
+    assert first["webhookErrors"]["webhook"] == {"status": "failed"}
     managed = await served.graphql("{ templates { alertType { alertTypeId } } }", served.one.headers["application"])
     assert managed["data"]["templates"][0]["alertType"]["alertTypeId"]

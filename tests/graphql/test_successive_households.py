@@ -70,7 +70,11 @@ PLANS_ON_SQLITE = (PLANS[0], PLANS[1], PLANS[5])
 READS = [
     case
     for case in (
-        *(InterfaceCase(operation) for operation in OPERATIONS if operation.kind is OperationKind.QUERY),
+        *(
+            InterfaceCase(operation)
+            for operation in OPERATIONS
+            if operation.has_field and operation.kind is OperationKind.QUERY
+        ),
         *(InterfaceCase(operation, rest) for operation, rest in rest_endpoints() if rest.method == "GET"),
     )
     if case.operation.needs is not Permission.ANYONE and not case.writes

@@ -230,7 +230,6 @@ EXAMPLES: dict[str, Example] = {
     "dfs_users": NOTHING,
     "opt_in_to_dfs": by_id("mpxn", "mpxn"),
     "opt_out_of_dfs": _own_opt_in,
-    "dfs_events": NOTHING,
     "user_dfs_events": NOTHING,
     "dfs_event_users": by_id("dfs_event", "dfsEventId"),
     "participate_in_dfs_event": by_id("dfs_event", "dfsEventId"),

@@ -68,7 +68,7 @@ ENTITIES: tuple[Entity, ...] = (
         graphql_type=rule_types.AlertRule,
         read_permission=Permission.NOTIFICATION_READ,
         write_permission=Permission.NOTIFICATION_WRITE,
-        list_deprecation="Use `viewer { alertRules }` or `application { alertRules }`.",
+        list_in_graphql=("viewer", "alertRules"),
     ),
     Entity(
         name="webhook",
@@ -83,7 +83,7 @@ ENTITIES: tuple[Entity, ...] = (
         schemes=(("GET one", AuthScheme.TOKEN),),
         list_size=GROWING_LIST_SIZE,
         refuses_malformed_ids=True,
-        list_deprecation="Use `viewer { webhooks }` or `application { webhooks }`.",
+        list_in_graphql=("viewer", "webhooks"),
     ),
     Entity(
         name="webhook_endpoint",
@@ -109,7 +109,7 @@ ENTITIES: tuple[Entity, ...] = (
         write_permission=Permission.WEBHOOK_WRITE,
         list_size=GROWING_LIST_SIZE,
         refuses_malformed_ids=True,
-        list_deprecation="Use `viewer { webhookErrors }` or `application { webhookErrors }`.",
+        list_in_graphql=("viewer", "webhookErrors"),
     ),
     Entity(
         name="content",
@@ -171,8 +171,7 @@ ENTITIES: tuple[Entity, ...] = (
         },
         schemes=(("GET one", AuthScheme.BASIC),),
         list_size=GROWING_LIST_SIZE,
-        list_deprecation="Use `viewer { termsConditionsUsers }` or "
-        "`application { termsConditionsUsers }`, or the edge of `TermsConditions`.",
+        list_in_graphql=("viewer", "termsConditionsUsers"),
     ),
     Entity(
         name="support_details",
@@ -242,7 +241,7 @@ ENTITIES: tuple[Entity, ...] = (
             "status": Annotated[terms.Text100, Described("Return only outcomes with this status.")],
         },
         list_size=GROWING_LIST_SIZE,
-        list_deprecation="Use `viewer { promptUsers }` or `application { promptUsers }`, or the edge of `Prompt`.",
+        list_in_graphql=("viewer", "promptUsers"),
     ),
     Entity(
         name="user_action_type",
@@ -269,8 +268,7 @@ ENTITIES: tuple[Entity, ...] = (
         write_permission=Permission.RESPONSE_WRITE,
         filters={"user_action_type_id": Annotated[terms.Text200, Described("ID of the user action type.")]},
         list_size=GROWING_LIST_SIZE,
-        list_deprecation="Use `viewer { userActions }` or "
-        "`application { userActions }`, or the edge of `UserActionType`.",
+        list_in_graphql=("viewer", "userActions"),
     ),
     Entity(
         name="virtual_entity_type",

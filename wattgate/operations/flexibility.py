@@ -59,7 +59,7 @@ async def dfs_terms_conditions(call: Call) -> list[models.TermsConditions]:
     returns=list[types.DfsUser],
     needs=Permission.FLEXIBILITY_READ,
     rest=RestRoute("GET", "/dfs/user", Tag.DEMAND_FLEXIBILITY),
-    deprecation="Use `viewer { dfsEnrolments }` or `application { dfsUsers }`.",
+    in_graphql=("viewer", "dfsEnrolments"),
 )
 async def dfs_users(call: Call) -> list[models.DfsUser]:
     """List the active DFS enrolments that the caller may see, oldest first."""
@@ -120,12 +120,7 @@ async def opt_out_of_dfs(
     return records
 
 
-@operation(
-    OperationKind.QUERY,
-    returns=list[types.DfsEvent],
-    needs=Permission.FLEXIBILITY_READ,
-    deprecation="Use `viewer { dfsEvents }` or `application { dfsEvents }`.",
-)
+@operation(OperationKind.QUERY, returns=list[types.DfsEvent], needs=Permission.FLEXIBILITY_READ, internal=True)
 async def dfs_events(call: Call) -> list[models.DfsEvent]:
     """List the application's demand flexibility events, ordered by start."""
     return await call.rows.all(models.DfsEvent, order_by=[models.DfsEvent.starts_at])
@@ -137,7 +132,7 @@ async def dfs_events(call: Call) -> list[models.DfsEvent]:
     needs=Permission.FLEXIBILITY_READ,
     rest=RestRoute("GET", "/dfs/event/user", Tag.DEMAND_FLEXIBILITY),
     raises=(BadInput,),
-    deprecation="Use `viewer { dfsParticipations { edges { node { event } } } }`.",
+    in_graphql=("viewer", "dfsParticipations", "event"),
 )
 async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
     """List the demand flexibility events that the acting user takes part in, ordered by start."""
@@ -154,7 +149,7 @@ async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
     needs=Permission.FLEXIBILITY_MANAGE,
     rest=RestRoute("GET", "/dfs/event/{dfsEventId}/user", Tag.DEMAND_FLEXIBILITY),
     sizes=[ListSize(GROWING_LIST_SIZE)],
-    deprecation="Use `application { dfsEvents { edges { node { participations } } } }`.",
+    in_graphql=("application", "dfsEvents", "participations"),
 )
 async def dfs_event_users(call: Call, *, dfs_event_id: ids.DfsEventId) -> list[models.DfsParticipation]:
     """List the participations in a demand flexibility event, oldest first."""

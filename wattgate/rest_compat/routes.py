@@ -17,7 +17,6 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from wattgate.clock import Clock, utc_now
-from wattgate.enums import to_camel_case
 from wattgate.errors import ENDED_CREDENTIALS, Forbidden, GatewayError, RateLimited, Unauthenticated
 from wattgate.graphql.cost.call_cost import call_cost, cost_of_call, cost_of_edge_items
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
@@ -214,7 +213,7 @@ class Dispatcher:
         self, endpoint: Endpoint, principal: Principal, parsed: ParsedRequest, charge: CallCharge
     ) -> Response:
         """Charge the estimate, run the operation, and charge the rest by the real size of its result."""
-        headers = {OPERATION_HEADER: to_camel_case(endpoint.operation.name)}
+        headers = {OPERATION_HEADER: endpoint.operation.field_path}
         cost = call_cost(endpoint.operation, parsed.arguments, [edge for _, edge in endpoint.edges], self._clock)
         size_units = charge.charged
         await charge.add(cost.estimate)

@@ -110,8 +110,9 @@ async def test_required_fields_of_an_endpoint_cannot_be_set_to_null(served: Hous
 async def test_users_cannot_see_the_endpoints_of_their_application(served: House) -> None:
     headers = served.one.headers["account"]
     assert (await served.call("GET", PATH, headers)).status_code == 403
-    response = await served.graphql("{ webhooks { endpoint { url } } }", headers)
-    assert all(webhook["endpoint"] is None for webhook in (response.get("data") or {}).get("webhooks") or [])
+    response = await served.graphql("{ viewer { webhooks { edges { node { endpoint { url } } } } } }", headers)
+    edges = response["data"]["viewer"]["webhooks"]["edges"]
+    assert all(edge["node"]["endpoint"] is None for edge in edges)
 
 
 async def test_number_of_endpoints_of_an_application_is_limited(served: House) -> None:

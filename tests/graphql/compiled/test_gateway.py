@@ -24,7 +24,7 @@ EXCLUDED = frozenset({"previewTemplate"})
 
 CENTRAL = frozenset(
     {"virtualEntities", "virtualEntity", "resources", "resource", "devices", "device", "readings", "rawReadings"}
-    | {"meterRead", "alerts", "viewer", "display", "userAlerts", "consents", "alertTypes"}
+    | {"meterRead", "alerts", "viewer", "display", "alertTypes"}
 )
 """Root fields that are requested most."""
 

@@ -41,10 +41,12 @@ class RawArguments:
 
 @lru_cache(maxsize=16)
 def _fields_by_operation(schema: Schema, kind: OperationKind) -> Mapping[str, GraphQLField]:
-    """Return the fields of a root type by the names of their operations."""
+    """Return the fields of a root type, and those that only REST has, by the names of their operations."""
     root = schema._schema.get_type(kind.value)
     fields: Mapping[str, GraphQLField] = root.fields  # type: ignore[union-attr]
-    return {field.extensions[STRAWBERRY_DEFINITION].python_name: field for field in fields.values()}
+    of_rest = schema.rest_root.fields if schema.rest_root and kind is OperationKind.QUERY else {}
+    declared = (*fields.values(), *of_rest.values())
+    return {field.extensions[STRAWBERRY_DEFINITION].python_name: field for field in declared}
 
 
 class ArgumentBinder:

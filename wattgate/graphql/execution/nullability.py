@@ -1,12 +1,13 @@
 """Null in the schema: which fields can be null, what null means, and no null as a default."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graphql import (
     GraphQLArgument,
     GraphQLField,
     GraphQLInputField,
     GraphQLInputObjectType,
+    GraphQLNamedType,
     GraphQLNonNull,
     GraphQLObjectType,
     GraphQLSchema,
@@ -34,12 +35,12 @@ def make_edges_nullable(schema: GraphQLSchema) -> None:
                     declared.directives = [*declared.directives, ONLY_ON_ERROR]
 
 
-def remove_null_defaults(schema: GraphQLSchema) -> None:
+def remove_null_defaults(types: Iterable[GraphQLNamedType]) -> None:
     """Remove the default of each argument and input field that is null by default.
 
     Resolvers and input classes have their own default, so the meaning of leaving one out stays the same.
     """
-    for declared in _inputs_of(schema):
+    for declared in _inputs_of(types):
         if declared.default_value is None:
             declared.default_value = Undefined
 
@@ -49,8 +50,8 @@ def _is_edge(field: GraphQLField) -> bool:
     return declared is not None and edge_of(declared) is not None
 
 
-def _inputs_of(schema: GraphQLSchema) -> Iterator[GraphQLArgument | GraphQLInputField]:
-    for type_ in schema.type_map.values():
+def _inputs_of(types: Iterable[GraphQLNamedType]) -> Iterator[GraphQLArgument | GraphQLInputField]:
+    for type_ in types:
         if isinstance(type_, GraphQLInputObjectType):
             yield from type_.fields.values()
         elif isinstance(type_, GraphQLObjectType) and not type_.name.startswith("__"):

@@ -1,7 +1,7 @@
 """The GraphQL schema, built from the operations of the catalogue."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import strawberry
@@ -10,6 +10,7 @@ from graphql import (
     GraphQLError,
     GraphQLInputField,
     GraphQLInputObjectType,
+    GraphQLNamedType,
     GraphQLObjectType,
     GraphQLString,
     get_named_type,
@@ -62,6 +63,8 @@ class Schema(strawberry.Schema):
     """
 
     hides_introspection = False
+    rest_root: GraphQLObjectType | None = None
+    """The fields of operations that only REST has. They are no part of the schema; REST reads their arguments."""
 
 
 def normalize_error(error: GraphQLError) -> None:
@@ -108,21 +111,24 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
     """Return the schema of these operations. It is cached, so that all gateways of a process share it."""
     roots: dict[OperationKind, list[Operation]] = {kind: [] for kind in OperationKind}
     for operation in operations:
-        roots[operation.kind].append(operation)
+        if operation.has_field:
+            roots[operation.kind].append(operation)
     schema = Schema(
-        query=_build_root_type(OperationKind.QUERY, roots[OperationKind.QUERY]),
-        mutation=_build_root_type(OperationKind.MUTATION, roots[OperationKind.MUTATION]),
-        subscription=_build_root_type(OperationKind.SUBSCRIPTION, roots[OperationKind.SUBSCRIPTION]),
+        query=_build_root_type(OperationKind.QUERY.value, roots[OperationKind.QUERY]),
+        mutation=_build_root_type(OperationKind.MUTATION.value, roots[OperationKind.MUTATION]),
+        subscription=_build_root_type(OperationKind.SUBSCRIPTION.value, roots[OperationKind.SUBSCRIPTION]),
         config=StrawberryConfig(scalar_map=dict(SCALARS)),
         types=COST_DIRECTIVES,
         execution_context_class=Executor,
     )
     schema.hides_introspection = hides_introspection
+    schema.rest_root = _build_rest_root(schema, [each for each in operations if not each.has_field])
     _accept_rows_as_nodes(schema)
     install_converters(schema._schema, schema.config)
     make_edges_nullable(schema._schema)
-    remove_null_defaults(schema._schema)
-    _add_descriptions(schema)
+    types = [*schema._schema.type_map.values(), *([schema.rest_root] if schema.rest_root else [])]
+    remove_null_defaults(types)
+    _add_descriptions(types)
     add_cost_directives(schema._schema)
     return schema
 
@@ -134,9 +140,9 @@ def _accept_rows_as_nodes(schema: Schema) -> None:
             kind.is_type_of = None
 
 
-def _add_descriptions(schema: Schema) -> None:
+def _add_descriptions(types: Iterable[GraphQLNamedType]) -> None:
     """Set the descriptions that annotations state."""
-    for type_ in schema._schema.type_map.values():
+    for type_ in types:
         if type_.name in ROOT_DESCRIPTIONS:
             type_.description = ROOT_DESCRIPTIONS[type_.name]
         if type_.name.startswith("__") or not isinstance(type_, GraphQLObjectType | GraphQLInputObjectType):
@@ -162,6 +168,13 @@ def _describe_limits(declared: GraphQLArgument | GraphQLInputField, facts: Facts
         declared.description = f"{declared.description} {limits}" if declared.description else limits
 
 
-def _build_root_type(kind: OperationKind, operations: Sequence[Operation]) -> type:
+def _build_rest_root(schema: Schema, operations: Sequence[Operation]) -> GraphQLObjectType | None:
+    if not operations:
+        return None
+    definition = _build_root_type("RestQuery", operations).__strawberry_definition__  # type: ignore[attr-defined]
+    return schema.schema_converter.from_object(definition)
+
+
+def _build_root_type(name: str, operations: Sequence[Operation]) -> type:
     fields = [build_root_field(operation) for operation in operations]
-    return create_type(kind.value, fields, directives=[Cost(weight="0")])
+    return create_type(name, fields, directives=[Cost(weight="0")])

@@ -26,7 +26,7 @@ MAX_ENTRIES = 500
     needs=Permission.AUDIT_READ,
     rest=RestRoute("GET", "/auditlog", Tag.AUDIT_LOG),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_ENTRIES, MAX_ENTRIES))],
-    deprecation="Use `auditEntries`.",
+    in_graphql=("auditEntries",),
 )
 async def audit_log(
     call: Call,

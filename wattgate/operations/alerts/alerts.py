@@ -64,7 +64,7 @@ async def alert(call: Call, *, alert_id: ids.AlertId) -> models.Alert:
     rest=RestRoute("GET", "/alert/user", Tag.ALERTS),
     raises=(BadInput,),
     sizes=[ListSize(50)],
-    deprecation="Use `alerts`.",
+    in_graphql=("viewer", "alerts"),
 )
 async def user_alerts(call: Call) -> list[models.Alert]:
     """List the acting user's alerts, oldest first."""

@@ -32,7 +32,7 @@ StoredRead = tuple[Reader, ReadData, ReadCounter]
     rest=RestRoute("GET", "/user/accesslog", Tag.CONSENTS),
     raises=(NotFound,),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE))],
-    deprecation="Use `viewer { accessLog }` or `application { accessLog }`.",
+    in_graphql=("viewer", "accessLog"),
 )
 async def access_log(
     call: Call,

@@ -32,7 +32,7 @@ from wattgate.values.annotations import Described
     returns=list[types.MeterPointConsent],
     needs=Permission.CONSENT_READ,
     rest=RestRoute("GET", "/user/verification/status", Tag.CONSENTS),
-    deprecation="Use `viewer { consents }` or `application { consents }`.",
+    in_graphql=("viewer", "consents"),
 )
 async def consents(call: Call) -> list[types.MeterPointConsent]:
     """List the consents that the caller may see, by meter point."""
@@ -178,7 +178,7 @@ async def consent_changes(
     rest=RestRoute("GET", "/user/consentreceipt", Tag.CONSENTS),
     raises=(NotFound,),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE))],
-    deprecation="Use `viewer { consentReceipts }` or `application { consentReceipts }`.",
+    in_graphql=("viewer", "consentReceipts"),
 )
 async def consent_receipts(
     call: Call,
@@ -201,7 +201,7 @@ async def consent_receipts(
     rest=RestRoute("GET", "/user/tenancy", Tag.CONSENTS),
     raises=(NotFound,),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE))],
-    deprecation="Use `viewer { tenancies }` or `application { tenancies }`.",
+    in_graphql=("viewer", "tenancies"),
 )
 async def tenancies(
     call: Call,

@@ -62,8 +62,8 @@ class Entity:
     list_size: int = DEFAULT_LIST_SIZE
     plural_noun: str = ""
     """Plural of `noun`, if it is not `plural` with spaces."""
-    list_deprecation: str | None = None
-    """The GraphQL fields that replace the list."""
+    list_in_graphql: tuple[str, ...] = ()
+    """The path of the GraphQL fields that lead to the records, if only REST has the list: see `Operation`."""
     refuses_malformed_ids: bool = False
     """Whether an ID that is no UUID is BAD_INPUT. Otherwise it is NOT_FOUND, like an unknown ID."""
 
@@ -87,7 +87,7 @@ def _build_reads(entity: Entity) -> Iterator[Operation]:
             arguments={name: Argument(annotation | None, None) for name, annotation in entity.filters.items()},
             rest=(RestRoute("GET", entity.path, entity.tag, scheme=dict(entity.schemes).get("GET")),),
             sizes=(ListSize(entity.list_size),),
-            deprecation=entity.list_deprecation,
+            in_graphql=entity.list_in_graphql,
         )
     yield Operation(
         entity.name,

@@ -16,6 +16,7 @@ from wattgate.db.scope.account_policy import DEFAULT_ACCOUNT_POLICY, AccountPoli
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
+from wattgate.enums import to_camel_case
 from wattgate.errors import GatewayError
 from wattgate.operations.core.outside_work import OutsideTemplates, OutsideWork
 from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize, ResultUnits
@@ -175,11 +176,13 @@ class Operation:
     reason for which the operation may touch the rows of all applications. The system cannot run it without an
     application unless it declares one. `prepare` runs before the session opens. The resolver of an operation that
     `delegates` gets a `RunOperation` instead of a `Call`: it only runs other operations, with their permissions.
-    `deprecation` says which field replaces it in GraphQL. An operation that `renews_token` also accepts a token that
-    has expired within TOKEN_GRACE, on an open connection. `rest_names` has the names of arguments in REST where they
-    are not those of GraphQL. An `internal` operation has no field and no route: the command line, the workers, the
-    intake and the demo run it. One that needs Permission.SYSTEM always is internal. `raises`
-    has the errors that its permission, its routes and its arguments do not imply: the OpenAPI document lists them.
+    `deprecation` says which field replaces it in GraphQL. An operation with `in_graphql` has no GraphQL field: this is
+    the path of the fields that lead to the same records, without the members of connections. An operation that
+    `renews_token` also accepts a token that has expired within TOKEN_GRACE, on an open connection. `rest_names` has
+    the names of arguments in REST where they are not those of GraphQL. An `internal` operation has no field and no
+    route: the command line, the workers, the intake and the demo run it. One that needs Permission.SYSTEM always is
+    internal. `raises` has the errors that its permission, its routes and its arguments do not imply: the OpenAPI
+    document lists them.
     """
 
     name: str
@@ -200,6 +203,7 @@ class Operation:
     prepare: Prepare | None = None
     delegates: bool = False
     deprecation: str | None = None
+    in_graphql: tuple[str, ...] = ()
     renews_token: bool = False
     rest_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     internal: bool = False
@@ -209,6 +213,16 @@ class Operation:
     def is_read(self) -> bool:
         """Whether the operation only reads: a query or a subscription."""
         return self.kind is not OperationKind.MUTATION
+
+    @property
+    def has_field(self) -> bool:
+        """Whether the operation has a root field in the GraphQL schema."""
+        return not self.internal and not self.in_graphql
+
+    @property
+    def field_path(self) -> str:
+        """The GraphQL field of the operation, or the path of the fields that lead to the same records."""
+        return ".".join(self.in_graphql) or to_camel_case(self.name)
 
     @property
     def base_cost(self) -> Amount:
@@ -239,6 +253,7 @@ class OperationFacts(TypedDict, total=False):
     prepare: Prepare | None
     delegates: bool
     deprecation: str | None
+    in_graphql: tuple[str, ...]
     renews_token: bool
     rest_names: Mapping[str, str]
     internal: bool

@@ -57,7 +57,7 @@ async def resource_type_resources(call: Call, *, resource_type_id: ids.ResourceT
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/resourcetype/{resourceTypeId}/appresource", Tag.RESOURCE_TYPES, scheme=AuthScheme.BASIC),
     sizes=[ListSize(GROWING_LIST_SIZE)],
-    deprecation="Use `resourceType { resources }`.",
+    in_graphql=("resourceType", "resources"),
 )
 async def resource_type_application_resources(
     call: Call, *, resource_type_id: ids.ResourceTypeId

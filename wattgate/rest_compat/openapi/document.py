@@ -29,8 +29,8 @@ SECURITY_SCHEMES: Json = {
 }
 
 DESCRIPTION = (
-    "Metered energy readings, and the users, homes, devices and content that belong to them. Each operation is also a "
-    "GraphQL field: `operationId` and the response header `x-graphql-operation` have its name. A path of the document "
+    "Metered energy readings, and the users, homes, devices and content that belong to them. GraphQL has the same "
+    "records: the response header `x-graphql-operation` names the field, or the path of fields. A path of the document "
     "that does not have the method of a request answers with 405 and the code METHOD_NOT_ALLOWED."
 )
 
@@ -79,7 +79,7 @@ def build_openapi_document(operations: Iterable[Operation], schema: Schema, base
 
 
 def operation_id(operation: Operation, rest: RestRoute) -> str:
-    """Return the name of the GraphQL field. Routes of the same field after the first one add a part of their path."""
+    """Return the name of the operation. Routes of the same operation after the first one add a part of their path."""
     name = to_camel_case(operation.name)
     first = operation.rest[0]
     if rest == first:

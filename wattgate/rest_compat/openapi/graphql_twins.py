@@ -60,24 +60,52 @@ SAMPLES: Mapping[str, Any] = MappingProxyType(
 """Sample values by the name of the argument or input field, or of its scalar."""
 
 
+_CURSORS = ("after", "before")
+"""Arguments of connections whose values are not those of REST."""
+
+
 def graphql_twin(operation: Operation, edges: Collection[str], schema: Schema) -> Json:
-    """Return the field of an operation, a document that selects the same data, and sample variables."""
+    """Return the field of an operation, or the path to its records, with a document and sample variables."""
     name = to_camel_case(operation.name)
-    root = schema._schema.get_type(operation.kind.value)
-    assert isinstance(root, GraphQLObjectType)
-    field = root.fields[name]
     kind = operation.kind.value.lower()
-    arguments = field.args
+    arguments: dict[str, GraphQLArgument] = {}
+    selected = _follow_path(operation, schema._schema.get_type(operation.kind.value), edges, arguments)
     declared = ", ".join(_variable(key, argument) for key, argument in arguments.items())
-    passed = ", ".join(f"{key}: ${key}" for key in arguments)
-    text = (
-        f"{kind} {name[0].upper()}{name[1:]}{f'({declared})' if declared else ''} "
-        f"{{ {name}{f'({passed})' if passed else ''} {_selection(field, edges)} }}"
-    )
+    text = f"{kind} {name[0].upper()}{name[1:]}{f'({declared})' if declared else ''} {selected}"
     variables = {
         key: _sample(key, argument.type) for key, argument in arguments.items() if is_required_argument(argument)
     }
-    return {"kind": kind, "field": name, "document": print_ast(parse(text)), "variables": variables}
+    return {"kind": kind, "field": operation.field_path, "document": print_ast(parse(text)), "variables": variables}
+
+
+def _follow_path(
+    operation: Operation, parent: Any, edges: Collection[str], arguments: dict[str, GraphQLArgument]
+) -> str:
+    """Return the selection of the fields that lead to the records of an operation, and add the arguments of each field.
+
+    A field of a path has the arguments that it requires, and those that the operation has too.
+    """
+    path = operation.in_graphql or (to_camel_case(operation.name),)
+    own = {to_camel_case(name) for name in operation.arguments}
+    text, end = "", ""
+    for name in path:
+        assert isinstance(parent, GraphQLObjectType)
+        field = parent.fields[name]
+        args = {
+            key: argument
+            for key, argument in field.args.items()
+            if not operation.in_graphql or is_required_argument(argument) or (key in own and key not in _CURSORS)
+        }
+        arguments.update(args)
+        passed = ", ".join(f"{key}: ${key}" for key in args)
+        text += f"{{ {name}{f'({passed})' if passed else ''} "
+        end += " }"
+        parent = get_named_type(field.type)
+        if operation.in_graphql and isinstance(parent, GraphQLObjectType) and "edges" in parent.fields:
+            text += "{ edges { node "
+            end += " } }"
+            parent = get_named_type(get_named_type(parent.fields["edges"].type).fields["node"].type)
+    return text + _selection(parent, edges) + end
 
 
 def _variable(name: str, argument: GraphQLArgument) -> str:
@@ -87,14 +115,13 @@ def _variable(name: str, argument: GraphQLArgument) -> str:
     return f"${name}: {argument.type}" + (f" = {print_ast(node)}" if node else "")
 
 
-def _selection(field: GraphQLField, edges: Collection[str]) -> str:
-    """Return the selection set of all plain fields at any depth, and of the named edges."""
-    type_ = get_named_type(field.type)
+def _selection(type_: Any, edges: Collection[str]) -> str:
+    """Return the selection set of all plain fields of a type at any depth, and of the named edges."""
     if is_leaf_type(type_):
         return ""
     assert isinstance(type_, GraphQLObjectType)
     inner = [
-        f"{name} {_selection(member, ())}"
+        f"{name} {_selection(get_named_type(member.type), ())}"
         for name, member in type_.fields.items()
         if name in edges or (_is_plain(member) and member.deprecation_reason is None)
     ]

@@ -3,7 +3,6 @@
 from rich.table import Table
 
 from wattgate.app.cli.consoles import out
-from wattgate.enums import to_camel_case
 from wattgate.graphql.execution.schema import build_schema
 from wattgate.operations.catalogue import OPERATIONS
 
@@ -12,7 +11,7 @@ def print_routes() -> None:
     """Print every operation: REST method and path, GraphQL field, required permission and scheme."""
     table = Table("REST", "GraphQL", "Permission", "Scheme", box=None)
     for operation in OPERATIONS:
-        field = f"{operation.kind.value.lower()} {to_camel_case(operation.name)}"
+        field = f"{operation.kind.value.lower()} {operation.field_path}"
         for rest in operation.rest or (None,):
             endpoint = f"{rest.method} {rest.path}" if rest else "-"
             scheme = rest.accepted_scheme.value if rest and rest.accepted_scheme else "any"
