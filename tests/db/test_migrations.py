@@ -1,4 +1,4 @@
-"""Migrations: the schema of the first one, which never changes, and the revisions that an upgrade knows."""
+"""Migrations: the schema of the first one, and the revisions that an upgrade knows."""
 
 from pathlib import Path
 
@@ -12,12 +12,10 @@ from tests.support.servers import connected
 from wattgate.db.connections.engine import Database
 from wattgate.db.migrate import (
     FIRST_REVISION,
-    LAST_UNRELEASED_REVISION,
     MIGRATIONS,
     NEWEST_REVISION,
     alembic_config,
     find_schema_problem,
-    is_current,
     upgrade,
 )
 from wattgate.errors import Conflict
@@ -36,7 +34,7 @@ def create_first(connection: Connection) -> str:
 
 
 async def test_the_first_migration_makes_the_stored_schema(empty_url: str) -> None:
-    """The files are the schema of the 42 migrations that the first one replaced. They never change."""
+    """After the first release, the files never change."""
     async with connected(empty_url) as database:
         async with database.engine.begin() as connection:
             schema = await connection.run_sync(create_first)
@@ -80,22 +78,10 @@ async def set_revision(database: Database, revision: str) -> None:
         await connection.execute(text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision})
 
 
-async def test_an_upgrade_knows_the_last_revision_before_the_first_release(empty_url: str) -> None:
-    async with connected(empty_url) as database:
-        async with database.engine.begin() as connection:
-            await connection.run_sync(create_first)
-        await set_revision(database, LAST_UNRELEASED_REVISION)
-        assert not await is_current(database)
-        assert "run wattgate db upgrade" in str(await find_schema_problem(database))
-        await upgrade(database)
-        assert await is_current(database)
-
-
 async def test_an_upgrade_refuses_unknown_revisions_and_changes_nothing(tmp_path: Path) -> None:
     async with connected(f"sqlite:///{tmp_path / 'unknown.sqlite3'}") as database:
         await upgrade(database)
         for revision, remedy in (
-            ("0031", "Create a new database. To keep the data, first upgrade this one"),
             ("0043", "Install the newer version"),
             ("abcd", "Install the newer version"),
         ):

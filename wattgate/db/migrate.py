@@ -27,9 +27,6 @@ NEWEST_REVISION = max(file.name.partition("_")[0] for file in (MIGRATIONS / "ver
 
 FIRST_REVISION = "0001"
 
-LAST_UNRELEASED_REVISION = "0042"
-"""The newest revision of the versions before the first release. Its schema is the one of revision 0001."""
-
 _VERSION_TABLE = "alembic_version"
 
 
@@ -119,13 +116,6 @@ def _unknown_revision(name: str, applied: set[str]) -> str | None:
     unknown = max((revision for revision in applied if revision > NEWEST_REVISION), default=None)
     if unknown is None:
         return None
-    if unknown == LAST_UNRELEASED_REVISION:
-        return f"{name} was created before the first release. To correct that, run wattgate db upgrade"
-    if unknown < LAST_UNRELEASED_REVISION:
-        return (
-            f"{name} was created before the first release, and its revision is {unknown}. Create a new database. To "
-            f"keep the data, first upgrade this one with the version whose revision is {LAST_UNRELEASED_REVISION}"
-        )
     return (
         f"{name} has the schema of a newer version: its revision is {unknown}, and this version knows "
         f"{NEWEST_REVISION}. Install the newer version, or restore the backup from before the upgrade"
@@ -145,10 +135,7 @@ def _applied_revisions(connection: Connection) -> set[str]:
 
 
 def _upgrade(connection: Connection, name: str) -> None:
-    applied = _applied_revisions(connection)
-    if applied == {LAST_UNRELEASED_REVISION} and LAST_UNRELEASED_REVISION > NEWEST_REVISION:
-        connection.execute(text(f"UPDATE {_VERSION_TABLE} SET version_num = '{FIRST_REVISION}'"))  # noqa: S608 (constants)
-    elif problem := _unknown_revision(name, applied):
+    if problem := _unknown_revision(name, _applied_revisions(connection)):
         raise Conflict(f"The database {problem}.")
     config = alembic_config()
     config.attributes["connection"] = connection

@@ -7,22 +7,19 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import func
 from sqlmodel import col
-from strawberry import ID
 
 from tests.support import people
 from tests.support.house import PASSWORD, Tenant
 from tests.support.outbox import Post, Recorder
 from wattgate.app.workers.deliveries import DeliveryHandler
 from wattgate.db.models import AccountMail, Delivery
-from wattgate.delivery.account_mails import CONFIRM_EMAIL, PASSWORD_CHANGED, RESET
+from wattgate.delivery.account_mails import PASSWORD_CHANGED, RESET
 from wattgate.delivery.channels.channel import TemporaryFailure
 from wattgate.delivery.mail_addresses import mailbox_key
 from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.operations.accounts import accounts, provisioning, registration, users
 from wattgate.operations.accounts.one_time_codes import CODE_LIFETIME
-from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.messages import mail
-from wattgate.operations.messages import outbox as outbox_service
 from wattgate.operations.messages.account_mails import MAX_NOTICES
 from wattgate.operations.messages.mail_bounds import MAIL_BOUNDS
 from wattgate.operations.types.users.users import NewUser
@@ -196,22 +193,3 @@ async def test_account_without_an_address_gets_nothing(codes: Codes) -> None:
     who = {"userId": created.user_id, "accountId": created.applications[0].account_id, "username": ""}
     await codes.change_password(who)
     assert await codes.mails(who) == []
-
-
-@operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
-async def store_mail_of_an_earlier_version(call: Call, *, user_id: ID, account_id: ID) -> None:
-    """Store a mail with its text, as earlier versions of the gateway did."""
-    content: dict[str, Any] = {"name": CONFIRM_EMAIL, "subject": "Confirm", "text": "Enter 4711."}
-    stored = await call.rows.add(
-        AccountMail(user_id=user_id, account_id=account_id, created_at=call.rows.now, **content)
-    )
-    await outbox_service.enqueue(
-        call, DeliveryKind.ACCOUNT_MAIL, stored.account_mail_id, user_id=user_id, address="x@example.org"
-    )
-
-
-async def test_mail_of_an_earlier_version_is_sent_as_it_was_stored(codes: Codes) -> None:
-    who = await codes.add_user()
-    await codes.post.run(store_mail_of_an_earlier_version, user_id=who["userId"], account_id=who["accountId"])
-    assert await codes.deliver(Recorder()) == ["Enter 4711."]
-    assert [sent.text for sent in await codes.mails(who)] == [""]

@@ -118,7 +118,7 @@ async def reason_not_to_send(rows: Rows, mail: AccountMail, address: str) -> Per
     """Return why a mail must not be sent to an address: it is no longer true, or the address is. None otherwise."""
     if mail.expires_at is not None and mail.expires_at <= rows.now:
         return PermanentFailure("code.expired", "the code in the mail has expired")
-    if ACCOUNT_MAIL_TYPES[mail.name].page is not None and mail.secret is None and not mail.text:
+    if ACCOUNT_MAIL_TYPES[mail.name].page is not None and mail.secret is None:
         return PermanentFailure("code.withdrawn", "the code in the mail was used or replaced")
     if mail.tenancy_id is None:
         return None
@@ -134,8 +134,6 @@ async def render_account_mail(call: Call, mail: AccountMail) -> MessageContent:
     The mail is more important than its form: if a template cannot be rendered, or does not show the code, the built-in
     one is used.
     """
-    if mail.text:
-        return MessageContent(mail.subject, mail.text)
     account = await call.rows.get(Account, mail.account_id)
     culture = await queries.user_culture(call.rows, await call.rows.get(User, mail.user_id))
     code = None if mail.secret is None else call.rows.decrypt(AccountMail, mail, "secret")

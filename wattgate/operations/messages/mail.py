@@ -140,7 +140,7 @@ async def record_account_mail_outcome(
     delivery = await _record_outcome(call, delivery_id, worker, attempt, outcome)
     if delivery is not None and delivery.ended_at is not None:
         mail = await call.rows.edit(AccountMail, delivery.target_id)
-        mail.text, mail.secret = "", None
+        mail.secret = None
     return delivery is not None
 
 

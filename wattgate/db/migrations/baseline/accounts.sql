@@ -45,8 +45,6 @@ CREATE TABLE account_mail (
     user_id VARCHAR NOT NULL,
     account_id VARCHAR NOT NULL,
     name VARCHAR NOT NULL,
-    subject VARCHAR NOT NULL,
-    text VARCHAR NOT NULL,
     created_at TIMESTAMPTZ NOT NULL,
     secret VARCHAR,
     expires_at TIMESTAMPTZ,

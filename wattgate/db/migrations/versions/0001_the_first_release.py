@@ -1,7 +1,8 @@
 """Create the schema of the first release. Its SQL is in `migrations/baseline`, in a file for each subject.
 
 The files are written for PostgreSQL. SQLite has other names of some types. `sqlite.sql` and `postgresql.sql` have what
-only one of the databases has. The files never change: a later migration changes the schema.
+only one of the databases has. After the first release, the files never change: a later migration changes
+the schema.
 """
 
 import re

@@ -52,8 +52,7 @@ class AccountMail(Tenanted, table=True):
     """A mail of the gateway itself to the holder of an account. `name` is the short code of its alert type.
 
     The content is rendered when the mail is sent. `secret` is its code, encrypted, and is None after the delivery has
-    ended. The mail is not sent after `expires_at`. `tenancy_id` is the tenancy whose end it reports. `subject` and
-    `text` are the content of mails that earlier versions of the gateway stored.
+    ended. The mail is not sent after `expires_at`. `tenancy_id` is the tenancy whose end it reports.
     """
 
     __tablename__ = "account_mail"
@@ -64,8 +63,6 @@ class AccountMail(Tenanted, table=True):
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
     account_id: str = Field(foreign_key="account.account_id", index=True)
     name: str
-    subject: str = ""
-    text: str = ""
     secret: str | None = None
     tenancy_id: str | None = Field(default=None, foreign_key="meter_point_tenancy.tenancy_id")
     expires_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
