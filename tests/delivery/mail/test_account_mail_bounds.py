@@ -1,4 +1,4 @@
-"""Account mails that wait: expired and withdrawn codes, retries, bounds, and mails of earlier versions."""
+"""Account mails that wait: expired and withdrawn codes, retries, and bounds."""
 
 from datetime import timedelta
 from typing import Any

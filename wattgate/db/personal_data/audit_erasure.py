@@ -7,12 +7,11 @@ attests the digest of what remains. The check accepts a changed entry only with 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Text, cast, or_, select, update
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
 from wattgate.db.audit.audit_chain import ERASE_VALUES, AuditAct, append_entry, entry_digest
-from wattgate.db.audit.change_recorder import HIDDEN_TEXTS, REDACTED
 from wattgate.db.models import AuditEntry
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import SystemAccess, system_access
@@ -31,20 +30,15 @@ class ErasedEntries(NamedTuple):
 
 
 async def erase_audit_values(rows: Rows, user_id: str, after: int) -> ErasedEntries:
-    """Erase personal values in the entries after a sequence number, up to BATCH_ENTRIES.
-
-    These are the network addresses of the user. They are also texts of all users that older versions recorded, and that
-    entries no longer have.
-    """
+    """Erase the network addresses of a user in the entries after a sequence number, up to BATCH_ENTRIES."""
     session = rows.write_session
     entries = await _find_entries(session, rows.application_id, user_id, after)
     attested = list[dict[str, Any]]()
     for entry in entries:
-        digest = await _erase(session, entry, user_id)
-        if digest is not None:
-            attested.append(
-                {"record": "audit entry", "id": entry.audit_entry_id, "sequence": entry.sequence, "digest": digest}
-            )
+        digest = await _erase(session, entry)
+        attested.append(
+            {"record": "audit entry", "id": entry.audit_entry_id, "sequence": entry.sequence, "digest": digest}
+        )
     if attested:
         act = AuditAct(ERASE_VALUES, {"role": "system"}, {"userId": user_id}, attested, None, None)
         await append_entry(session, rows.application_id, act, rows.now)
@@ -54,17 +48,14 @@ async def erase_audit_values(rows: Rows, user_id: str, after: int) -> ErasedEntr
 
 async def _find_entries(session: AsyncSession, application_id: str, user_id: str, after: int) -> Sequence[Any]:
     columns = [getattr(AuditEntry, name) for name in AuditEntry.model_fields]
-    changes = cast(col(AuditEntry.changes), Text)
     is_caller = col(AuditEntry.actor)["userId"].as_string() == user_id
     statement = (
         select(*columns)
         .where(
             col(AuditEntry.application_id) == application_id,
             col(AuditEntry.sequence) > after,
-            or_(
-                is_caller & col(AuditEntry.client_address).is_not(None),
-                *(changes.contains(f'"{column}"') for _, column in HIDDEN_TEXTS),
-            ),
+            is_caller,
+            col(AuditEntry.client_address).is_not(None),
         )
         .order_by(col(AuditEntry.sequence))
         .limit(BATCH_ENTRIES)
@@ -72,16 +63,9 @@ async def _find_entries(session: AsyncSession, application_id: str, user_id: str
     return (await session.execute(statement, execution_options=SCOPED_OPTION)).all()
 
 
-async def _erase(session: AsyncSession, entry: Any, user_id: str) -> str | None:
-    """Erase the personal values of an entry. Return the digest of the rest, or None if it has no such values."""
+async def _erase(session: AsyncSession, entry: Any) -> str:
+    """Erase the network address of an entry. Return the digest of the rest."""
     content = {name: getattr(entry, name) for name in AuditEntry.model_fields}
-    is_caller = entry.actor.get("userId") == user_id
-    values = {
-        "client_address": None if is_caller else entry.client_address,
-        "changes": [_hide_texts(change) for change in entry.changes],
-    }
-    if all(content[name] == value for name, value in values.items()):
-        return None
     with system_access(session, SystemAccess.ERASE_AUDIT_VALUES):
         await session.execute(
             update(AuditEntry)
@@ -89,17 +73,7 @@ async def _erase(session: AsyncSession, entry: Any, user_id: str) -> str | None:
                 col(AuditEntry.application_id) == entry.application_id,
                 col(AuditEntry.audit_entry_id) == entry.audit_entry_id,
             )
-            .values(**values),
+            .values(client_address=None),
             execution_options={**SCOPED_OPTION, "synchronize_session": False},
         )
-    return entry_digest(AuditEntry(**content | values))
-
-
-def _hide_texts(change: dict[str, Any]) -> dict[str, Any]:
-    hidden = {column for table, column in HIDDEN_TEXTS if table == change.get("record")}
-    return {
-        name: {key: REDACTED if key in hidden and text else text for key, text in value.items()}
-        if name in ("before", "after") and isinstance(value, dict)
-        else value
-        for name, value in change.items()
-    }
+    return entry_digest(AuditEntry(**content | {"client_address": None}))
