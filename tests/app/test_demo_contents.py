@@ -108,15 +108,16 @@ async def test_each_login_sees_its_homes_and_nothing_is_withheld(demo: Demo, use
 
 
 async def test_editor_sees_templates_and_no_home_and_no_live_power(demo: Demo) -> None:
-    document = """{ virtualEntities { veId } resources { resourceId } devices { deviceId }
-      viewer { alertRules { ruleId } consents { edges { node { mpxn } } } alerts { edges { node { data } } } }
+    document = """{ virtualEntities { veId } resources { resourceId }
+      viewer { devices { edges { node { deviceId } } }
+        alertRules { ruleId } consents { edges { node { mpxn } } } alerts { edges { node { data } } } }
       alerts(first: 9) { edges { node { data } } }
       templates { cultureCode } accounts { username } }"""
     data = await demo.graphql(EDITOR_USERNAME, document)
     viewer = data.pop("viewer")
     assert len(viewer["alerts"]["edges"]) == 1
     assert data.pop("alerts") == viewer.pop("alerts")
-    assert viewer == {"alertRules": [], "consents": {"edges": []}}
+    assert viewer == {"devices": {"edges": []}, "alertRules": [], "consents": {"edges": []}}
     assert {template["cultureCode"] for template in data.pop("templates")} == {"en-GB", "fr-FR"}
     assert data.pop("accounts") == [{"username": EDITOR_USERNAME}]
     assert {name for name, records in data.items() if records} == set()
@@ -202,7 +203,7 @@ CONTENT = {
     "/vetype": "virtualEntityTypes { name }",
     "/resourcetype": "resourceTypes { name }",
     "/devicetype": "deviceTypes { description }",
-    "/device": "devices { deviceId }",
+    "/device": "viewer { devices { edges { node { deviceId } } } }",
 }
 
 

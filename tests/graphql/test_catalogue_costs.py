@@ -51,7 +51,7 @@ DEFAULT_SIZED_LISTS = """
     MeterPointMove.resources
     Login.functionalGroupAccounts Login.userGroups MeterPointResources.resources Mutation.optOutOfDfs
     Mutation.participateInDfsEvent Mutation.revokeToken OAuthUser.applications Query.catchUps Query.consentChanges
-    Query.currentTermsConditions Query.devices Query.dfsTermsConditions
+    Query.currentTermsConditions Query.dfsTermsConditions
     Query.faqs Query.languageContents Query.mobileAppTokens Query.resourceCounts Query.tokens
     Directory.algorithms Directory.audiences RecoveryCodes.recoveryCodes
     RecordedColumns.refused Resource.catchUps ResourceCount.resourceIdList ResourceOptions.options

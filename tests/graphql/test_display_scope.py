@@ -333,7 +333,7 @@ async def test_a_resource_that_leaves_the_home_is_hidden_at_once(flat: Flat) -> 
 
 
 async def test_refusal_says_what_to_do(flat: Flat) -> None:
-    for name in ("viewer", "start_display_pairing", "devices"):
+    for name in ("viewer", "start_display_pairing", "tokens"):
         operation = next(candidate for candidate in OPERATIONS if candidate.name == name)
         document = f"{operation.kind.value.lower()} {{ {to_camel_case(name)} {{ __typename }} }}"
         answer = await flat.house.graphql(document, flat.display)

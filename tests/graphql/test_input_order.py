@@ -100,9 +100,9 @@ async def test_other_root_fields_of_the_same_document_still_run(served: House) -
 def test_the_refusal_has_the_fields_that_an_execution_would_have(value: Any, included: bool) -> None:
     schema = GATEWAY_SCHEMA
     text = """
-    query ($s: Boolean!) { a: resources @include(if: $s) { name } ...f @skip(if: $s) ...f2 b: devices { deviceId } }
+    query ($s: Boolean!) { a: resources @include(if: $s) { name } ...f @skip(if: $s) ...f2 b: virtualEntities { veId } }
     fragment f on Query { c: resources { name } }
-    fragment f2 on Query { b: devices { description } ... on Query { d: devices @skip(if: true) { deviceId } } }
+    fragment f2 on Query { b: virtualEntities { name } ... on Query { d: virtualEntities @skip(if: true) { veId } } }
     """
     document = DocumentCache(schema, DocumentLimits()).get(text)
     refusal = refuse_unpermitted(Principal(Role.ANONYMOUS), document.root_fields, document.operation, {"s": value})

@@ -53,10 +53,11 @@ def test_editor_has_the_permissions_of_an_account_and_those_for_templates() -> N
 async def test_editor_sees_no_record_of_another_user(served: House, editor: Tenant) -> None:
     headers = editor.headers["account"]
     document = """{
-      virtualEntities { veId } resources { resourceId } devices { deviceId } accounts { accountId }
+      virtualEntities { veId } resources { resourceId } accounts { accountId }
       alerts(first: 9) { edges { node { alertId } } }
       viewer { homes(first: 9) { edges { node { veId } } } resources(first: 9) { edges { node { resourceId } } }
-        consents(first: 9) { edges { node { mpxn } } } alertRules { ruleId } }
+        consents(first: 9) { edges { node { mpxn } } } alertRules { ruleId }
+        devices(first: 9) { edges { node { deviceId } } } }
     }"""
     data = (await served.graphql(document, headers))["data"]
     assert data.pop("accounts") == [{"accountId": editor.account_id}]
@@ -65,6 +66,7 @@ async def test_editor_sees_no_record_of_another_user(served: House, editor: Tena
         "resources": {"edges": []},
         "consents": {"edges": []},
         "alertRules": [],
+        "devices": {"edges": []},
     }
     assert {name: value for name, value in data.items() if value not in ([], {"edges": []})} == {}
     for path in ("/virtualentity", "/resource", "/device", "/alert/user", "/alertrule"):

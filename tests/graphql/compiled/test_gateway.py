@@ -23,7 +23,7 @@ EXCLUDED = frozenset({"previewTemplate"})
 
 
 CENTRAL = frozenset(
-    {"virtualEntities", "virtualEntity", "resources", "resource", "devices", "device", "readings", "rawReadings"}
+    {"virtualEntities", "virtualEntity", "resources", "resource", "device", "readings", "rawReadings"}
     | {"meterRead", "alerts", "viewer", "display", "alertTypes"}
 )
 """Root fields that are requested most."""

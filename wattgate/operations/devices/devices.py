@@ -61,7 +61,7 @@ class DiscoveredHardwareResult:
     returns=list[resource_types.Device],
     needs=Permission.DEVICE_READ,
     rest=RestRoute("GET", "/device", Tag.DEVICES, edges=("protocol",)),
-    deprecation="Use `viewer { devices }` or `application { devices }`, and `findDevice` for one device.",
+    in_graphql=("viewer", "devices"),
 )
 async def devices(
     call: Call,
