@@ -1,7 +1,4 @@
-"""Add the change of each tenancy that the list of erasures has. The existing tenancies are added to the list.
-
-Gateways of the previous version set `updated_at` with each change, so that their changes are added as well.
-"""
+"""Add the change of each tenancy that the list of erasures has. The existing tenancies are added to the list."""
 
 import sqlalchemy as sa
 from alembic import op
