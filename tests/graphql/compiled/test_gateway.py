@@ -24,7 +24,7 @@ EXCLUDED = frozenset({"previewTemplate"})
 
 CENTRAL = frozenset(
     {"virtualEntities", "virtualEntity", "resources", "resource", "device", "readings", "rawReadings"}
-    | {"meterRead", "alerts", "viewer", "display", "alertTypes"}
+    | {"meterRead", "alerts", "viewer", "display", "alertTypes", "application"}
 )
 """Root fields that are requested most."""
 
