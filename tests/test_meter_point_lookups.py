@@ -67,7 +67,7 @@ LOOKUPS = {
     **dict.fromkeys(
         (
             f"operations/tenancies/tenancies.py:{function}"
-            for function in ("lock_tenancies", "_open_of", "_end_grants", "end_tenancy", "resources_of_tenancy")
+            for function in ("lock_tenancies", "_open_of", "end_flexibility", "end_tenancy", "resources_of_tenancy")
         ),
         TENANCY,
     ),

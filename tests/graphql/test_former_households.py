@@ -10,7 +10,9 @@ from uuid import uuid4
 
 import pytest
 
+from tests.graphql.test_flexibility import announce, move
 from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, TOKEN, Stream, stream
+from tests.support.asking import with_rows
 from tests.support.calls import add_resource, code_of, move_meter_point, move_resource, report, report_state, send
 from tests.support.costs import cost_resource, set_meter_point
 from tests.support.house import House, Tenant
@@ -32,6 +34,7 @@ from tests.support.successive_households import MOVE as WAY_OF_MOVES
 from tests.support.user_jobs import erased, exported_files
 from wattgate.app.workers.access_log import flush_access_log
 from wattgate.clock import format_iso, utc_now
+from wattgate.db.models import DfsUser
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.operation import OperationKind
 
@@ -149,6 +152,36 @@ async def test_a_cost_resource_at_the_meter_point_keeps_no_right(
     back = await move_resource(served, moved, ada)
     again = await cost_resource(ada, mpxn=point.mpxn)
     assert (await shown(ada, again))["costOf"] == back
+
+
+async def test_a_household_that_closed_its_resources_is_not_in_flexibility(
+    served: House, ada: Tenant, bob: Tenant
+) -> None:
+    """It has moved out, although nobody has moved in yet. An earlier version has kept its enrolment."""
+    point, events = await metered(ada), [await announce(served) for _ in range(2)]
+    for event_id in events:
+        await move(served, event_id, "OPEN")
+    await ada.run("verify_meter_point", mpxn=point.mpxn)
+    enrolled = await ada.run("opt_in_to_dfs")
+    path = "/dfs/event/user/participation"
+    assert (await send(served, ada, "POST", path, dfsEventId=events[0])).status_code == 200
+    await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=False)
+    assert [(await send(served, ada, "GET", f"/dfs/{what}")).json() for what in ("user", "event/user")] == [[], []]
+    assert (await send(served, ada, "POST", "/dfs/user", mpxn=point.mpxn)).status_code == 400
+
+    async def enrol_again(rows: Any) -> None:
+        (await rows.edit(DfsUser, enrolled.dfs_user_id)).active = True
+
+    await with_rows(ada, enrol_again, write=True)
+    assert (await send(served, ada, "POST", path, dfsEventId=events[1])).status_code == 409
+    await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=True)
+    joined = await send(served, ada, "POST", path, dfsEventId=events[1])
+    assert [one["mpxn"] for one in joined.json()] == [point.mpxn]
+    await hand_over(served, CLOSE_AND_ADD, point.resource_id, point.mpxn, ada, bob)
+    assert (await send(served, bob, "POST", "/dfs/user", mpxn=point.mpxn)).status_code == 200
+    await send(served, bob, "POST", path, dfsEventId=events[1])
+    participants = await send(served, bob, "GET", f"/dfs/event/{events[1]}/user", "application")
+    assert [one["userId"] for one in participants.json() if one["mpxn"] == point.mpxn] == [bob.user_id]
 
 
 @pytest.mark.parametrize("way", ["addResource", "verifyMeterPoint"])

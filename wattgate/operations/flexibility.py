@@ -6,6 +6,7 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.queries.consent import is_in_force
+from wattgate.db.queries.tenancies import meter_points_left
 from wattgate.energy.costs.tariffs import rate_problems
 from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
@@ -170,7 +171,7 @@ async def dfs_event_users(call: Call, *, dfs_event_id: ids.DfsEventId) -> list[m
     raises=(NotFound,),
 )
 async def participate_in_dfs_event(call: Call, *, dfs_event_id: ids.DfsEventId) -> list[models.DfsParticipation]:
-    """Join an open demand flexibility event with every enrolled meter point of the acting user."""
+    """Join an open demand flexibility event with every enrolled meter point where the acting user lives."""
     user_id = require_user_id(call)
     events = await call.rows.get_many(models.DfsEvent, [dfs_event_id])
     if not events:
@@ -180,8 +181,12 @@ async def participate_in_dfs_event(call: Call, *, dfs_event_id: ids.DfsEventId) 
     if event.state != DfsEventState.OPEN.value:
         raise Conflict(f"The event is {event.state}. Users can join only while it is open.")
     opted_in = await _active_opt_ins(call, user_id)
+    left = await meter_points_left(call.rows, user_id, {opt_in.mpxn for opt_in in opted_in})
+    opted_in = [opt_in for opt_in in opted_in if opt_in.mpxn not in left]
     if not opted_in:
-        raise Conflict("The user is not opted in to the demand flexibility service. Call optInToDfs first.")
+        raise Conflict(
+            "The user is not opted in to the demand flexibility service where the user lives. Call optInToDfs first."
+        )
     joined = await call.rows.all(
         models.DfsParticipation,
         col(models.DfsParticipation.dfs_event_id) == dfs_event_id,
@@ -246,17 +251,19 @@ async def dfs_event_changes(call: Call) -> SubscriptionSource:
 async def _choose_meter_point(call: Call, user_id: str, requested: str | None) -> str:
     """Return the meter point to opt in with: the requested one, or else the only one of the user with a valid consent.
 
-    The consent for a meter point that was moved to another user does not count: it is no longer verified, and no open
-    resource of the user is there. Raise BadInput if the user has no such meter point, or several and requests none.
+    The consent for a meter point where the user does not live any more does not count, nor one that is not verified if
+    no open resource of the user is there. Raise BadInput if the user has no such meter point, or several and requests
+    none.
     """
     consents = await call.rows.all(models.MeterPointConsent, col(models.MeterPointConsent.user_id) == user_id)
     owned = await load_owned_resources(call.rows, user_id)
     present = {canonical_meter_point(resource.mpxn) for resource in owned if resource.mpxn}
-    points = sorted(
+    consented = {
         consent.mpxn
         for consent in consents
         if is_in_force(consent, call.rows.now) and (consent.verified or consent.mpxn in present)
-    )
+    }
+    points = sorted(consented - await meter_points_left(call.rows, user_id, consented))
     if requested is None and len(points) != 1:
         message = "the user has several meter points" if points else "the user has no meter point"
         problem = Problem(("mpxn",), f"is missing: {message}", is_missing=True)

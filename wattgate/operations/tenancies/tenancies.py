@@ -90,7 +90,10 @@ async def _end_former(call: Call, rows: Rows, plan: TenancyPlan) -> None:
 
 
 async def end_tenancy_without_resources(call: Call, user_id: str, mpxn: str | None) -> None:
-    """End the tenancy of a user at a meter point, unless an open resource of the user is there."""
+    """End the tenancy of a user at a meter point, unless an open resource of the user is there.
+
+    Its part in flexibility ends as well. Its consent stays until another household moves in.
+    """
     if not mpxn:
         return
     with call.rows.whole_application() as rows:
@@ -99,6 +102,7 @@ async def end_tenancy_without_resources(call: Call, user_id: str, mpxn: str | No
         if not await rows.count(models.Resource, of_user, is_at(mpxn), col(models.Resource.active).is_(True), limit=1):
             for tenancy in await _open_of(rows, user_id, canonical_meter_point(mpxn)):
                 await end_tenancy(rows, tenancy.tenancy_id, call.rows.now)
+                await end_flexibility(rows, tenancy, call.rows.now)
 
 
 async def end_all_tenancies(rows: Rows, user_id: str) -> None:
@@ -276,18 +280,24 @@ async def close_departure(call: Call, rows: Rows, departure: Departure, moved_ou
 
 
 async def _end_grants(rows: Rows, departure: Departure, moved_out_at: datetime) -> None:
-    """End the consent of a household for its meter point, its enrolment for flexibility, and events after its move."""
+    """End the consent of a household for its meter point, and its part in flexibility."""
     consent_ids = [consent.consent_id for consent in departure.consents]
     is_ending = col(models.MeterPointConsent.consent_id).in_(consent_ids)
     await rows.update(models.MeterPointConsent, is_ending, verified=False, ended_at=moved_out_at)
-    enrolment_ids = [enrolment.dfs_user_id for enrolment in departure.enrolments]
-    await rows.update(models.DfsUser, col(models.DfsUser.dfs_user_id).in_(enrolment_ids), active=False)
+    await end_flexibility(rows, departure.tenancy, moved_out_at)
+
+
+async def end_flexibility(rows: Rows, tenancy: models.MeterPointTenancy, moved_out_at: datetime) -> None:
+    """End the enrolments of a household for flexibility at its meter point, and its part in events after its move."""
+    user, joined = models.DfsUser, models.DfsParticipation
+    is_there = col(user.user_id) == tenancy.user_id, col(user.mpxn) == tenancy.mpxn
+    await rows.update(user, *is_there, col(user.active).is_(True), active=False)
     later = await rows.all(models.DfsEvent, col(models.DfsEvent.starts_at) >= moved_out_at)
     await rows.delete(
-        models.DfsParticipation,
-        col(models.DfsParticipation.user_id) == departure.tenancy.user_id,
-        col(models.DfsParticipation.mpxn) == departure.tenancy.mpxn,
-        col(models.DfsParticipation.dfs_event_id).in_([event.dfs_event_id for event in later]),
+        joined,
+        col(joined.user_id) == tenancy.user_id,
+        col(joined.mpxn) == tenancy.mpxn,
+        col(joined.dfs_event_id).in_([event.dfs_event_id for event in later]),
     )
 
 

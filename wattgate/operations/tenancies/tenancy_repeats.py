@@ -22,6 +22,7 @@ from wattgate.operations.core.home_events import emit_homes_of_resources_changed
 from wattgate.operations.core.operation import Call
 from wattgate.operations.tenancies.tenancies import (
     close_departure,
+    end_flexibility,
     end_tenancy,
     lock_tenancies,
     own_from,
@@ -135,7 +136,7 @@ async def _move_out(
 ) -> None:
     """Close the resources of an ended tenancy, and delete their later readings, unless the household stays.
 
-    Its consent and devices there end only if another household moves in.
+    Its part in flexibility ends. Its consent and devices there end only if another household moves in.
     """
     assert tenancy.ended_at is not None
     if following and following[0].user_id == tenancy.user_id:
@@ -150,6 +151,7 @@ async def _move_out(
     ids = [resource.resource_id for resource in left]
     is_open = col(models.Resource.active).is_(True)
     await rows.update(models.Resource, col(models.Resource.resource_id).in_(ids), is_open, active=False)
+    await end_flexibility(rows, tenancy, tenancy.ended_at)
     await emit_homes_of_resources_changed(call, ids)
 
 
