@@ -19,6 +19,7 @@ from tests.support.cli import Command, command_in
 from tests.support.house import Tenant, tenant_on
 from tests.support.metering import HALF_HOUR, START, Metered, metered, resource_at
 from tests.support.residents import resident
+from tests.support.sample_records import silence_rule
 from tests.support.servers import database_on
 from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.secret_keys import load_key_ring
@@ -147,7 +148,11 @@ async def settle_places(tenant: Tenant) -> dict[str, Place]:
     arguments = {"mpxn": back.point.mpxn, "user_id": back.following.user_id, "moved_in_at": MOVED_IN_AT}
     moved = await back.former.run("move_meter_point", **arguments)
     back.point = replace(back.point, resource_id=str(moved.resources[0].successor_id))
-    return {**places, "moved back": Place(back.following, back.point, back.former)}
+    places["moved back"] = Place(back.following, back.point, back.former)
+    for known in places.values():
+        rule = silence_rule(known.former, resource_id=known.point.resource_id, enabled=True)
+        await known.former.run("add_alert_rule", input=rule)
+    return places
 
 
 async def move_all(tenant: Tenant, places: dict[str, Place]) -> None:
@@ -205,6 +210,8 @@ async def check_former(way: str, place: Place) -> None:
         assert await from_network(former, resource_id) == 3
         return
     assert not resource.active
+    of_former = col(models.AlertRule.resource_id) == resource_id
+    assert [rule.enabled for rule in await rows_of(former, models.AlertRule, of_former)] == [False]
     await check_consent(way, place)
     run = former.gateway.runner.run
     for caller, asked in ((former.account, catch_ups.catch_up), (former.system, catch_ups.network_readings)):

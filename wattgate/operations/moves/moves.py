@@ -17,7 +17,7 @@ from wattgate.operations.core.operation import Call
 from wattgate.operations.devices import device_records as device_services
 from wattgate.operations.homes.home_resource_rules import add_resources
 from wattgate.operations.moves.move_plans import MovePlan, NextHome, named_meter_points
-from wattgate.operations.tenancies.tenancies import carry_out_tenancy
+from wattgate.operations.tenancies.tenancies import carry_out_tenancy, disable_alert_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ async def carry_out_move(call: Call, plan: MovePlan) -> Moved:
     for successor in {successor.resource_id: successor for successor in successors.values()}.values():
         if successor.cost_of is None:
             await _feed_successor(call, successor)
-    await _disable_alert_rules(call.rows, [rule.rule_id for rule in plan.rules], closed)
+    await disable_alert_rules(call.rows, closed)
     return Moved(successors, devices, await _join_home(call, plan, successors))
 
 
@@ -145,9 +145,3 @@ def _may_measure(device: models.Device, resource: models.Resource) -> bool:
     """Return whether the identifiers of a device allow that it measures at the meter point of a resource."""
     named = named_meter_points(device)
     return not named or canonical_meter_point(resource.mpxn or "") in named
-
-
-async def _disable_alert_rules(rows: Rows, rule_ids: Sequence[str], resource_ids: Sequence[str]) -> None:
-    """Disable the rules of closed resources, which nothing can trigger again."""
-    await rows.update(models.AlertRule, col(models.AlertRule.rule_id).in_(rule_ids), enabled=False)
-    await rows.update(models.Resource, col(models.Resource.resource_id).in_(resource_ids), watched=False)

@@ -261,10 +261,11 @@ async def _make_way(call: Call, rows: Rows, departure: Departure, moved_in_at: d
 
 
 async def close_departure(call: Call, rows: Rows, departure: Departure, moved_out_at: datetime) -> None:
-    """Close the resources of a former household at a meter point, and end its devices and grants there."""
+    """Close the resources of a former household at a meter point, and end its rules, devices and grants there."""
     former, ids = departure.tenancy, [resource.resource_id for resource in departure.resources]
     is_open = col(models.Resource.active).is_(True)
     await rows.update(models.Resource, col(models.Resource.resource_id).in_(ids), is_open, active=False)
+    await disable_alert_rules(rows, ids)
     device_ids = [device.device_id for device in departure.devices]
     for device_id in device_ids:
         device = await rows.edit(models.Device, device_id)
@@ -277,6 +278,14 @@ async def close_departure(call: Call, rows: Rows, departure: Departure, moved_ou
     )
     await _end_grants(rows, departure, moved_out_at)
     await emit_homes_of_resources_changed(call, ids)
+
+
+async def disable_alert_rules(rows: Rows, resource_ids: Sequence[str]) -> None:
+    """Disable the rules of closed resources, which nothing can trigger again."""
+    rule = models.AlertRule
+    is_enabled = col(rule.resource_id).in_(resource_ids), col(rule.enabled).is_(True)
+    await rows.update(rule, *is_enabled, enabled=False)
+    await rows.update(models.Resource, col(models.Resource.resource_id).in_(resource_ids), watched=False)
 
 
 async def _end_grants(rows: Rows, departure: Departure, moved_out_at: datetime) -> None:

@@ -136,7 +136,7 @@ async def _move_out(
 ) -> None:
     """Close the resources of an ended tenancy, and delete their later readings, unless the household stays.
 
-    Its part in flexibility ends. Its consent and devices there end only if another household moves in.
+    Its part in flexibility ends. Its consent, alert rules and devices there end only if another household moves in.
     """
     assert tenancy.ended_at is not None
     if following and following[0].user_id == tenancy.user_id:
