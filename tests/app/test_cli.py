@@ -22,7 +22,6 @@ from wattgate.app.cli.consoles import CommandConsole
 from wattgate.app.cli.main import main
 from wattgate.app.cli.record_lists import print_records
 from wattgate.app.settings import Settings
-from wattgate.enums import to_camel_case
 from wattgate.operations.catalogue import OPERATIONS
 
 
@@ -246,8 +245,8 @@ def test_doctor_reports_database_that_does_not_answer(tmp_path: Path) -> None:
 def test_routes_command_prints_every_operation(tmp_path: Path) -> None:
     printed = wattgate("routes", folder=tmp_path).stdout
     for operation in OPERATIONS:
-        field = f"{operation.kind.value.lower()} {to_camel_case(operation.name)}"
-        assert re.search(rf"\b{field}\b", printed), field
+        field = f"{operation.kind.value.lower()} {operation.field_path}"
+        assert re.search(rf"\b{re.escape(field)}\b", printed), field
 
 
 def test_schema_command_prints_sdl(tmp_path: Path) -> None:

@@ -86,7 +86,8 @@ def _was_closed(hardware_id: str) -> ColumnElement[bool]:
 async def require_not_left(call: Call, owner_id: str, hardware_id: str) -> None:
     """Raise Conflict if an owner has removed a device with this hardware id, and moved out where it measured.
 
-    A code proves that the owner had the device, not that the device came along. The application knows where it is.
+    A code proves that the owner had the device, not that the device came along. The application and its administrators
+    know where it is.
     """
     removed = await call.rows.all(Device, _was_closed(hardware_id), col(Device.owner_id) == owner_id)
     fed = await call.rows.all(DeviceSensor, col(DeviceSensor.device_id).in_([device.device_id for device in removed]))
@@ -108,7 +109,7 @@ async def _numbers_of(rows: Rows, resource_ids: Iterable[str | None]) -> dict[st
 async def require_own_readings(call: Call, device: Device) -> None:
     """Raise Conflict if the device measures another household, because its owner has moved out and left it there.
 
-    The application knows where a device is.
+    The application and its administrators know where a device is.
     """
     if not call.principal.sees_own_records_only:
         device.remains_at = frozenset()
@@ -123,7 +124,7 @@ async def remember_meter_points(call: Call, device: Device, sensors: SensorAssig
     """Keep the meter points that a device has measured when its owner points it elsewhere, before it is pointed.
 
     The device is still in the same place, so a move of the meter point concerns it, also if the resource there is
-    closed. The application knows where it is.
+    closed. The application and its administrators know where it is.
     """
     if not call.principal.sees_own_records_only:
         return
