@@ -140,6 +140,7 @@ generate: .venv/installed-dev
 	@$(BIN)/python -m tests.support.guide_documents
 	@$(BIN)/python -m tests.support.error_codes
 	@$(BIN)/python -m tests.support.module_page
+	@$(BIN)/python -m tests.support.llms_text
 	@$(BIN)/python tools/generate_monitoring.py
 
 bench: .venv/installed-dev

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.support import module_page, reference_pages
+from tests.support import llms_text, module_page, reference_pages
 from tests.support.reference_pages import CLI_PAGE, ERRORS_PAGE, LIMITS_PAGE, SETTINGS_PAGE
 from wattgate import errors
 from wattgate.app.settings import Settings
@@ -66,6 +66,10 @@ def test_every_error_has_a_guide() -> None:
     for guide in ERROR_GUIDE.values():
         assert guide.steps
         assert all(text.endswith(".") for text in (guide.cause, guide.action, *guide.steps))
+
+
+def test_the_list_of_pages_for_language_models_is_generated_from_the_indexes() -> None:
+    assert llms_text.FILE.read_text() == llms_text.llms_text(), "run `make generate`"
 
 
 def test_the_page_of_modules_is_generated_from_their_docstrings() -> None:

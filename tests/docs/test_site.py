@@ -1,5 +1,6 @@
 """The documentation site builds without warnings, and its links are well-formed."""
 
+import json
 import re
 import subprocess
 import sys
@@ -10,10 +11,22 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.support.node import required_node
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 STRICT = ["--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"]
+PAST = ("explanation/decisions/", "explanation/performance-history", "changelog")
+FIRST_RESULTS = {
+    "webhook": "how-to/webhooks",
+    "consent": "how-to/consent-and-access-log",
+    "migration": "how-to/migrate-rest-client",
+    "python": "how-to/generate-rest-clients",
+    "readings": "tutorials/first-query-and-subscription",
+}
+"""The page that the search of the site finds first for a word. Records of decisions have these words, too."""
+
 HOST = re.compile(r"([a-z0-9-]+\.)+[a-z]{2,}")
 
 
@@ -47,6 +60,22 @@ def test_site_contains_every_page_and_its_index_links_to_the_four_parts(tmp_path
     index = (site / "index.html").read_text()
     for part in ("tutorials", "how-to", "reference", "explanation"):
         assert f'href="{part}/index.html"' in index
+    listed = re.findall(r"\]\(([^)]+)\)", (site / "llms.txt").read_text())
+    assert len(listed) >= 40
+    assert [page for page in listed if not page.endswith(".html") or not (site / page).exists()] == []
+    check_search(site)
+
+
+def check_search(site: Path) -> None:
+    """Check that the search finds a guide first, and that records of the past come after all other pages."""
+    with required_node(ROOT) as node:
+        command: list[str | Path] = [node.executable, Path(__file__).with_name("search_site.mjs"), site, *FIRST_RESULTS]
+        found = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout)
+    assert {query: pages[0] for query, pages in found.items()} == FIRST_RESULTS
+    for query, pages in found.items():
+        past = [page.startswith(PAST) for page in pages]
+        assert True in past, f"{query}: no record, so it shows nothing"
+        assert past == sorted(past), f"{query}: {pages}"
 
 
 def test_make_docs_uses_the_same_strict_options() -> None:
