@@ -127,11 +127,12 @@ sbom: .venv/installed-dev
 	@echo "wattgate: writing the bill of materials and the VEX file"
 	@$(BIN)/python tools/sbom.py
 
-# The wheel and the source archive of a release. Timestamps in the wheel are those of the commit.
+# The wheel and the source archive of a release. Timestamps in the wheel are those of the commit. setuptools would also
+# pack the files of an earlier build in build/lib.
 dist: .venv/installed-dev
 	@echo "wattgate: building the wheel and the source archive into dist"
-	@rm -rf dist
-	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -c \
+	@rm -rf dist build/lib
+	@SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(BIN)/python -c \
 		'from setuptools import build_meta; build_meta.build_wheel("dist"); build_meta.build_sdist("dist")' > /dev/null
 
 # Write the files that are generated from Python tables. The tests fail while one is out of date.
