@@ -1,5 +1,6 @@
 """Files for contributors name targets, folders and settings that exist; forms and workflows are well-formed."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -104,6 +105,18 @@ def test_audit_runs_for_each_change_and_requires_answers_each_day() -> None:
     assert "schedule" in workflow[True]  # YAML 1.1 reads the key `on` as a boolean
     (job,) = workflow["jobs"].values()
     assert job["steps"][-1]["run"] == "make audit AUDIT=--require-answers"
+
+
+def test_development_container_has_the_oldest_python_and_installs_by_targets_that_exist() -> None:
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert container["image"].rpartition(":")[2].partition("-")[0] == required.removeprefix(">=")
+    command, *targets = container["onCreateCommand"].split()
+    rules = set(re.findall(r"^([\w./-]+):(?!=)", (ROOT / "Makefile").read_text(), re.M))
+    assert (command, set(targets) <= rules) == ("make", True)
+    assert container["forwardPorts"] == [Settings.model_fields["port"].default]
+    interpreter = container["customizations"]["vscode"]["settings"]["python.defaultInterpreterPath"]
+    assert interpreter == "${containerWorkspaceFolder}/.venv/bin/python"
 
 
 def test_hooks_run_locally_with_tools_of_the_virtual_environment() -> None:
