@@ -1,5 +1,6 @@
 """Links to previews of templates: signed, read-only, without a log-in, for a limited time."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,6 +23,9 @@ SHARED = SharedPreview("application", "template", 3, NOW)
 ELSEWHERE = {"X-Forwarded-For": "203.0.113.9"}
 LIMIT = 20
 """Requests from one address in a minute."""
+
+EXPENSIVE = "{% for a in (1..99) %}{% for b in (1..99) %}{{ a | money: 'EUR' }}{{ b | kwh }}{% endfor %}{% endfor %}"
+"""A template that takes more than 30 ms of a processor on every machine."""
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +125,36 @@ async def test_links_are_limited_for_each_address(gateway: House) -> None:
     assert responses[-1].status_code == 429
     assert int(responses[-1].headers["retry-after"]) >= 1
     assert "Too many requests" in responses[-1].text
+
+
+async def test_links_pay_for_the_work_of_the_renderer(gateway: House) -> None:
+    shared = await share(gateway, await add_draft(gateway, "Expensive", htmlTemplate=EXPENSIVE))
+    visitor = {"X-Forwarded-For": "203.0.113.10"}
+    statuses = [(await gateway.http.get(shared["previewUrl"], headers=visitor)).status_code for _ in range(LIMIT // 2)]
+    assert statuses[0] == 200
+    assert statuses[-1] == 429
+    assert statuses == sorted(statuses)
+    small = await share(gateway, await add_draft(gateway, "Small"))
+    assert (await gateway.http.get(small["previewUrl"], headers=visitor)).status_code == 429
+    other = {"X-Forwarded-For": "203.0.113.11"}
+    assert (await gateway.http.get(shared["previewUrl"], headers=other)).status_code == 200
+
+
+async def test_link_of_a_template_without_a_result_pays_too(gateway: House) -> None:
+    shared = await share(gateway, await add_draft(gateway, "Too expensive", htmlTemplate=EXPENSIVE + EXPENSIVE))
+    visitor = {"X-Forwarded-For": "203.0.113.12"}
+    statuses = [(await gateway.http.get(shared["previewUrl"], headers=visitor)).status_code for _ in range(LIMIT // 2)]
+    assert statuses[0] != 429
+    assert statuses[-1] == 429
+
+
+async def test_links_at_once_are_refused_after_the_work_of_the_first_ones(gateway: House) -> None:
+    shared = await share(gateway, await add_draft(gateway, "At once", htmlTemplate=EXPENSIVE))
+    visitor = {"X-Forwarded-For": "203.0.113.13"}
+    requests = (gateway.http.get(shared["previewUrl"], headers=visitor) for _ in range(LIMIT // 2))
+    statuses = {response.status_code for response in await asyncio.gather(*requests)}
+    assert 429 in statuses  # each had its attempt before the first rendering
+    assert statuses <= {200, 429}
 
 
 def test_token_names_what_it_shows() -> None:

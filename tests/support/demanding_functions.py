@@ -114,7 +114,7 @@ DEMANDS = (
     ),
     Demand(
         "delivery.templates.renderer:WorkerLimits",
-        "requests.client:AddressPolicy.SHARED_PREVIEW",
+        "operations.templates.address_charge:AddressCharge.add_work",
         ("operations.templates.template_sharing:shared_preview calls templates.preview",),
     ),
     Demand(

@@ -22,10 +22,21 @@ class AddressLimits:
     buckets: BucketStore
 
     async def charge(self, policy: AddressPolicy, client: Client) -> None:
+        await self._spend(policy, client, 1)
+
+    async def charge_done(self, policy: AddressPolicy, client: Client, attempts: int) -> None:
+        if attempts and (scopes := self._scopes(policy, client)):
+            await self.buckets.spend(scopes, attempts, is_done=True)
+
+    async def check(self, policy: AddressPolicy, client: Client) -> None:
+        await self._spend(policy, client, 0)
+
+    async def _spend(self, policy: AddressPolicy, client: Client, attempts: int) -> None:
+        """Charge attempts. Raise RateLimited if the address does not have them."""
         scopes = self._scopes(policy, client)
         if not scopes:
             return
-        balance = await self.buckets.spend(scopes, 1)
+        balance = await self.buckets.spend(scopes, attempts)
         if not balance.granted:
             RATE_LIMIT_REJECTIONS.labels(policy.value).inc()
             retry_after = max(1, balance.retry_after)

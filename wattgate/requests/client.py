@@ -64,6 +64,12 @@ class AddressLimiter(Protocol):
     async def charge(self, policy: AddressPolicy, client: Client) -> None:
         """Charge an attempt to the client's address. Raise RateLimited if none is left."""
 
+    async def charge_done(self, policy: AddressPolicy, client: Client, attempts: int) -> None:
+        """Charge work that is done to the client's address, also above its remaining attempts."""
+
+    async def check(self, policy: AddressPolicy, client: Client) -> None:
+        """Raise RateLimited if work that is done has used more attempts than the client's address may use."""
+
     async def refund(self, policy: AddressPolicy, client: Client) -> None:
         """Return the charge of an attempt that succeeded."""
 
@@ -75,6 +81,12 @@ class UnlimitedAddresses:
     """No limits."""
 
     async def charge(self, policy: AddressPolicy, client: Client) -> None:
+        return
+
+    async def charge_done(self, policy: AddressPolicy, client: Client, attempts: int) -> None:
+        return
+
+    async def check(self, policy: AddressPolicy, client: Client) -> None:
         return
 
     async def refund(self, policy: AddressPolicy, client: Client) -> None:

@@ -204,7 +204,7 @@ def create_app(
         *limit_by_address(
             [
                 *page_routes(settings, gateway.runner, demonstration),
-                *_mail_routes(settings, gateway.runner),
+                *_mail_routes(settings, gateway.runner, gateway.address_limits),
                 _openapi_route(settings, gateway),
             ],
             gateway.address_limits,
@@ -332,11 +332,11 @@ async def _run_in_background(runner: Runner, background: Sequence[BackgroundTask
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _mail_routes(settings: Settings, runner: Runner) -> list[BaseRoute]:
+def _mail_routes(settings: Settings, runner: Runner, limits: AddressLimiter) -> list[BaseRoute]:
     """Return the routes of signed links, and of the development outbox."""
     links = create_links(settings)
     return [
-        *([unsubscribe_route(runner, links), *shared_preview_routes(runner, links)] if links else []),
+        *([unsubscribe_route(runner, links), *shared_preview_routes(runner, links, limits)] if links else []),
         *(outbox_routes(runner) if is_mail_outbox_enabled(settings) else []),
     ]
 

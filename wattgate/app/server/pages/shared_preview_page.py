@@ -1,7 +1,7 @@
 """The page of a shared preview: a version of a template with sample data, for everybody who has the link.
 
 The page has no scripts and the mail is in a sandboxed frame, so that the template can do nothing there. Only an
-operation with a limit for each client address renders it.
+operation with a limit for each client address renders it, and the address pays for the processor time.
 """
 
 from html import escape
@@ -15,8 +15,10 @@ from wattgate.clock import format_iso
 from wattgate.delivery.signed_links import SHARED_PREVIEW_PATH, SharedPreview, SignedLinks
 from wattgate.errors import GatewayError, NotFound
 from wattgate.operations.core.runner import Runner
+from wattgate.operations.templates.address_charge import AddressCharge
 from wattgate.operations.templates.template_sharing import SharedPreviewResult, shared_preview
 from wattgate.principal import Principal, Role
+from wattgate.requests.client import AddressLimiter, AddressPolicy, current_client
 
 PAGE, PROBLEM_PAGE = (read_template(f"shared-preview/{name}.html") for name in ("index", "problem"))
 NO_INDEX = {"X-Robots-Tag": "noindex, nofollow"}
@@ -24,15 +26,18 @@ UNKNOWN_LINK = "This link is not valid. It may be incomplete: copy it again, or 
 EXPIRED_LINK = "This link has expired, or its template was archived. Ask the person who sent it for a new one."
 
 
-def shared_preview_routes(runner: Runner, links: SignedLinks) -> list[BaseRoute]:
-    """Return the routes of shared previews: the page, and the HTML of the mail in its frame."""
+def shared_preview_routes(runner: Runner, links: SignedLinks, limits: AddressLimiter) -> list[BaseRoute]:
+    """Return the routes of shared previews: the page, and the HTML of the mail in its frame.
+
+    `limits` are the limits of addresses that pay for the renderings.
+    """
 
     async def serve_page(request: Request) -> Response:
         shared = links.parse_shared_preview_token(request.path_params["token"])
         if shared is None:
             return _problem_page(404, UNKNOWN_LINK)
         try:
-            result = await _load(runner, shared)
+            result = await _load(runner, shared, limits)
         except GatewayError as error:
             return _error_page(error)
         return HTMLResponse(_render_page(shared, result, f"{request.url.path}/html"), headers=NO_INDEX)
@@ -42,7 +47,7 @@ def shared_preview_routes(runner: Runner, links: SignedLinks) -> list[BaseRoute]
         if shared is None:
             return _problem_page(404, UNKNOWN_LINK)
         try:
-            result = await _load(runner, shared)
+            result = await _load(runner, shared, limits)
         except GatewayError as error:
             return _error_page(error)
         return HTMLResponse(result.preview.rendering.html or "", headers=NO_INDEX)
@@ -51,10 +56,11 @@ def shared_preview_routes(runner: Runner, links: SignedLinks) -> list[BaseRoute]
     return [Route(path, serve_page), Route(f"{path}/html", serve_html)]
 
 
-async def _load(runner: Runner, shared: SharedPreview) -> SharedPreviewResult:
+async def _load(runner: Runner, shared: SharedPreview, limits: AddressLimiter) -> SharedPreviewResult:
     system = Principal(Role.SYSTEM, application_id=shared.application_id)
     arguments = {"template_id": shared.template_id, "version": shared.version, "expires_at": shared.expires_at}
-    result: SharedPreviewResult = await runner.run(shared_preview, system, arguments)
+    charge = AddressCharge(limits, AddressPolicy.SHARED_PREVIEW, current_client())
+    result: SharedPreviewResult = await runner.run(shared_preview, system, arguments, charge=charge)
     return result
 
 
