@@ -27,7 +27,7 @@ MOVES: Promises = {
         "test_moved_resource_is_never_opened_again_by_its_old_owner",
         "test_nobody_opens_a_resource_where_another_user_lives",
     ),
-    "Where another user has lived meanwhile, only the application can open it": (
+    "Where another user has lived meanwhile, only the application or its administrator can open it": (
         "test_an_account_opens_no_resource_of_an_earlier_stay",
         "test_an_account_does_not_return_where_another_user_has_lived",
     ),
