@@ -248,3 +248,59 @@ async def test_a_refused_charge_stays_refused_when_its_lists_turn_out_short() ->
     assert not charge.is_settled
     with pytest.raises(CostTooHigh):
         await charge.settle()
+
+
+async def used_of(budgets: Budgets, principal: Principal) -> int:
+    """Return the units that a caller has used."""
+    balance = await budgets.charge(principal, 0)
+    assert balance is not None
+    return balance.limit - balance.remaining if balance.granted else balance.limit + balance.retry_after // 1_000
+
+
+@pytest.mark.parametrize("capacity", [100_000, 900])
+async def test_rows_that_are_loaded_before_a_refusal_are_charged(capacity: int) -> None:
+    """The maximum cost refuses the first case, and the capacity of the budget the second one."""
+    field, caller, budgets = 7, Principal(Role.ACCOUNT), build_budgets(capacity)
+    per_item = 100 if capacity > MAX_COST else 2
+    estimate = 30 + 1 + per_item
+    sizes = {field: [ListCost(CostExpression(1), 1, CostExpression(per_item))]}
+    charge = OperationCharge(budgets, caller, CostEstimate(estimate, (), sizes))
+    await charge.settle()
+    charge.count(field, 1, 800)
+    with pytest.raises(CostTooHigh):
+        await charge.settle()
+    assert charge.charged == await used_of(budgets, caller) == 800
+    charge.count(field, 1, 50)  # an edge that was being loaded meanwhile
+    for _ in range(2):
+        with pytest.raises(CostTooHigh):
+            await charge.settle()
+    assert charge.charged == await used_of(budgets, caller) == 850
+
+
+async def test_work_that_is_charged_apart_does_not_pay_for_rows() -> None:
+    field, caller, budgets = 7, Principal(Role.ACCOUNT), build_budgets(100_000)
+    sizes = {field: [ListCost(CostExpression(1), 1, CostExpression(100))]}
+    charge = OperationCharge(budgets, caller, CostEstimate(131, (), sizes), size_units=10)
+    await charge.settle()
+    await charge.add_units(200)
+    await charge.add_done(300)
+    charge.count(field, 1, 1_000)
+    with pytest.raises(CostTooHigh):
+        await charge.settle()
+    assert charge.charged == 10 + 200 + 300 + 1_000
+
+
+@pytest.mark.parametrize("uses", USES)
+async def test_refused_request_pays_for_the_rows_that_it_loaded(crowded: House, uses: int) -> None:
+    budgets = build_budgets(250)
+    pipeline = GraphQLPipeline(crowded.gateway.schema, crowded.gateway.runner, budgets=budgets)
+    request = OperationRequest(query=TYPES)
+    document = pipeline.document_for(request)
+    document.use_count = uses
+    with pytest.raises(CostTooHigh):
+        await pipeline.execute(crowded.one.account, request, document)
+    assert (
+        await used_of(budgets, crowded.one.account)
+        > RESOURCES
+        > document.cost.estimate(pipeline.engine.coerce_variables(document, request.variables)).total
+    )

@@ -21,7 +21,8 @@ class OperationCharge:
 
     The processor time of renderings is charged when they are done, and not limited by MAX_COST before that.
     The cost may also fall while lists turn out short. A caller is never charged less than the estimate. `refusal` is
-    the error after which the operation loads nothing more. `balance` is the budget after the last charge.
+    the error after which the operation loads nothing more. The rows that are loaded by then are charged, also above the
+    remaining budget. `balance` is the budget after the last charge.
     """
 
     __slots__ = (
@@ -29,6 +30,8 @@ class OperationCharge:
         "_cost",
         "_estimate",
         "_executed_mutation",
+        "_loaded_units",
+        "_measured_units",
         "_principal",
         "_size_units",
         "_work_units",
@@ -47,6 +50,8 @@ class OperationCharge:
         self._estimate = estimate
         self._cost = estimate.total + size_units
         self._work_units = 0
+        self._measured_units = 0
+        self._loaded_units = 0
         self._executed_mutation = False
 
     @classmethod
@@ -82,24 +87,25 @@ class OperationCharge:
         Raise CostTooHigh if the cost exceeds MAX_COST, or RateLimited if the budget does not cover it. After that, all
         later calls raise the same error.
         """
+        if self.refusal is None and not self.is_settled:
+            try:
+                await self._charge(self._cost - self.charged)
+            except GatewayError as error:
+                self.refusal = self._after_mutation(error) if self._executed_mutation else error
         if self.refusal is not None:
+            await self._charge_loaded()
             raise self.refusal
-        if self.is_settled:
-            return
-        try:
-            await self._charge(self._cost - self.charged)
-        except GatewayError as error:
-            self.refusal = self._after_mutation(error) if self._executed_mutation else error
-            raise self.refusal from None
 
     def count(self, node_id: int, list_count: int, item_count: int) -> None:
         """Correct the cost: the lists of a field have `item_count` items together."""
         self._cost += self._estimate.correction(node_id, list_count, item_count)
+        self._loaded_units += self._estimate.item_units(node_id, item_count)
 
     async def add_units(self, units: int) -> None:
         """Charge units before their work begins. Raise as `settle` does."""
         self._cost += units
         await self.settle()
+        self._measured_units += units
 
     async def add_done(self, units: int) -> None:
         """Charge work that is done and that only the stored data determine, also above the remaining budget.
@@ -135,9 +141,17 @@ class OperationCharge:
             return
         self._cost += units
         self.charged += units
+        self._measured_units += units
         balance = await self._budgets.charge_done(self._principal, units)
         if balance is not None and self.exhausted_balance is None:  # a refusal states until when to wait
             self.balance = balance
+
+    async def _charge_loaded(self) -> None:
+        """Charge the loaded rows for which the estimate and its corrections have not paid."""
+        paid = self.charged - self._size_units - self._measured_units
+        if (units := self._loaded_units - paid) > 0:
+            self._loaded_units -= units  # before the wait, so that concurrent edges do not charge it twice
+            await self._charge_done(units)
 
     async def _find_work_refusal(self) -> GatewayError | None:
         if self._work_units > MAX_COST:
@@ -156,11 +170,15 @@ class OperationCharge:
         if (cost := self._cost - self._work_units) > MAX_COST:
             raise _cost_too_high(cost)
         self.charged += missing  # before the wait, so that concurrent edges do not charge it twice
-        balance = await self._budgets.charge(self._principal, missing)
-        self.balance = balance
-        if balance is not None and not balance.granted:
-            self.charged -= missing
-            raise rate_limited_error(balance)
+        is_granted = False
+        try:
+            self.balance = balance = await self._budgets.charge(self._principal, missing)
+            if balance is not None and not balance.granted:
+                raise rate_limited_error(balance)
+            is_granted = True
+        finally:
+            if not is_granted:
+                self.charged -= missing
 
     def _after_mutation(self, error: GatewayError) -> GatewayError:
         return CostTooHigh(

@@ -23,6 +23,10 @@ class ListCost(NamedTuple):
     items_per_unit: int
     per_item: CostExpression
 
+    def units_of(self, item_count: int) -> int:
+        """Return what items cost by themselves, without their selections."""
+        return -(-item_count // self.items_per_unit)
+
 
 class CostEstimate(NamedTuple):
     """The estimated cost of one request, and the costs of its lists by the identity of their field nodes."""
@@ -40,12 +44,16 @@ class CostEstimate(NamedTuple):
             (self._correction(cost, list_count, item_count) for cost in self.list_costs.get(node_id, ())), default=0
         )
 
+    def item_units(self, node_id: int, item_count: int) -> int:
+        """Return what the items of the lists of a field cost by themselves, without their selections."""
+        return max((cost.units_of(item_count) for cost in self.list_costs.get(node_id, ())), default=0)
+
     def _correction(self, cost: ListCost, list_count: int, item_count: int) -> int:
         assumed_size = evaluate_expression(cost.assumed_size, self.numbers)
         per_item = evaluate_expression(cost.per_item, self.numbers)
 
         def cost_of(size: int) -> int:
-            return -(-size // cost.items_per_unit) + size * per_item
+            return cost.units_of(size) + size * per_item
 
         return cost_of(item_count) - list_count * cost_of(assumed_size)
 
