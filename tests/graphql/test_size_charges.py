@@ -177,3 +177,23 @@ async def test_address_pays_for_requests_without_credentials_before_they_are_par
                 assert (await send(http, no_json, headers)).status_code == 429
         with subtests.test("a query string"):
             assert (await http.get("/graphql", params={"query": HELLO, "variables": "["})).status_code == 429
+
+
+async def test_address_pays_for_bodies_of_a_refused_content_type(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """REST refuses the type before it authenticates, so that its address pays for callers with credentials too."""
+    limits = {"address_documents": 3, "address_requests": 3}
+    async with gateway(tmp_path, trusted_proxies=["127.0.0.1"], **limits) as (_, http, tenant):
+        known = tenant.headers["account"]
+        cases: dict[str, tuple[str, dict[str, str], int]] = {
+            "GraphQL": ("/graphql", {}, 429),
+            "event stream": ("/graphql", EVENTS, 429),
+            "stream token": ("/graphql", WRONG_TOKEN, 429),
+            "REST": ("/api/v0-1/auth", {}, 429),
+            "REST with credentials": ("/api/v0-1/virtualentity", known, 429),
+            "GraphQL with credentials": ("/graphql", known, 415),
+        }
+        for number, (name, (path, headers, last)) in enumerate(cases.items(), 1):
+            text = {**headers, "content-type": "text/plain", "x-forwarded-for": f"203.0.113.{number}"}
+            with subtests.test(name):
+                statuses = [(await http.post(path, content=b"{}", headers=text)).status_code for _ in range(4)]
+                assert statuses == [415, 415, 415, last]

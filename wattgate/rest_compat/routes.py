@@ -6,7 +6,7 @@ budgets, runs the operation, and renders the result in the endpoint's format.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -17,7 +17,14 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from wattgate.clock import Clock, utc_now
-from wattgate.errors import ENDED_CREDENTIALS, Forbidden, GatewayError, RateLimited, Unauthenticated
+from wattgate.errors import (
+    ENDED_CREDENTIALS,
+    Forbidden,
+    GatewayError,
+    RateLimited,
+    Unauthenticated,
+    UnsupportedMediaType,
+)
 from wattgate.graphql.cost.call_cost import call_cost, cost_of_call, cost_of_edge_items
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
 from wattgate.graphql.execution.json_encoding import LARGE_COST, encode_large_json
@@ -153,7 +160,7 @@ class Dispatcher:
         charge: CallCharge | None = None
         try:
             if request.method not in ("GET", "HEAD") and announces_body(request.headers):
-                check_content(request.headers, endpoint.legacy_format.accepted_content)
+                await self._accept_content(request, endpoint.legacy_format.accepted_content)
             principal = await self._authenticate(request.headers)
             if principal.role is Role.ANONYMOUS:
                 await self._address_limits.charge(AddressPolicy.REQUEST, current_client())
@@ -171,6 +178,17 @@ class Dispatcher:
             )
         response.headers.update(rate_limit_headers(None if charge is None else charge.balance))
         return response
+
+    async def _accept_content(self, request: Request, accepted: Collection[str]) -> None:
+        """Raise UnsupportedMediaType for a body of a wrong type.
+
+        The caller is not authenticated yet, because a page of any origin can send such a body. So the address pays.
+        """
+        try:
+            check_content(request.headers, accepted)
+        except UnsupportedMediaType:
+            await self._address_limits.charge(AddressPolicy.REQUEST, current_client())
+            raise
 
     async def _accept(
         self, endpoint: Endpoint, request: Request, principal: Principal, charge: CallCharge

@@ -116,7 +116,7 @@ class GraphQLEndpoint:
             if method == "GET":
                 request = await read_query_string(query_string, principal, self._pipeline)
             else:
-                check_content(headers)
+                await accept_content(headers, principal, self._pipeline)
                 request = await read_request(receive, principal, self._pipeline, self._bodies)
             request, document = await self._pipeline.resolve_document(principal, request)
             if method == "GET" and document.kind is OperationType.MUTATION:
@@ -138,6 +138,18 @@ class GraphQLEndpoint:
             if method == "GET"
             else GraphQLResponse(200, await reply.encode_with_cost(), media, budget_headers)
         )
+
+
+async def accept_content(headers: Mapping[str, str], principal: Principal, pipeline: GraphQLPipeline) -> None:
+    """Raise UnsupportedMediaType for a body of a wrong type, which is not read.
+
+    An anonymous caller pays for the refusal as for a request. Raise RateLimited if its address has no attempts.
+    """
+    try:
+        check_content(headers)
+    except UnsupportedMediaType:
+        await pipeline.charge_request(principal, 0)
+        raise
 
 
 async def read_request(

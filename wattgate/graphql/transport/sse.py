@@ -9,7 +9,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wattgate.errors import BadInput, GatewayError
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
-from wattgate.graphql.transport.http import error_response, read_query_string, read_request, refusal_response
+from wattgate.graphql.transport.http import (
+    accept_content,
+    error_response,
+    read_query_string,
+    read_request,
+    refusal_response,
+)
 from wattgate.graphql.transport.subscriptions import SubscriptionService
 from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT
 from wattgate.principal import Authenticate, Principal
@@ -22,7 +28,6 @@ from wattgate.realtime.operation_request import OperationRequest
 from wattgate.requests.accept import EVENT_STREAM, prefers_event_stream
 from wattgate.requests.bodies import BodyReader
 from wattgate.requests.origin import foreign_origin
-from wattgate.requests.request_content import check_content
 
 TOKEN_HEADER = "x-graphql-event-stream-token"  # noqa: S105 (not a credential)
 LAST_EVENT_ID = "last-event-id"
@@ -91,7 +96,7 @@ class EventStreamEndpoint:
         try:
             if request.method == "GET":
                 return await read_query_string(request.scope["query_string"], principal, pipeline)
-            check_content(request.headers)
+            await accept_content(request.headers, principal, pipeline)
             return await read_request(request.receive, principal, pipeline, self._bodies)
         except BudgetExhausted as exhausted:
             raise exhausted.error from None
