@@ -18,14 +18,14 @@ from tests.support.openid import (
     EC_KEY,
     ED_KEY,
     LOOPBACK,
-    RSA_KEYS,
-    WEAK_KEY,
     ChosenProvider,
     RealProvider,
     chosen_provider,
     new_directory,
     real_provider,
+    rsa_key,
     to_base64,
+    weak_key,
 )
 from tests.support.servers import ON_POSTGRESQL_ONLY, ON_SQLITE_ONLY, Databases
 from wattgate.db import models
@@ -195,7 +195,7 @@ async def test_token_with_wrong_claims_is_refused(
 
 @ON_SQLITE_ONLY
 async def test_forged_token_is_refused(opened: House, shared: ChosenProvider, directory_id: str) -> None:
-    stranger = RSA_KEYS[1]
+    stranger = rsa_key(1)
     unsigned = shared.forge({"alg": "none", "typ": "JWT"})
     hs256 = shared.forge(
         {"alg": "HS256", "typ": "JWT", "kid": "first"},
@@ -264,13 +264,13 @@ async def test_clock_skew_is_tolerated_up_to_its_bound(opened: House, own: Chose
 
 @ON_SQLITE_ONLY
 async def test_allowed_algorithms_are_accepted(opened: House, own: ChosenProvider) -> None:
-    own.keys = {"rsa": RSA_KEYS[0], "ec": EC_KEY, "ed": ED_KEY, "weak": WEAK_KEY}
+    own.keys = {"rsa": rsa_key(0), "ec": EC_KEY, "ed": ED_KEY, "weak": weak_key()}
     algorithms = ["RS256", "PS256", "ES256", "EdDSA"]
     directory = await add_directory(opened.one, opened, own.issuer, accountRule="CREATE", algorithms=algorithms)
     for key_id, algorithm in (("rsa", "RS256"), ("rsa", "PS256"), ("ec", "ES256"), ("ed", "EdDSA")):
         answer = await by_rest(opened, directory, own.sign(key_id, algorithm, kind="at+jwt"))
         assert answer.status_code == 200, answer.text
-    weak = own.forge({"alg": "RS256"}, sign=lambda text: WEAK_KEY.sign(text, PKCS1v15(), SHA256()))
+    weak = own.forge({"alg": "RS256"}, sign=lambda text: weak_key().sign(text, PKCS1v15(), SHA256()))
     await assert_refused(opened, directory, weak, "is not signed by a key of the directory")
 
 
@@ -622,7 +622,7 @@ async def test_token_of_a_directory_serves_only_to_ask_for_the_status(opened: Ho
     elsewhere = {**jwt, "applicationId": opened.other.application_id}
     assert (await opened.call("GET", "/account/status", elsewhere)).status_code == 401
     assert (await opened.call("GET", "/account/status", {})).status_code == 401
-    forged = {**jwt, "token": own.sign(sub=subject, key=RSA_KEYS[1])}
+    forged = {**jwt, "token": own.sign(sub=subject, key=rsa_key(1))}
     assert (await opened.call("GET", "/account/status", forged)).status_code == 401
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
@@ -98,9 +99,19 @@ def real_provider() -> Iterator[RealProvider]:
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
-RSA_KEYS = [rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(2)]
 EC_KEY, ED_KEY = ec.generate_private_key(ec.SECP256R1()), ed25519.Ed25519PrivateKey.generate()
-WEAK_KEY = rsa.generate_private_key(public_exponent=65537, key_size=1024)  # noqa: S505 (it is refused)
+
+
+@cache
+def rsa_key(number: int) -> rsa.RSAPrivateKey:
+    """Return the RSA key with this number. The first call generates it, because few workers need one."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+@cache
+def weak_key() -> rsa.RSAPrivateKey:
+    """Return a key that is too short, so that the gateway refuses it."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=1024)  # noqa: S505
 
 
 @dataclass
@@ -108,7 +119,7 @@ class ChosenProvider:
     """A provider whose keys, tokens and faults a test chooses. `requests` counts the requests by path."""
 
     issuer: str = ""
-    keys: dict[str, PrivateKey] = field(default_factory=lambda: {"first": RSA_KEYS[0]})
+    keys: dict[str, PrivateKey] = field(default_factory=lambda: {"first": rsa_key(0)})
     metadata: dict[str, Any] = field(default_factory=dict)
     status: int = 200
     raw: bytes | None = None

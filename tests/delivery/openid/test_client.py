@@ -9,11 +9,11 @@ import pytest
 
 from tests.support.openid import (
     AUDIENCE,
-    RSA_KEYS,
     ChosenProvider,
     chosen_provider,
     public_jwk,
     real_provider,
+    rsa_key,
 )
 from wattgate.delivery.http.egress import PUBLIC_HTTPS_ONLY, EgressPolicy
 from wattgate.delivery.openid.client import MAX_OWNER_QUESTIONS, MAX_QUESTIONS, OpenIdClient, ProviderClient
@@ -81,7 +81,7 @@ async def test_new_key_is_fetched_and_old_one_ends(
 ) -> None:
     old = provider.sign()
     await verify(client, provider.issuer, old)
-    provider.keys = {"second": RSA_KEYS[1]}
+    provider.keys = {"second": rsa_key(1)}
     with pytest.raises(RejectedToken, match="not signed by a key"):
         await verify(client, provider.issuer, provider.sign("second"))
     await verify(client, provider.issuer, old)
@@ -95,7 +95,7 @@ async def test_new_key_under_the_same_id_is_fetched_and_forgeries_cause_few_requ
     provider: ChosenProvider, client: OpenIdClient, seconds: Seconds
 ) -> None:
     await verify(client, provider.issuer, provider.sign())
-    provider.keys = {"first": RSA_KEYS[1]}
+    provider.keys = {"first": rsa_key(1)}
     with pytest.raises(RejectedToken, match="not signed by a key"):  # too early to fetch them again
         await verify(client, provider.issuer, provider.sign())
     seconds.now += MIN_REFRESH_SECONDS
@@ -104,18 +104,18 @@ async def test_new_key_under_the_same_id_is_fetched_and_forgeries_cause_few_requ
         seconds.now += MIN_REFRESH_SECONDS
         for _ in range(10):
             with pytest.raises(RejectedToken, match="not signed by a key"):
-                await verify(client, provider.issuer, provider.sign(key=RSA_KEYS[0]))
+                await verify(client, provider.issuer, provider.sign(key=rsa_key(0)))
     assert provider.requests["/keys"] == 2 + 3
 
 
 async def test_keys_without_an_id_are_tried_and_replaced(client: OpenIdClient, seconds: Seconds) -> None:
     async with chosen_provider() as provider:
-        provider.keys = {"": RSA_KEYS[0]}
-        await verify(client, provider.issuer, provider.sign("named", key=RSA_KEYS[0]))
-        provider.keys = {"": RSA_KEYS[1]}
+        provider.keys = {"": rsa_key(0)}
+        await verify(client, provider.issuer, provider.sign("named", key=rsa_key(0)))
+        provider.keys = {"": rsa_key(1)}
         seconds.now += MIN_REFRESH_SECONDS
-        await verify(client, provider.issuer, provider.sign(None, key=RSA_KEYS[1]))
-    many = parse_keys([{**public_jwk("", RSA_KEYS[0]), "alg": "RS256"}] * (MAX_KEYS + 5))
+        await verify(client, provider.issuer, provider.sign(None, key=rsa_key(1)))
+    many = parse_keys([{**public_jwk("", rsa_key(0)), "alg": "RS256"}] * (MAX_KEYS + 5))
     assert (len(many), len(find_keys(many, None, "RS256"))) == (MAX_KEYS, MAX_CANDIDATES)
 
 
@@ -127,7 +127,7 @@ async def test_unknown_keys_cause_few_requests(
         seconds.now += MIN_REFRESH_SECONDS
         for number in range(10):
             with pytest.raises(RejectedToken):
-                await verify(client, provider.issuer, provider.sign(f"unknown-{number}", key=RSA_KEYS[1]))
+                await verify(client, provider.issuer, provider.sign(f"unknown-{number}", key=rsa_key(1)))
     assert provider.requests["/keys"] == 4
 
 
@@ -140,7 +140,7 @@ async def test_cached_keys_serve_an_outage_for_a_bounded_time(
     seconds.now += KEPT_SECONDS - 1
     await verify(client, provider.issuer, token)
     with pytest.raises(Unavailable) as unknown_key:  # the provider may have it by now
-        await verify(client, provider.issuer, provider.sign("second", key=RSA_KEYS[1]))
+        await verify(client, provider.issuer, provider.sign("second", key=rsa_key(1)))
     assert unknown_key.value.retry_after == 30
     seconds.now += 2
     with pytest.raises(Unavailable):

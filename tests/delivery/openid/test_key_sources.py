@@ -8,14 +8,13 @@ from typing import Any
 import jwt
 import pytest
 
-from tests.support.openid import AUDIENCE, RSA_KEYS, ChosenProvider, chosen_provider, public_jwk
+from tests.support.openid import AUDIENCE, ChosenProvider, chosen_provider, public_jwk, rsa_key
 from wattgate.delivery.http.egress import EgressPolicy
 from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.openid.tokens import ExternalToken, RejectedToken, TokenRules
 from wattgate.errors import Unavailable
 
 LOOPBACK = EgressPolicy((ip_network("127.0.0.0/8"),), allow_http=True)
-STRANGER = RSA_KEYS[1]
 
 
 async def verify(issuer: str, token: str) -> ExternalToken:
@@ -25,8 +24,8 @@ async def verify(issuer: str, token: str) -> ExternalToken:
 
 async def test_keys_that_a_token_names_or_contains_are_not_used() -> None:
     async with chosen_provider() as provider, chosen_provider() as stranger:
-        stranger.keys = {"first": STRANGER}
-        own_key = json.loads(json.dumps(public_jwk("first", STRANGER)))
+        stranger.keys = {"first": rsa_key(1)}
+        own_key = json.loads(json.dumps(public_jwk("first", rsa_key(1))))
         sources: list[dict[str, Any]] = [
             {"jku": f"{stranger.issuer}/keys"},
             {"x5u": f"{stranger.issuer}/keys"},
@@ -38,11 +37,11 @@ async def test_keys_that_a_token_names_or_contains_are_not_used() -> None:
         ]
         for source in sources:
             header = {"typ": "JWT", "kid": "first", **source}
-            token = jwt.encode(provider.claims(), STRANGER, "RS256", headers=header)
+            token = jwt.encode(provider.claims(), rsa_key(1), "RS256", headers=header)
             with pytest.raises(RejectedToken, match="is not signed by a key"):
                 await verify(provider.issuer, token)
         assert stranger.requests == {}
-        signed = jwt.encode(provider.claims(), RSA_KEYS[0], "RS256", headers={"kid": "first", **sources[0]})
+        signed = jwt.encode(provider.claims(), rsa_key(0), "RS256", headers={"kid": "first", **sources[0]})
         assert (await verify(provider.issuer, signed)).issuer == provider.issuer
 
 

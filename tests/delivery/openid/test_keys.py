@@ -2,32 +2,37 @@
 
 import json
 from base64 import urlsafe_b64encode
+from functools import cache
 from typing import Any
 
 import jwt
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
+from tests.support.openid import rsa_key
 from wattgate.delivery.openid import keys
 
-RSA_KEY = rsa.generate_private_key(65537, 2048)
+ALGORITHMS = ["RS256", "ES256", "ES512", "EdDSA"]
 
 
 def public(algorithm: str, key: Any) -> dict[str, Any]:
     return dict(json.loads(jwt.get_algorithm_by_name(algorithm).to_jwk(key)))
 
 
-PUBLIC_KEYS = {
-    "RS256": public("RS256", RSA_KEY.public_key()),
-    "ES256": public("ES256", ec.generate_private_key(ec.SECP256R1()).public_key()),
-    "ES512": public("ES512", ec.generate_private_key(ec.SECP521R1()).public_key()),
-    "EdDSA": public("EdDSA", ed25519.Ed25519PrivateKey.generate().public_key()),
-}
+@cache
+def public_keys() -> dict[str, dict[str, Any]]:
+    """Return a public key of each type as a JSON Web Key, by algorithm."""
+    return {
+        "RS256": public("RS256", rsa_key(0).public_key()),
+        "ES256": public("ES256", ec.generate_private_key(ec.SECP256R1()).public_key()),
+        "ES512": public("ES512", ec.generate_private_key(ec.SECP521R1()).public_key()),
+        "EdDSA": public("EdDSA", ed25519.Ed25519PrivateKey.generate().public_key()),
+    }
 
 
-@pytest.mark.parametrize("algorithm", PUBLIC_KEYS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_public_keys_of_each_type_are_read(algorithm: str) -> None:
-    document = {**PUBLIC_KEYS[algorithm], "kid": "one", "use": "sig"}
+    document = {**public_keys()[algorithm], "kid": "one", "use": "sig"}
     assert algorithm in [key.algorithm for key in keys.parse_keys([document])]
 
 
@@ -35,9 +40,9 @@ def test_public_keys_of_each_type_are_read(algorithm: str) -> None:
 def test_keys_for_another_operation_are_ignored(operations: Any) -> None:
     """RFC 7517, 4.2 and 4.3."""
     for use in ({}, {"use": "sig"}):
-        assert keys.parse_keys([{**PUBLIC_KEYS["RS256"], "key_ops": operations, **use}]) == ()
-    assert keys.parse_keys([{**PUBLIC_KEYS["RS256"], "key_ops": ["encrypt", "verify"]}])
-    assert keys.parse_keys([{**PUBLIC_KEYS["RS256"], "key_ops": ["verify"], "use": "enc"}]) == ()
+        assert keys.parse_keys([{**public_keys()["RS256"], "key_ops": operations, **use}]) == ()
+    assert keys.parse_keys([{**public_keys()["RS256"], "key_ops": ["encrypt", "verify"]}])
+    assert keys.parse_keys([{**public_keys()["RS256"], "key_ops": ["verify"], "use": "enc"}]) == ()
 
 
 def test_private_members_never_reach_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +55,7 @@ def test_private_members_never_reach_the_library(monkeypatch: pytest.MonkeyPatch
         return parse(document, algorithm)
 
     monkeypatch.setattr(jwt, "PyJWK", parse_seen)
-    private = {name: value for name, value in public("RS256", RSA_KEY).items() if name in ("kty", "n", "e", "d")}
+    private = {name: value for name, value in public("RS256", rsa_key(0)).items() if name in ("kty", "n", "e", "d")}
     assert "d" in private
     assert keys.parse_keys([private])
     assert all(members == {"kty", "n", "e"} for members in seen)
@@ -61,4 +66,4 @@ def test_private_members_never_reach_the_library(monkeypatch: pytest.MonkeyPatch
     [{"n": "AQ" * 2_000}, {"e": urlsafe_b64encode(b"\x01" * 32).decode()}, {"n": 5}, {"e": None}, {"n": ""}],
 )
 def test_keys_with_members_that_are_too_long_or_missing_are_ignored(change: dict[str, Any]) -> None:
-    assert keys.parse_keys([{**PUBLIC_KEYS["RS256"], **change}]) == ()
+    assert keys.parse_keys([{**public_keys()["RS256"], **change}]) == ()
