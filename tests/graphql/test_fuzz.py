@@ -1,37 +1,26 @@
 """schemathesis against the GraphQL schema and a running gateway: no document causes a 5xx or an internal error."""
 
-import os
 import random
 from collections import Counter
-from dataclasses import dataclass
-from functools import cache
+from importlib import import_module
 from itertools import cycle
-from pathlib import Path
-from typing import Any
 
 import pytest
-import schemathesis
 from graphql import ArgumentNode, IntValueNode, ObjectFieldNode, StringValueNode, Visitor, parse, print_ast, visit
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
-from schemathesis import GenerationMode
-from schemathesis.core.result import Ok
-from schemathesis.graphql import nodes, scalar
 
 from tests.support.house import PASSWORD, House, Tenant, house
 from tests.support.servers import Databases
 from wattgate import errors
 from wattgate.enums import to_camel_case
 
-SCHEMA = (Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql").read_text()
 CODES = {one.code for one in errors.GatewayError.__subclasses__()} - {"INTERNAL", "TIMED_OUT"}
 """Error codes that responses may contain. Nothing here runs into the time limit."""
 
+DOCUMENTS = "tests.graphql.random_documents"
+"""The module that draws the documents. Each worker collects this test, and only one runs it and needs schemathesis."""
+
 LOGINS = {"administrator": "admin@one.example", "account": "user@one.example"}
 """The callers, used in turn, and their usernames."""
-
-RUN_LAST = ["deleteToken", "revokeToken", "changePassword", "deleteAccount", "deleteUser"]
-"""Operations that run last, because they end logins or delete users."""
 
 SHORT_ID_NAMES = {
     "veId": "virtual_entity",
@@ -44,74 +33,6 @@ SHORT_ID_NAMES = {
 LOG_IN = """mutation ($application: ID!, $username: String!, $password: String!) {
   authenticate(applicationId: $application, username: $username, password: $password) { token }
 }"""
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """The number of valid and invalid documents of an operation. One of `invalid_every` has invalid documents."""
-
-    seed: int
-    valid: int
-    invalid: int
-    invalid_every: int = 1
-
-
-def scale() -> Scale:
-    """Return the scale of a long run if WATTGATE_TEST_FUZZ contains its seed, else the short scale."""
-    first_seed = os.environ.get("WATTGATE_TEST_FUZZ")
-    if first_seed is None:
-        return Scale(1, valid=1, invalid=1, invalid_every=3)
-    return Scale(int(first_seed), valid=40, invalid=20)
-
-
-@cache
-def documents() -> list[tuple[str, bool]]:
-    """Return documents of all operations, and whether each is invalid on purpose.
-
-    They are created before the gateway starts, because hypothesis fails if other code draws random numbers meanwhile.
-    """
-    _register_scalars()
-    cases: list[tuple[str, bool]] = []
-    found_in_schema = schemathesis.graphql.from_file(SCHEMA).get_all_operations()
-    operations = [operation.ok() for operation in found_in_schema if isinstance(operation, Ok)]
-    assert operations
-    names = {operation: operation.label.partition(".")[2] for operation in operations}
-    in_order = sorted(
-        operations, key=lambda operation: RUN_LAST.index(names[operation]) if names[operation] in RUN_LAST else -1
-    )
-    for position, operation in enumerate(in_order):
-        cases += _cases(operation.as_strategy(generation_mode=GenerationMode.POSITIVE), scale().valid)
-        if position % scale().invalid_every == 0:
-            cases += _cases(operation.as_strategy(generation_mode=GenerationMode.NEGATIVE), scale().invalid)
-    return cases
-
-
-def _cases(strategy: st.SearchStrategy[Any], count: int) -> list[tuple[str, bool]]:
-    cases: list[tuple[str, bool]] = []
-
-    @seed(scale().seed)
-    @settings(
-        max_examples=count,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(case=strategy)
-    def gather(case: Any) -> None:
-        cases.append((case.body, case.meta.generation.mode.is_negative))
-
-    gather()
-    return cases
-
-
-def _register_scalars() -> None:
-    """Register strategies for the values of custom scalars with schemathesis."""
-    numbers = st.decimals(allow_nan=False, allow_infinity=False).map(str)
-    unusual = st.sampled_from(["NaN", "-Infinity", "1e400", "-0", "1_0", " 1", "0x1", ""])
-    zones = st.sampled_from(["Europe/London", "UTC", "Asia/Kathmandu", "+05:30", "Nowhere", "../UTC", ""])
-    text = st.text().map(nodes.String)
-    scalar("Decimal", (numbers | unusual).map(nodes.String) | st.integers().map(nodes.Int))
-    scalar("TimeZone", zones.map(nodes.String))
-    scalar("JSON", text | st.integers().map(nodes.Int) | st.booleans().map(nodes.Boolean))
 
 
 class ExistingIds(Visitor):
@@ -160,8 +81,9 @@ async def log_in(served: House, username: str) -> dict[str, str]:
 @pytest.mark.long("sends random documents; `tests/graphql/compiled` compares shorter runs of them")
 @pytest.mark.timeout(3_600)
 async def test_random_documents_are_answered_or_rejected_without_server_errors(databases: Databases) -> None:
-    chance = random.Random(scale().seed)
-    cases = documents()
+    generator = import_module(DOCUMENTS)
+    chance = random.Random(generator.scale().seed)
+    cases: list[tuple[str, bool]] = generator.documents()
     codes: Counter[str] = Counter()
     failures = []
     async with databases() as url, house(url, caller_budget=0, application_budget=0) as home:
