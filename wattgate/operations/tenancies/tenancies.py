@@ -301,13 +301,11 @@ async def end_flexibility(rows: Rows, tenancy: models.MeterPointTenancy, moved_o
     user, joined = models.DfsUser, models.DfsParticipation
     is_there = col(user.user_id) == tenancy.user_id, col(user.mpxn) == tenancy.mpxn
     await rows.update(user, *is_there, col(user.active).is_(True), active=False)
-    later = await rows.all(models.DfsEvent, col(models.DfsEvent.starts_at) >= moved_out_at)
-    await rows.delete(
-        joined,
-        col(joined.user_id) == tenancy.user_id,
-        col(joined.mpxn) == tenancy.mpxn,
-        col(joined.dfs_event_id).in_([event.dfs_event_id for event in later]),
-    )
+    has_joined = col(joined.user_id) == tenancy.user_id, col(joined.mpxn) == tenancy.mpxn
+    parts = await rows.all(joined, *has_joined)
+    events = await rows.get_many(models.DfsEvent, [part.dfs_event_id for part in parts])
+    later = [key for key, event in events.items() if event.starts_at >= moved_out_at]
+    await rows.delete(joined, *has_joined, col(joined.dfs_event_id).in_(later))
 
 
 def _proof_of(principal: Principal) -> TenancyProof:
