@@ -16,7 +16,8 @@ from tests.support.system_programs import required_program
 from wattgate import __version__
 
 ROOT = Path(__file__).parents[2]
-JOBS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]
+WORKFLOW: dict[Any, Any] = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())
+JOBS: dict[str, dict[str, Any]] = WORKFLOW["jobs"]
 FILES = (
     "pyproject.toml",
     "CHANGELOG.md",
@@ -43,6 +44,10 @@ def run(folder: Path, commands: str, **environment: str) -> subprocess.Completed
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # the job also has a `python`
     settings = os.environ | {"PATH": path} | environment
     return subprocess.run(shell, cwd=folder, env=settings, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_only_a_tag_of_a_version_starts_the_workflow() -> None:
+    assert WORKFLOW[True] == {"push": {"tags": ["v*"]}}  # YAML reads the key `on` as true
 
 
 @pytest.mark.parametrize(("tag", "accepted"), [(f"v{__version__}", True), (__version__, False), ("v9.9.9", False)])
