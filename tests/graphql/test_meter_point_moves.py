@@ -38,6 +38,12 @@ TABLES = {
 }
 """The tables that a move changes, with their keys."""
 
+OF_WORKERS = {
+    "alert_rule": ("active", "told", "judged_to", "due_at", "fired_at"),
+    "meter_point_tenancy": ("listed_change",),
+}
+"""The state of rules, and whether the list of erasures has a tenancy. A worker writes them at any time."""
+
 PREVIEW = """query ($mpxn: ID!, $userId: ID!, $movedInAt: DateTime, $deviceIds: [ID!], $homeName: String) {
   move: meterPointMove(
     mpxn: $mpxn, userId: $userId, movedInAt: $movedInAt, deviceIds: $deviceIds, homeName: $homeName
@@ -67,14 +73,15 @@ async def rest(house: House, method: str, mpxn: str, **values: Any) -> httpx.Res
 async def stored(house: House, who: Tenant) -> dict[str, dict[str, dict[str, Any]]]:
     """Return the records of a user, by table and key, and the number of readings.
 
-    `listed_change` is left out: a worker writes it when it adds the tenancy to the list of erasures.
+    The columns of OF_WORKERS are left out.
     """
     async with house.gateway.database.engine.begin() as connection:
         found: dict[str, dict[str, dict[str, Any]]] = {}
         for table, key in TABLES.items():
+            left_out = dict.fromkeys(OF_WORKERS.get(table, ()))
             owner = "owner_id" if table in ("resource", "device", "virtual_entity") else "user_id"
             rows = await connection.execute(text(f"SELECT * FROM {table} WHERE {owner} = :id"), {"id": who.user_id})
-            found[table] = {str(row[key]): {**row, "listed_change": None} for row in rows.mappings()}
+            found[table] = {str(row[key]): {**row, **left_out} for row in rows.mappings()}
         numbers = ", ".join(str(resource["number"]) for resource in found["resource"].values())
         counted = await connection.execute(
             text(f"SELECT count(*) AS n FROM reading WHERE resource_number IN ({numbers or '-1'})")
