@@ -210,8 +210,7 @@ async def resource_ids(tenant: Tenant) -> set[str]:
 
 
 async def test_pool_timeout_raises_unavailable(postgresql_url: str) -> None:
-    database = Database(postgresql_url, pool_size=1)
-    database.engine.pool._max_overflow, database.engine.pool._timeout = 0, 0.01  # type: ignore[attr-defined]
+    database = Database(postgresql_url, pool_size=1, max_wait_seconds=0.01)
     async with database.reader(EVERYTHING):
         with pytest.raises(Unavailable):
             async with database.reader(EVERYTHING):

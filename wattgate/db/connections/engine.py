@@ -91,7 +91,8 @@ class Database:
     for other applications.
 
     `url` is an SQLAlchemy URL of SQLite or PostgreSQL. If it names no driver, the asyncio driver is used. `key_ring`
-    encrypts the stored secrets. With `has_transaction_pooler`, nothing needs a session of the server.
+    encrypts the stored secrets. With `has_transaction_pooler`, nothing needs a session of the server. Sessions and
+    readers wait for a connection for at most `max_wait_seconds`.
     """
 
     replica: ReadReplica | None = None
@@ -104,6 +105,7 @@ class Database:
         tracer: Tracer = NOOP_TRACER,
         key_ring: KeyRing = NO_KEYS,
         has_transaction_pooler: bool = False,
+        max_wait_seconds: float = MAX_WAIT_SECONDS,
     ) -> None:
         self.url = parsed = _with_driver(make_url(url))
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
@@ -115,8 +117,9 @@ class Database:
         self.on_credentials_changed: Callable[[], None] = _ignore
         """Called when a session has changed credentials, before its commit returns."""
         self._tracer = tracer
+        self._max_wait_seconds = max_wait_seconds
         self.shares = FairShare(
-            pool_size, share=pool_size - pool_size // RESERVED_PART, max_wait_seconds=MAX_WAIT_SECONDS
+            pool_size, share=pool_size - pool_size // RESERVED_PART, max_wait_seconds=max_wait_seconds
         )
         self.autocommit_engine: AsyncEngine = create_async_engine(
             parsed,
@@ -217,7 +220,7 @@ class Database:
             await self.shares.take(owner)
         except NoFreeSlot:
             log.warning(
-                "No connection of the pool was free for application %s in %g s.", owner or "-", MAX_WAIT_SECONDS
+                "No connection of the pool was free for application %s in %g s.", owner or "-", self._max_wait_seconds
             )
             raise unavailable() from None
 
