@@ -115,7 +115,7 @@ class FairShare:
         self._free = slots
         self._share = share
         self._max_waiting = max_waiting
-        self._max_wait_seconds = max_wait_seconds
+        self.max_wait_seconds = max_wait_seconds
         self._used: dict[str, int] = {}
         self._waiting: FairQueue[_Waiter] = FairQueue()
         self._lock = threading.Lock()
@@ -149,7 +149,7 @@ class FairShare:
             if not self._enqueue(owner, waiter):
                 raise NoFreeSlot
         try:
-            async with asyncio.timeout(self._max_wait_seconds):
+            async with asyncio.timeout(self.max_wait_seconds):
                 is_granted = await waiter.granted
         except BaseException as error:
             self._leave(owner, waiter)

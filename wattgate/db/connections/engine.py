@@ -117,10 +117,8 @@ class Database:
         self.on_credentials_changed: Callable[[], None] = _ignore
         """Called when a session has changed credentials, before its commit returns."""
         self._tracer = tracer
-        self._max_wait_seconds = max_wait_seconds
-        self.shares = FairShare(
-            pool_size, share=pool_size - pool_size // RESERVED_PART, max_wait_seconds=max_wait_seconds
-        )
+        share = pool_size - pool_size // RESERVED_PART
+        self.shares = FairShare(pool_size, share=share, max_wait_seconds=max_wait_seconds)
         self.autocommit_engine: AsyncEngine = create_async_engine(
             parsed,
             **(_SQLITE_OPTIONS if self.is_sqlite else _postgresql_options(has_transaction_pooler)),
@@ -220,7 +218,9 @@ class Database:
             await self.shares.take(owner)
         except NoFreeSlot:
             log.warning(
-                "No connection of the pool was free for application %s in %g s.", owner or "-", self._max_wait_seconds
+                "No connection of the pool was free for application %s in %g s.",
+                owner or "-",
+                self.shares.max_wait_seconds,
             )
             raise unavailable() from None
 
