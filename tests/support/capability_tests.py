@@ -97,7 +97,12 @@ TESTS: Mapping[str, str] = MappingProxyType(
             "tests/app/test_user_jobs.py::test_erasure_deletes_the_archive_and_stops_its_worker"
         ),
         "Waiting mail to a user": (
-            "tests/delivery/mail/test_alerts.py::test_mail_that_waits_is_not_sent_to_an_address_that_ended"
+            "tests/delivery/mail/test_rule_mail.py::"
+            "test_mail_and_push_that_wait_need_the_consent_and_the_account_of_the_moment"
+        ),
+        "Waiting notice about an account": (
+            "tests/delivery/mail/test_waiting_account_mails.py::"
+            "test_a_mail_that_waits_is_sent_only_while_its_reason_and_its_recipient_last"
         ),
         "Waiting push or web push": "tests/graphql/test_push.py::test_token_removed_before_delivery_receives_no_push",
         "Waiting event of a webhook": (

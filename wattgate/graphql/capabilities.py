@@ -274,7 +274,7 @@ CAPABILITIES: tuple[Capability, ...] = (
     ),
     Capability(
         "Verification code or password reset token",
-        (Anchor.ACCOUNT,),
+        (Anchor.ACCOUNT, Anchor.ADDRESS),
         f"{MAX_OPEN_CODES} of each kind for each account; {CODE_LIFETIME.seconds // 60} min",
         "The row is deleted, also when the e-mail address changes. Its mail is not sent any more.",
         _AT_ONCE,
@@ -358,17 +358,28 @@ CAPABILITIES: tuple[Capability, ...] = (
     ),
     Capability(
         "Waiting mail to a user",
-        (Anchor.PERSON, Anchor.ACCOUNT, Anchor.ADDRESS),
+        (Anchor.PERSON, Anchor.ACCOUNT, Anchor.ADDRESS, Anchor.CONSENT, Anchor.RESOURCE),
         f"{_hours(DeliveryKind.EMAIL)} hours",
-        "It is not sent to an address that no active account of the user has. An erasure deletes it.",
+        "It is not sent to an address that no active account of the user has. One about readings is not sent without "
+        "consent, or after its resource was closed or moved. An erasure deletes it.",
         _AT_SENDING,
         ("delivery email",),
     ),
     Capability(
+        "Waiting notice about an account",
+        (Anchor.PERSON, Anchor.ACCOUNT, Anchor.ADDRESS),
+        f"{_hours(DeliveryKind.ACCOUNT_MAIL)} hours",
+        "One about a password or an address goes to the address of that time, also if the account is closed by then. "
+        "One about the end of a tenancy goes only to the present address of an open account, and not to a user who "
+        "lives there again. An erasure deletes both.",
+        _AT_SENDING,
+    ),
+    Capability(
         "Waiting push or web push",
-        (Anchor.PERSON, Anchor.ACCOUNT, Anchor.TOKEN),
+        (Anchor.PERSON, Anchor.ACCOUNT, Anchor.TOKEN, Anchor.CONSENT, Anchor.RESOURCE),
         f"{_hours(DeliveryKind.PUSH)} hours",
-        "It fails if the push token was removed. An erasure deletes it.",
+        "It fails if the push token was removed or its account was closed. One about readings fails without consent, "
+        "or after its resource was closed or moved. An erasure deletes it.",
         _AT_SENDING,
         ("delivery push",),
     ),

@@ -10,7 +10,7 @@ import pytest
 from sqlmodel import col
 from strawberry import ID
 
-from tests.delivery.mail.conftest import set_accounts_active
+from tests.delivery.mail.conftest import set_accounts_active, set_address
 from tests.delivery.mail.test_alerts import deliver_due, settings
 from tests.support.house import Tenant, operation
 from tests.support.outbox import Post
@@ -25,6 +25,7 @@ from wattgate.operations.alerts import alert_rules
 from wattgate.operations.core.operation import Call, OperationKind
 from wattgate.operations.core.operation import operation as declare
 from wattgate.operations.types.homes import virtual_entities as home_types
+from wattgate.operations.types.homes.resource_changes import ResourceChange
 from wattgate.operations.types.messages.alert_rules import NewAlertRule
 from wattgate.operations.types.messages.alert_types import NewAlertType
 from wattgate.operations.types.messages.alerts import Channel, NewTemplateText
@@ -150,7 +151,10 @@ async def test_rule_that_fires_often_sends_all_alerts_in_three_rounds(
 
 
 @pytest.mark.every_case("each ends another right")
-@pytest.mark.parametrize("way", ["none", "revoked", "moved", "account closed"])
+@pytest.mark.parametrize(
+    "way",
+    ["none", "revoked", "renewed", "moved", "resource closed", "account closed", "address changed", "erased"],
+)
 async def test_mail_and_push_that_wait_need_the_consent_and_the_account_of_the_moment(
     outbox: Post, smtp: MailServer, person: Tenant, way: str
 ) -> None:
@@ -159,14 +163,25 @@ async def test_mail_and_push_that_wait_need_the_consent_and_the_account_of_the_m
     push = {"account_id": person.account_id, "new_token": f"fcm:{mpxn}"}
     await outbox.runner.run(operation("add_mobile_app_token"), person.system, push)
     await fire(outbox)
-    if way == "revoked":
+    if way in ("revoked", "renewed"):
+        outbox.pass_time(timedelta(seconds=1))
         await outbox.runner.run(operation("revoke_consents"), person.system, {"mpxns": [mpxn]})
-    elif way == "moved":
+    if way == "renewed":
+        outbox.pass_time(timedelta(seconds=1))
+        await outbox.runner.run(operation("renew_consents"), person.system, {"mpxns": [mpxn]})
+    if way == "moved":
         other = await resident(outbox.tenant)
         moved = {"resource_id": resource_id, "user_id": other.user_id}
         await outbox.runner.run(operation("move_resource"), person.system, moved)
+    elif way == "resource closed":
+        change = {"resource_id": resource_id, "input": ResourceChange(active=False)}
+        await outbox.runner.run(operation("update_resource"), person.system, change)
     elif way == "account closed":
         await outbox.run(set_accounts_active, active=False)
+    elif way == "address changed":
+        await outbox.run(set_address, email="new@example.org")
+    elif way == "erased":
+        await outbox.run(operation("delete_user"), user_id=person.user_id)
     async with sink() as provider:
         handlers = create_delivery_handlers(settings(smtp, push_url=provider.url), outbox.runner, outbox.clock)
         await outbox.worker_with(handlers).deliver_due()
@@ -175,9 +190,12 @@ async def test_mail_and_push_that_wait_need_the_consent_and_the_account_of_the_m
                 await handler.close()
     await outbox.run(set_accounts_active, active=True)
     mails = {"none": 1, "moved": 1}.get(way, 0)  # a household that moved gets the notice of its end
-    assert (len(smtp.taken), len(provider.received)) == (mails, way == "none")
+    pushes = int(way in ("none", "address changed"))
+    assert (len(smtp.taken), len(provider.received)) == (mails, pushes)
     assert all(mpxn.encode() in part(mail.message, "plain") for mail in smtp.taken if way == "moved")
     (alert,) = await outbox.rows(Alert, col(Alert.user_id) == person.user_id)
-    expected = NotificationState.SENT if way == "none" else NotificationState.FAILED
-    states = await outbox.rows(Notification, col(Notification.alert_id) == alert.alert_id)
-    assert [notification.state for notification in states] == [expected] * 2
+    sent = {Channel.EMAIL.value: way == "none", Channel.PUSH.value: bool(pushes)}
+    for notification in await outbox.rows(Notification, col(Notification.alert_id) == alert.alert_id):
+        is_sent = sent[notification.channel]
+        if way != "erased":  # its deliveries are deleted, and its notifications follow
+            assert notification.state is (NotificationState.SENT if is_sent else NotificationState.FAILED)

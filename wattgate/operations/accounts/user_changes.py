@@ -9,6 +9,7 @@ from wattgate.errors import BadInput, Conflict, NotFound, Problem, Reauthenticat
 from wattgate.operations.accounts.cultures import parse_optional_culture
 from wattgate.operations.accounts.users import build_user
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.operations.credentials.email_changes import end_codes_of_address
 from wattgate.operations.credentials.login import application_directory, normalize_username
 from wattgate.operations.credentials.recent_login import require_recent_login
 from wattgate.operations.credentials.renames import choose_new_username
@@ -73,9 +74,12 @@ async def rename_user(
     if normalize_username(username) != account.username:
         name = await choose_new_username(call.rows, account, username)
         record = await call.rows.edit(models.Account, account.account_id)
+        address = mail_address(record)
         if call.rows.user_id is not None:  # mails go on to the address that was in use, not to an unconfirmed one
-            record.email, record.mails_username = mail_address(record) or record.email, False
+            record.email, record.mails_username = address or record.email, False
         record.username = name
+        if mail_address(record) != address:
+            await end_codes_of_address(call.rows, account.account_id)
     return account_types.Done(valid=True)
 
 

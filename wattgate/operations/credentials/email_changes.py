@@ -8,7 +8,7 @@ from sqlmodel import col
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.models import Account, EmailChange, OneTimeCode
 from wattgate.db.rows.rows import Rows
-from wattgate.delivery.account_mails import CONFIRM_EMAIL, EMAIL_CHANGE_REQUESTED, EMAIL_CHANGED
+from wattgate.delivery.account_mails import CONFIRM_EMAIL, EMAIL_CHANGE_REQUESTED, EMAIL_CHANGED, RESET, VERIFY
 from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
 from wattgate.errors import BadInput, Problem, RateLimited
 from wattgate.operations.core.operation import Call
@@ -62,10 +62,16 @@ async def confirm_requested_change(call: Call, rows: Rows, code: str) -> None:
         raise _invalid_code()
     old_address = mail_address(account)
     account.email = change.email
-    await rows.delete(OneTimeCode, col(OneTimeCode.account_id) == account.account_id)
-    await withdraw_codes(rows, account.account_id)
+    await end_codes_of_address(rows, account.account_id)
+    await withdraw_codes(rows, account.account_id, CONFIRM_EMAIL)
     if old_address is not None and old_address != mail_address(account):
         await enqueue_account_mail(replace(call, rows=rows), EMAIL_CHANGED, account, old_address)
+
+
+async def end_codes_of_address(rows: Rows, account_id: str) -> None:
+    """Make the codes invalid that were sent to the address of an account, because it has another one now."""
+    await rows.delete(OneTimeCode, col(OneTimeCode.account_id) == account_id)
+    await withdraw_codes(rows, account_id, VERIFY, RESET)
 
 
 async def cancel_email_changes(rows: Rows, account_id: str) -> None:

@@ -19,7 +19,7 @@ from wattgate.db.queries import templates as queries
 from wattgate.db.queries.tenancies import find_home_at
 from wattgate.db.rows.rows import Rows
 from wattgate.delivery.account_mail_texts import builtin_language, builtin_source
-from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES, TENANCY_ENDED, code_link
+from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES, CONFIRM_EMAIL, TENANCY_ENDED, code_link
 from wattgate.delivery.channels.channel import MessageContent, PermanentFailure
 from wattgate.delivery.templates.language.contract import build_contract
 from wattgate.delivery.templates.language.cultures import message_culture
@@ -37,6 +37,9 @@ log = logging.getLogger(__name__)
 
 ADDRESS_ENDED = "user.address.ended"
 """Failure code of a mail to an address that no active account of the user has any more."""
+
+TENANCY_CONTINUES = "tenancy.continues"
+"""Failure code of a mail about the end of a tenancy to a user who has moved in again."""
 
 MAX_NOTICES = 5
 """Maximum notices of one kind to an account in BOUND_WINDOW.
@@ -107,24 +110,32 @@ async def enqueue_tenancy_notices(call: Call, rows: Rows, tenancy_id: str, user_
         await enqueue_account_mail(call, TENANCY_ENDED, account, address, tenancy_id=tenancy_id)
 
 
-async def withdraw_codes(rows: Rows, account_id: str, short_code: str | None = None) -> None:
-    """Delete the codes of an account that wait in mails of a kind, or of all kinds. Those mails are not sent."""
-    kind = () if short_code is None else (col(AccountMail.name) == short_code,)
+async def withdraw_codes(rows: Rows, account_id: str, *short_codes: str) -> None:
+    """Delete the codes of an account that wait in mails of some kinds, or of all kinds. Those mails are not sent."""
+    kinds = (col(AccountMail.name).in_(short_codes),) if short_codes else ()
     is_waiting = col(AccountMail.account_id) == account_id, col(AccountMail.secret).is_not(None)
-    await rows.update(AccountMail, *is_waiting, *kind, secret=None)
+    await rows.update(AccountMail, *is_waiting, *kinds, secret=None)
 
 
 async def reason_not_to_send(rows: Rows, mail: AccountMail, address: str) -> PermanentFailure | None:
-    """Return why a mail must not be sent to an address: it is no longer true, or the address is. None otherwise."""
+    """Return why a mail must not be sent to an address: it is no longer true, or the address is. None otherwise.
+
+    A notice for security goes to the holder of the address of its time, also after somebody else has closed the account
+    or changed its address.
+    """
+    kind = ACCOUNT_MAIL_TYPES[mail.name]
     if mail.expires_at is not None and mail.expires_at <= rows.now:
         return PermanentFailure("code.expired", "the code in the mail has expired")
-    if ACCOUNT_MAIL_TYPES[mail.name].page is not None and mail.secret is None:
+    if kind.page is not None and mail.secret is None:
         return PermanentFailure("code.withdrawn", "the code in the mail was used or replaced")
-    if mail.tenancy_id is None:
+    if kind.for_security and kind.page is None:
         return None
     account = await rows.get(Account, mail.account_id)
-    if not account.active or address != mail_address(account):
+    is_present = mail.name == CONFIRM_EMAIL or address == mail_address(account)
+    if account.status == "inactive" or not is_present:
         return PermanentFailure(ADDRESS_ENDED, "the account is closed, or has another address now")
+    if mail.tenancy_id is not None and await _has_moved_in_again(rows, mail.tenancy_id):
+        return PermanentFailure(TENANCY_CONTINUES, "the user lives at the meter point again")
     return None
 
 
@@ -194,6 +205,13 @@ async def _build_data(
         minutes = (mail.expires_at - mail.created_at) // timedelta(minutes=1)
         data |= {"code": code, "link": link, "minutes": minutes}
     return data
+
+
+async def _has_moved_in_again(rows: Rows, tenancy_id: str) -> bool:
+    """Return whether the user of a tenancy lives at its meter point now."""
+    tenancy, model = await rows.get(MeterPointTenancy, tenancy_id), MeterPointTenancy
+    is_own = col(model.user_id) == tenancy.user_id, col(model.mpxn) == tenancy.mpxn
+    return await rows.count(model, *is_own, col(model.ended_at).is_(None), limit=1) > 0
 
 
 async def _tenancy_values(rows: Rows, mail: AccountMail) -> dict[str, Any]:

@@ -77,7 +77,7 @@ async def prepare_mail(call: Call, *, delivery_id: str) -> OutboundMessage | Per
         return refusal
     notification = await call.rows.get(Notification, delivery.target_id)
     alert = await call.rows.get(Alert, notification.alert_id)
-    ended = await notifications.reason_not_to_send(call, alert)
+    ended = await notifications.reason_not_to_send(call, alert, notification)
     if ended is not None:
         return ended
     if delivery.address not in await notifications.current_addresses(call, alert.user_id):

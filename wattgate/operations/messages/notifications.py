@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlmodel import col
 
+from wattgate.clock import to_ms
 from wattgate.db.models import (
     Account,
     Alert,
@@ -15,9 +16,11 @@ from wattgate.db.models import (
     Resource,
 )
 from wattgate.db.queries.consent import withheld_data
+from wattgate.db.queries.tenancies import consent_gaps
 from wattgate.delivery.channels import push
 from wattgate.delivery.channels.channel import Outcome, PermanentFailure, Sent
 from wattgate.delivery.mail_addresses import extract_addresses
+from wattgate.energy.consent_gaps import gaps_within
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
 from wattgate.operations.core.operation import Call
 from wattgate.operations.messages.mail_bounds import enqueue_mail
@@ -156,10 +159,11 @@ async def current_addresses(call: Call, user_id: str) -> list[str]:
     return extract_addresses([mail_address(account) or "" for account in await _active_accounts(call, user_id)])
 
 
-async def reason_not_to_send(call: Call, alert: Alert) -> PermanentFailure | None:
+async def reason_not_to_send(call: Call, alert: Alert, notification: Notification) -> PermanentFailure | None:
     """Return why an alert must not be sent now, although it was queued: the consent for its readings has ended.
 
-    An alert that reports no readings of a resource needs no consent.
+    A renewal after that does not bring the alert back. An alert that reports no readings of a resource needs no
+    consent.
     """
     resources = await call.rows.get_many(Resource, [] if alert.resource_id is None else [alert.resource_id])
     for resource in resources.values():
@@ -168,6 +172,9 @@ async def reason_not_to_send(call: Call, alert: Alert) -> PermanentFailure | Non
         (withheld,) = await withheld_data(call.rows, [resource])
         if withheld is not None:
             return PermanentFailure(CONSENT_ENDED, withheld.message)
+        gaps = (await consent_gaps(call.rows, [resource])).get(resource.resource_id, ())
+        if gaps_within(gaps, to_ms(notification.created_at), to_ms(call.rows.now)):
+            return PermanentFailure(CONSENT_ENDED, "the consent for the readings of the alert ended meanwhile")
     return None
 
 

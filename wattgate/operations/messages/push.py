@@ -57,7 +57,7 @@ async def prepare_push(call: Call, *, delivery_id: str) -> OutboundMessage | Per
     alert = await call.rows.get(Alert, notification.alert_id)
     if not await notifications.is_active_account(call, alert.user_id, token.account_id):
         return PermanentFailure(NO_TOKENS_CODE, "the account of the push token is closed")
-    ended = await notifications.reason_not_to_send(call, alert)
+    ended = await notifications.reason_not_to_send(call, alert, notification)
     if ended is not None:
         return ended
     urgency = {"Urgency": URGENCY[alert.priority]}
