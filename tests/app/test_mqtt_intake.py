@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -23,6 +24,7 @@ from strawberry import ID
 from tests.support.asking import with_rows
 from tests.support.house import House, Tenant, house, operation, settle
 from tests.support.metering import add_device
+from tests.support.residents import resident
 from tests.support.schema import bring_up
 from tests.support.servers import Broker, Databases, Relay, broker, database_on
 from tests.support.socket import socket
@@ -30,10 +32,14 @@ from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.app.workers.mqtt_intake import MAX_LOGGED_KINDS, MqttIntake, RefusalLog
 from wattgate.clock import format_iso, utc_now
-from wattgate.db.models import Intake, NetworkState
+from wattgate.db.models import Intake, NetworkState, Resource
+from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters.meter_messages import Measurement, MeterMessage
 from wattgate.errors import BadInput
+from wattgate.operations.accounts.users import delete_user
+from wattgate.operations.moves.meter_point_moves import move_meter_point
 from wattgate.operations.readings.meter_messages import MAX_MESSAGES, MessageRefusal, record_meter_messages
+from wattgate.operations.tenancies.withdrawals import withdrawn_fields
 from wattgate.operations.types.homes import resources as types
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.server_address import ServerAddress
@@ -73,8 +79,8 @@ class Display:
         return await self.stored("electricity.consumption", "POWER")
 
 
-async def display_of(tenant: Tenant, decimals: int = 3) -> Display:
-    """Add a display and resources with all fields that displays send."""
+async def display_of(tenant: Tenant, decimals: int = 3, mpxn: str | None = None) -> Display:
+    """Add a display and resources with all fields that displays send, at a meter point if it is given."""
     resource_ids = {}
     for classifier, fields in FIELDS.items():
         storage = types.NewStorageDefinition(
@@ -90,7 +96,7 @@ async def display_of(tenant: Tenant, decimals: int = 3) -> Display:
         )
         new_type = types.NewResourceType(name="live", classifier=classifier, storage=[storage])
         type_id = (await tenant.run("add_resource_type", input=new_type)).resource_type_id
-        new_resource = types.NewResource(resource_type_id=ID(type_id), name=classifier)
+        new_resource = types.NewResource(resource_type_id=ID(type_id), name=classifier, mpxn=mpxn)
         resource_ids[classifier] = str((await tenant.run("add_resource", input=new_resource)).resource_id)
     device = await tenant.run("device", device_id=await add_device(tenant, *resource_ids.values()))
     return Display(tenant, device.hardware_id, device.device_id, resource_ids)
@@ -181,6 +187,56 @@ async def test_published_measurements_are_served_over_graphql(connected: tuple[H
     assert await display.stored("electricity.export", "REGISTER") == [12.5]
     rest = (await served.call("GET", f"/device/{display.device_id}", served.one.headers["account"])).json()
     assert "networkState" not in rest
+
+
+async def readings_of(display: Display) -> int:
+    """Return how many readings the resources of a display have."""
+    ids = [*display.resource_ids.values()]
+
+    async def count(rows: Rows) -> int:
+        resources = await rows.all(Resource, col(Resource.resource_id).in_(ids))
+        return await rows.readings.count_since(withdrawn_fields(resources), 0)
+
+    return int(await with_rows(display.tenant, count))
+
+
+async def test_published_messages_go_to_the_household_of_their_instant(connected: tuple[House, Broker]) -> None:
+    """Ada moves out and Bob in, who is then erased. A message from before Bob had the display is not his.
+
+    The message of another display shows that the intake has stored all messages before it.
+    """
+    served, server = connected
+    ada, bob = await resident(served.one), await resident(served.one)
+    mpxn, now = str(uuid4().int)[:13], utc_now().replace(microsecond=0)
+    moved_in, old = now - timedelta(minutes=2), await display_of(ada, mpxn=mpxn)
+    topics = [f"glow/{old.hardware_id}/{name}" for name in ("SENSOR/electricitymeter", "STATE")]
+
+    async def send(watts: float, at: datetime, after: datetime) -> None:
+        """Publish a power and a state, then the power of another display, and wait for that."""
+        other = await display_of(served.one)
+        messages = zip(topics, (electricity_message(watts, at), state_message(at)), strict=True)
+        marker = f"glow/{other.hardware_id}/SENSOR/electricitymeter", electricity_message(9, after)
+        await publish(server, *messages, marker)
+        await wait_for(other.power)
+
+    await send(1, moved_in - timedelta(minutes=2), now)
+    arguments = {"mpxn": mpxn, "user_id": ID(bob.user_id), "moved_in_at": moved_in}
+    system = replace(served.one.system, user_id=None)
+    moved = await served.gateway.runner.run(move_meter_point, system, arguments)
+    successors = {one.resource_id: one.successor_id for one in moved.resources}
+    resource_ids = {classifier: str(successors[one]) for classifier, one in old.resource_ids.items()}
+    (device,) = moved.devices
+    new = Display(bob, old.hardware_id, str(device.successor_id), resource_ids)
+    await send(2, moved_in - timedelta(minutes=1), now)
+    assert (await old.power(), await new.power()) == ([1], [])
+    assert (await bob.run("device", device_id=new.device_id)).network_state is None
+    await send(3, utc_now(), now)
+    assert (await old.power(), await new.power()) == ([1], [3])
+    assert (await ada.run("device", device_id=old.device_id)).network_state.at < moved_in
+    counts = await readings_of(old), await readings_of(new)
+    await served.gateway.runner.run(delete_user, system, {"user_id": ID(bob.user_id)})
+    await send(4, utc_now(), now)
+    assert (await readings_of(old), await readings_of(new)) == counts
 
 
 async def test_published_registers_are_meter_reads(connected: tuple[House, Broker]) -> None:
