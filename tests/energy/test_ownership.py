@@ -55,6 +55,20 @@ def test_a_resource_belongs_to_the_tenancies_in_which_it_was_open(
     assert find_ownership((Tenancy(*each) for each in tenancies), created_at, owned_from).spans == spans
 
 
+@pytest.mark.parametrize(
+    ("others", "spans"),
+    [
+        ([], ((0, 10), (20, 30))),
+        ([(10, 20)], ((0, 10), (20, 30))),
+        ([(5, NO_END)], ((0, 5),)),
+        ([(2, 4), (25, 40)], ((0, 2), (4, 10), (20, 25))),
+        ([(NO_START, NO_END)], ()),
+    ],
+)
+def test_days_that_others_pay_are_left_out(others: list[tuple[int, int]], spans: tuple[tuple[int, int], ...]) -> None:
+    assert Ownership(((0, 10), (20, 30))).without(others).spans == spans
+
+
 def households(moves: Sequence[int]) -> list[Ownership]:
     """Return two households that live there in turn, from each move to the next one."""
     edges = [NO_START, *sorted(set(moves)), NO_END]

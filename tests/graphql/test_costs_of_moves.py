@@ -8,10 +8,11 @@ from typing import Any
 
 from strawberry import ID
 
+from tests.graphql.test_former_households import statements_with
 from tests.support.calls import send
 from tests.support.costs import cost_resource
 from tests.support.house import Tenant
-from tests.support.metering import HALF_HOUR, Metered, metered
+from tests.support.metering import HALF_HOUR, Metered, metered, resource_at
 from tests.support.pairing import Interface
 from tests.support.residents import resident
 from tests.support.socket import socket
@@ -55,6 +56,8 @@ query ($id: ID!, $cost: ID!, $range: TimeRange!, $whole: TimeRange!) {
 """
 DAYS = """query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) {
   costs(range: $range, period: P1D, timeZone: "Europe/London") { buckets { standingCharge } } } }"""
+BILL = """query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) {
+  cost(range: $range) { lines { kind quantity } } } }"""
 LIVE = "subscription ($id: ID!) { display(veId: $id) { month { cost { standingCharge } } } }"
 FRAME = """query ($id: ID!) { virtualEntity(veId: $id) { display { month {
   start completeTo cost { standingCharge total } } } } }"""
@@ -125,8 +128,8 @@ async def faults_of(timed: Timed, name: str, stay: Stay) -> list[str]:
 
 
 async def charged_days(timed: Timed, resource_id: str, headers: dict[str, str]) -> Decimal:
-    answer = await ask(timed, DAYS, headers, id=resource_id, range=MONTH)
-    return sum((Decimal(each["standingCharge"]) for each in answer["resource"]["costs"]["buckets"]), Decimal(0)) / 50
+    costs = (await ask(timed, DAYS, headers, id=resource_id, range=MONTH))["resource"]["costs"]
+    return sum((Decimal(each["standingCharge"]) for each in costs["buckets"]) if costs else (), Decimal(0)) / 50
 
 
 async def frame(timed: Timed, ve_id: str, headers: dict[str, str]) -> Any:
@@ -182,6 +185,41 @@ async def test_a_household_without_a_successor_pays_until_it_leaves(timed: Timed
         await send(timed.house, ada, "PUT", f"/resource/{point.resource_id}", "acting", active=active)
         charged.append(await charged_days(timed, point.resource_id, ada.headers["acting"]))
     assert charged == [30, 28, 30]
+
+
+async def test_each_day_is_charged_once_for_a_resource_and_the_one_that_replaces_it(timed: Timed) -> None:
+    """A household closes a resource and adds one of the same type: the tariffs of the open one decide which days."""
+    timed.clock.now = BOB_MOVED_IN
+    ada = await resident(timed.house.one)
+    point = await metered(ada)
+    old, headers = point.resource_id, ada.headers["acting"]
+    cost = await cost_resource(ada, mpxn=point.mpxn, cost_of=ID(old))
+    await ada.set_tariff(old, standing_charge=Decimal(50))
+    await send(timed.house, ada, "PUT", f"/resource/{old}", "acting", active=False)
+    new = await resource_at(ada, point.mpxn)
+    timed.clock.now = NOW
+
+    async def charged() -> list[Decimal]:
+        days = [await charged_days(timed, each, headers) for each in (old, new)]
+        bill = await ask(timed, BILL, headers, id=cost, range=MONTH)
+        lines = {line["kind"]: Decimal(line["quantity"]) for line in bill["resource"]["cost"]["lines"]}
+        assert lines.get("STANDING_CHARGE", 0) == days[0]
+        return days
+
+    days = [await charged()]
+    await ada.set_tariff(new, standing_charge=Decimal(50), valid_from=datetime(2026, 6, 10, 23, tzinfo=UTC))
+    days.append(await charged())
+    await ada.set_tariff(new, standing_charge=Decimal(50))
+    days.append(await charged())
+    for resource_id, active in ((new, False), (old, True)):
+        await send(timed.house, ada, "PUT", f"/resource/{resource_id}", "acting", active=active)
+    days.append(await charged())
+    assert days == [[30, 0], [10, 20], [0, 30], [30, 0]]
+    with statements_with("classifier IN ") as asked:
+        await charged_days(timed, old, headers)
+        assert asked == []  # an open resource needs no other one
+        await charged_days(timed, new, headers)
+        assert len(asked) == 1
 
 
 async def test_a_pace_counts_from_the_move(timed: Timed) -> None:

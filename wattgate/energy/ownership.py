@@ -44,6 +44,14 @@ class Ownership:
         bounded = ((max(first, start), min(end, stop)) for first, end in self.spans)
         return [(first, end) for first, end in bounded if first < end]
 
+    def without(self, others: Iterable[tuple[int, int]]) -> "Ownership":
+        """Return the spans without the parts that lie in other spans."""
+        left = self.spans
+        for first, end in others:
+            parts = [part for start, stop in left for part in ((start, min(stop, first)), (max(start, end), stop))]
+            left = tuple((start, stop) for start, stop in parts if start < stop)
+        return Ownership(left)
+
     def expected_samples(self, field: ReadingField, start: int, stop: int) -> int | None:
         """Return the number of samples of regular sampling in the parts of [start, stop); None if it is irregular."""
         counts = [field.expected_samples(*part) for part in self.within(start, stop)]

@@ -19,6 +19,7 @@ from wattgate.db.queries.consent import find_consent_errors
 from wattgate.db.queries.cost_sources import load_with_sources
 from wattgate.db.queries.ownership import load_ownerships
 from wattgate.db.queries.series.energy_samples import count_extra_readings, load_energy
+from wattgate.db.queries.series.standing_charges import days_to_pay, load_following
 from wattgate.db.queries.series.tariffs import histories, load_timelines, priced_resource_id
 from wattgate.db.queries.series.time_ranges import check_bucket_count, resolve_range
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
@@ -100,10 +101,14 @@ class CostSeries(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class _PricedEnergy:
-    """The energy of a resource in a range, priced by the tariffs that apply there. `tariffs` may be empty."""
+    """The energy of a resource in a range, priced by the tariffs that apply there. `tariffs` may be empty.
+
+    `paid` is the time in which the resource pays standing charges.
+    """
 
     source: Resource
     ownership: Ownership
+    paid: Ownership
     field: ReadingField
     tariffs: list[TariffTerms]
     parts: list[PricedPart]
@@ -145,7 +150,8 @@ async def cost_series(
     """Return the costs of each resource's energy in the buckets of a range; None if no tariff applies.
 
     Buckets are whole periods of the zone's wall clock. Energy counts in the bucket in which its sample begins. The
-    standing charge of a day counts in the bucket that contains its midnight, if the household lives there then.
+    standing charge of a day counts in the bucket that contains its midnight, if the household lives there then and no
+    resource that follows a closed one pays for it.
     """
     start, end = _check_range(range, rows.now)
     check_bucket_count(start, end, period)
@@ -231,11 +237,12 @@ async def _load_priced_energy(
     """
     sources = await load_priced_resources(rows, resources)
     errors = await _find_consent_errors(rows, resources, sources)
-    histories = await load_timelines(rows, sources, from_ms(stop - 1))
-    ownerships = await load_ownerships(rows, sources.values())
+    following = await load_following(rows, sources.values())
+    others = {other.resource_id: other for each in following.values() for other in each}
+    histories = await load_timelines(rows, sources | others, from_ms(stop - 1))
+    ownerships = await load_ownerships(rows, (sources | others).values())
     tariffs_by_resource = {
-        key: [tariff for tariff, _, _ in timeline.tariffs_in_force(tariffs, start, stop)]
-        for key, tariffs in histories.items()
+        key: [tariff for tariff, _, _ in timeline.tariffs_in_force(histories[key], start, stop)] for key in sources
     }
     dynamic_ids = dynamic_tariff_ids(tariff for tariffs in tariffs_by_resource.values() for tariff in tariffs)
     prices = await rows.prices.list_between(dynamic_ids, start - HALF_HOUR_MS + 1, stop)
@@ -254,9 +261,9 @@ async def _load_priced_energy(
         except BadInput as error:
             results[key] = error
             continue
-        results[key] = _PricedEnergy(
-            source, ownerships[key], field, tariffs, await _price_samples(samples, tariffs, prices, start)
-        )
+        paid = days_to_pay(key, following.get(key, ()), ownerships, histories)
+        parts = await _price_samples(samples, tariffs, prices, start)
+        results[key] = _PricedEnergy(source, ownerships[key], paid, field, tariffs, parts)
     return results
 
 
@@ -304,7 +311,7 @@ def dynamic_tariff_ids(tariffs: Iterable[TariffTerms]) -> set[str]:
 def _build_explanation(priced: _PricedEnergy, start: int, stop: int) -> CostExplanation | None:
     if not priced.tariffs:
         return None
-    days = (tariff for _, tariff in timeline.standing_charge_days(priced.tariffs, start, stop, priced.ownership))
+    days = (tariff for _, tariff in timeline.standing_charge_days(priced.tariffs, start, stop, priced.paid))
     return CostExplanation(
         **msgspec.structs.asdict(build_bill(priced.parts, days, priced.field.unit)),
         start=from_ms(start),
@@ -349,7 +356,7 @@ def _standing_charges_by_bucket(priced: _PricedEnergy, edges: Sequence[int]) -> 
     """Return, by position of the bucket, the standing charges with VAT of the own days that begin in it."""
     charges: dict[int, Decimal] = {}
     position = 0
-    days = timeline.standing_charge_days(priced.tariffs, edges[0], edges[-1], priced.ownership)
+    days = timeline.standing_charge_days(priced.tariffs, edges[0], edges[-1], priced.paid)
     for midnight, tariff in days:
         while midnight >= edges[position + 1]:
             position += 1
