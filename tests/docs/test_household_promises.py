@@ -18,6 +18,7 @@ MOVES: Promises = {
     "The one before moves out at that instant": (
         "test_a_second_household_needs_the_end_of_the_first",
         "test_two_households_at_once_leave_one",
+        "test_a_move_that_two_gateways_make_at_once_is_one",
     ),
     "after the one before closed all resources there or was erased": (
         "test_the_next_household_retrieves_nothing_of_the_time_before",
@@ -60,6 +61,9 @@ MOVES: Promises = {
         "test_a_client_learns_of_each_bucket_that_a_withdrawal_changes",
     ),
     "each day has one payer": ("test_each_household_pays_for_its_own_days",),
+    "at the meter point pays each day once": (
+        "test_each_day_is_charged_once_for_a_resource_and_the_one_that_replaces_it",
+    ),
     "pays until then, and for the time between": ("test_a_household_without_a_successor_pays_until_it_leaves",),
     "The number of a meter point is compared, stored and returned": (
         "test_each_spelling_of_a_number_is_the_same_meter_point",
@@ -85,6 +89,7 @@ MOVES: Promises = {
     ),
     "device | a new device with the same hardware ID": (
         "test_moved_device_shows_its_new_owner_nothing_of_the_old_one",
+        "test_published_messages_go_to_the_household_of_their_instant",
         "test_a_sold_display_does_not_bring_the_sellers_messages",
     ),
     "device that was not moved | -": (
@@ -178,6 +183,22 @@ ERASURES: Promises = {
     ),
 }
 
+MAILS: Promises = dict.fromkeys(
+    (
+        "the user was erased | any",
+        "the account was closed | mails with codes",
+        "the password was changed | mails with codes",
+        "the account has another address, also by a new username |",
+        "the user lives at the meter point again |",
+        "go to the address of their time in each case except an erasure",
+    ),
+    ("test_a_mail_that_waits_is_sent_only_while_its_reason_and_its_recipient_last",),
+)
+MAILS["A code that was sent to the old address before is invalid"] = (
+    "test_a_code_of_the_old_address_is_invalid_after_the_application_renames_the_user",
+    "test_password_reset_token_ends_with_the_account_its_password_and_its_address",
+)
+
 ENDS: Promises = {
     "what its account has requested and nobody has confirmed": (
         "test_log_outs_cancel_a_requested_address",
@@ -235,6 +256,7 @@ PAGES = {
     "how-to/change-homes-and-devices": MOVES,
     "how-to/consent-and-access-log": CONSENT,
     "how-to/erase-and-export": ERASURES,
+    "how-to/accounts-and-mails": MAILS,
     "reference/credentials": ENDS,
 }
 TABLES = {

@@ -3,11 +3,13 @@
 import asyncio
 import io
 import zipfile
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 from sqlalchemy import text
 
@@ -208,17 +210,20 @@ async def test_a_household_that_returns_begins_again(served: House, ada: Tenant,
 
 
 async def test_every_type_of_the_meter_point_moves_at_once(served: House, ada: Tenant, bob: Tenant) -> None:
-    point = await metered(ada)
-    live_type = NewResourceType(name="live power", classifier="electricity.power", storage=STORAGE)
-    live = (await served.one.run("add_resource_type", input=live_type)).resource_type_id
-    second = (await add_resource(served, ada, point.mpxn, resourceTypeId=live)).json()["resourceId"]
-    await move_resource(served, point.resource_id, bob)
-    assert (await send(served, ada, "GET", f"/resource/{second}")).json()["active"] is False
+    point, others = await metered(ada), dict[str, str]()
+    for classifier in ("electricity.power", "electricity.export"):
+        other_type = NewResourceType(name=classifier, classifier=classifier, storage=STORAGE)
+        type_id = (await served.one.run("add_resource_type", input=other_type)).resource_type_id
+        others[type_id] = (await add_resource(served, ada, point.mpxn, resourceTypeId=type_id)).json()["resourceId"]
+    moved = await move_resource(served, point.resource_id, bob)
+    for resource_id in others.values():
+        assert (await send(served, ada, "GET", f"/resource/{resource_id}")).json()["active"] is False
     listed = (await send(served, bob, "GET", "/resource")).json()
-    assert {one["resourceTypeId"] for one in listed} == {ada.ids["resource_type"], live}
+    assert {one["resourceTypeId"] for one in listed} == {ada.ids["resource_type"], *others}
     again = await add_resource(served, ada, point.mpxn, "account")
     assert code_of(again) == (403, "FORBIDDEN")
-    await move_resource(served, second, bob)  # the guide for legacy clients moves each one
+    each = {await move_resource(served, resource_id, bob) for resource_id in others.values()}  # as legacy clients do
+    assert each == {one["resourceId"] for one in listed} - {moved}
 
 
 async def test_a_second_household_needs_the_end_of_the_first(served: House, ada: Tenant, bob: Tenant) -> None:
@@ -261,11 +266,29 @@ async def test_a_move_in_date_without_a_meter_point_is_refused(served: House, ad
 
 @pytest.mark.both_databases("separation of households")
 async def test_two_households_at_once_leave_one(served: House, ada: Tenant, bob: Tenant) -> None:
+    """Three ask the gateway, and one a second gateway on the same database: the components beside the first one."""
     point = await metered(ada)
     await send(served, ada, "DELETE", f"/user/{ada.user_id}", "application")
-    cy = await resident(served.one)
-    answers = await asyncio.gather(*(add_resource(served, who, point.mpxn) for who in (bob, cy)))
-    assert sorted(answer.status_code for answer in answers) == [200, 409]
+    cy, dan = await resident(served.one), await resident(served.one)
+    answers = [add_resource(served, who, point.mpxn) for who in (bob, cy)]
+    *answered, elsewhere = await asyncio.gather(
+        *answers, dan.run("verify_meter_point", mpxn=point.mpxn), return_exceptions=True
+    )
+    codes = [answer.status_code for answer in answered if isinstance(answer, httpx.Response)]
+    assert sorted([*codes, 409 if isinstance(elsewhere, Conflict) else 200]) == [200, 409, 409]
+
+
+@pytest.mark.both_databases("separation of households")
+async def test_a_move_that_two_gateways_make_at_once_is_one(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    to_bob = {"resource_id": point.resource_id, "user_id": bob.user_id}
+    by_operation = served.gateway.runner.run(operation("move_resource"), replace(ada.system, user_id=None), to_bob)
+    one, other = await asyncio.gather(move_resource(served, point.resource_id, bob), by_operation)
+    assert one == other.resource_id
+    listed = (await send(served, bob, "GET", "/resource")).json()
+    assert [each["resourceId"] for each in listed] == [one]
+    (stay,) = await bob.gateway.runner.run(operation("tenancies"), bob.account, {})
+    assert stay.ended_at is None
 
 
 @pytest.mark.both_databases("separation of households")
