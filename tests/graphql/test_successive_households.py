@@ -279,6 +279,8 @@ async def walk(served: House, plan: Plan) -> None:
             assert await stored_instants(household) == [{household.at}] * series
             await check_figures(place, household)
             assert place.traces(household, await exported_files(household.who)) == []
+            rule = await household.who.run("alert_rule", rule_id=rules[household.name])
+            assert rule.enabled == (household is present)
         if household is not present:
             waiting = await prepared_messages(household)
             is_withdrawn = alerts[household.name] >= place.households[household.number + 1].since
