@@ -342,7 +342,7 @@ async def heard_on(events: Stream) -> Any:
     return json.loads((await events.event())["data"] or "{}")
 
 
-@pytest.mark.parametrize("way", [WAY_OF_MOVES, ERASE_AND_ADD])
+@pytest.mark.parametrize("way", [WAY_OF_MOVES, CLOSE_AND_ADD, ERASE_AND_ADD])
 @pytest.mark.alternate_databases("the cases have the same statements")
 async def test_open_streams_bring_nothing_of_the_others(served: House, way: str) -> None:
     """Each household subscribes to all that is its own, and stays subscribed when it has left. One revokes then."""

@@ -32,7 +32,9 @@ from tests.support.residents import resident
 from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.short_form import sample
 from tests.support.successive_households import (
+    CLOSE_AND_ADD,
     ERASE_AND_ADD,
+    MOVE,
     POWER,
     WAYS,
     HomeOfThree,
@@ -89,7 +91,8 @@ async def served(databases: Databases) -> AsyncIterator[House]:
 
 @pytest.fixture
 async def place(served: House) -> HomeOfThree:
-    return await home_of_three(served, Plan())
+    """A home that has changed hands by moves on SQLite, and by closed and added resources on PostgreSQL."""
+    return await home_of_three(served, Plan(MOVE if served.gateway.database.is_sqlite else CLOSE_AND_ADD))
 
 
 def name_of(case: InterfaceCase) -> str:
