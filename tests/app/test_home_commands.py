@@ -22,8 +22,8 @@ from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.cli.passwords import ALPHABET, generate_password
 from wattgate.app.settings import Settings
-from wattgate.enums import ConsentBasis
-from wattgate.operations.consent.consent import consent_receipts
+from wattgate.enums import ConsentBasis, TenancyProof
+from wattgate.operations.consent.consent import consent_receipts, tenancies
 from wattgate.operations.homes.virtual_entities import deactivate_virtual_entity
 from wattgate.operations.moves.resource_changes import update_resource
 from wattgate.operations.readings.reading_imports import resources_by_id
@@ -142,7 +142,7 @@ def test_the_owner_can_log_in_and_sees_the_home_with_its_tariff(command: Command
     assert {resource["mpxn"] for resource in home["resources"]} == {MPAN}
 
 
-def test_consent_of_the_operator_is_recorded_once_for_each_meter_point(command: Command) -> None:
+def test_consent_and_tenancy_are_recorded_once_for_each_meter_point(command: Command) -> None:
     setup = create(command, **FLAT, gas=MPRN)
     create(command, **FLAT, gas=MPRN)
     system = Principal(Role.SYSTEM, application_id=setup["applicationId"])
@@ -150,6 +150,10 @@ def test_consent_of_the_operator_is_recorded_once_for_each_meter_point(command: 
     assert sorted((receipt.mpxn, receipt.kind, receipt.basis) for receipt in receipts) == [
         (MPAN, ConsentChangeKind.GRANT, ConsentBasis.OPERATOR),
         (MPRN, ConsentChangeKind.GRANT, ConsentBasis.OPERATOR),
+    ]
+    stays = run_async(with_gateway(Settings(), lambda gateway: gateway.runner.run(tenancies, system, {})))
+    assert sorted((stay.mpxn, stay.proof, stay.began_at, stay.ended_at) for stay in stays) == [
+        (number, TenancyProof.OPERATOR, None, None) for number in (MPAN, MPRN)
     ]
 
 
