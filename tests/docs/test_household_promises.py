@@ -57,6 +57,9 @@ MOVES: Promises = {
     "Alerts of rules that report deleted readings are deleted": (
         "test_alerts_that_report_withdrawn_readings_are_deleted",
     ),
+    "A client that resumes a subscription from before gets the readings that are stored now": (
+        "test_a_client_that_resumes_gets_nothing_that_was_withdrawn",
+    ),
     "Clients that poll `revisedSince` get the changed buckets": (
         "test_a_client_learns_of_each_bucket_that_a_withdrawal_changes",
     ),

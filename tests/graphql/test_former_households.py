@@ -3,7 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -233,9 +233,11 @@ async def test_an_account_opens_no_resource_of_an_earlier_stay(
         assert await opened("account", point.resource_id, active=active) == 200
 
 
-async def power(house: House, who: Tenant, resource_id: str, watts: int) -> tuple[int, str]:
-    """Record a power of now. Return the HTTP status and the instant."""
-    at = format_iso(utc_now())
+async def power(
+    house: House, who: Tenant, resource_id: str, watts: int, instant: datetime | None = None
+) -> tuple[int, str]:
+    """Record a power, by default of now. Return the HTTP status and the instant."""
+    at = format_iso(instant or utc_now())
     body: dict[str, Any] = {"field": "POWER", "readings": [{"at": at, "value": watts}]}
     return (await send(house, who, "POST", f"/resource/{resource_id}/readings", **body)).status_code, at
 
