@@ -1,40 +1,22 @@
 """Events of readings that were withdrawn: clients that resume a stream from before do not get them."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from strawberry import ID
 
 from tests.graphql.test_former_households import heard_until, is_of, power
 from tests.support.calls import move_resource
 from tests.support.house import House, Tenant
+from tests.support.household_jobs import send_alert_about
 from tests.support.live import RESUMING
 from tests.support.metering import metered
 from tests.support.socket import socket
 from wattgate.clock import format_iso, utc_now
-from wattgate.operations.alerts.alerts import create_alert
-from wattgate.operations.core.operation import Call, OperationKind
-from wattgate.operations.core.operation import operation as declare
-from wattgate.operations.types.messages.alerts import Channel, NewAlert
-from wattgate.operations.vocabulary.scalars import Json
-from wattgate.principal import Permission
 
 pytestmark = pytest.mark.both_databases("events and readings are in the database")
 
 ALERTS = "subscription ($since: String) { alerts(since: $since) { data } }"
-
-
-@declare(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
-async def send_alert_about(call: Call, *, who: Tenant, resource_id: str | None, at: datetime) -> None:
-    """Send the user an alert of a rule that fired at an instant, by a reading of that minute."""
-    new = NewAlert(
-        user_id=ID(who.user_id),
-        alert_type_id=ID(who.ids["alert_type"]),
-        channels=[Channel.INBOX],
-        data=Json({"at": format_iso(at), "windowMinutes": 1}),
-    )
-    await create_alert(call, new, resource_id=resource_id)
 
 
 async def test_a_client_that_resumes_gets_nothing_that_was_withdrawn(served: House, ada: Tenant, bob: Tenant) -> None:

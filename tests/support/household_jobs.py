@@ -1,25 +1,30 @@
 """Jobs of a home that changed hands: rules, the alerts, mails and pushes that they enqueue, and catch-ups."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
 from sqlmodel import col
 from strawberry import ID
 
+from tests.support.house import Tenant
 from tests.support.neighbour import all_rows
 from tests.support.successive_households import POWER, HomeOfThree, Household, report
 from wattgate.app.workers.catch_ups import process_waiting
-from wattgate.clock import utc_now
+from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import Delivery
 from wattgate.db.rows.rows import Rows
 from wattgate.delivery.channels.channel import OutboundMessage, PermanentFailure
 from wattgate.enums import DeliveryKind, Function, RuleKind
 from wattgate.operations.alerts import alert_rules
+from wattgate.operations.alerts.alerts import create_alert
+from wattgate.operations.core.operation import Call, OperationKind
+from wattgate.operations.core.operation import operation as declare
 from wattgate.operations.devices import catch_ups
 from wattgate.operations.messages import mail, push
 from wattgate.operations.types.messages.alert_rules import NewAlertRule
-from wattgate.operations.types.messages.alerts import Channel
+from wattgate.operations.types.messages.alerts import Channel, NewAlert
+from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Permission
 
 MESSAGE_TABLES = ("account_mail", "alert", "catch_up", "delivery", "notification", "notification_log", "webhook_event")
@@ -53,15 +58,31 @@ async def retrieved_instants(household: Household) -> list[datetime]:
     return [] if page is None else [reading.at for reading in page.readings]
 
 
-async def queue_alert(place: HomeOfThree, household: Household, rule_id: str) -> datetime:
-    """Let the display report a power at which the rule of a household fires, so that a mail and a push wait.
+@declare(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
+async def send_alert_about(
+    call: Call, *, who: Tenant, resource_id: str | None, at: datetime, channels: Sequence[Channel] = (Channel.INBOX,)
+) -> None:
+    """Send a user an alert as that of a rule that fired at an instant, by a reading of that minute."""
+    alert = NewAlert(
+        user_id=ID(who.user_id),
+        alert_type_id=ID(who.ids["alert_type"]),
+        channels=[*channels],
+        data=Json({"at": format_iso(at), "windowMinutes": 1}),
+    )
+    await create_alert(call, alert, resource_id=resource_id)
 
-    Return the instant of the report. The worker of the served gateway may have evaluated the rule first.
+
+async def queue_alerts(place: HomeOfThree, household: Household, rule_id: str) -> None:
+    """Let mails and pushes of a household wait: about a reading of its own time, and about the power of now.
+
+    The display reports that power, at which the rule fires. The worker of the served gateway may have evaluated the
+    rule first.
     """
-    at = utc_now()
-    assert await report(place, place.hardware_id, at, POWER[household.number]) == 1
-    await place.served.gateway.runner.run(alert_rules.evaluate_rule, household.who.system, {"rule_id": rule_id})
-    return at
+    run, system = place.served.gateway.runner.run, household.who.system
+    own = {"who": household.who, "resource_id": household.resources[0], "at": household.at}
+    await run(send_alert_about, system, {**own, "channels": [Channel.EMAIL, Channel.PUSH]})
+    assert await report(place, place.hardware_id, utc_now(), POWER[household.number]) == 1
+    await run(alert_rules.evaluate_rule, system, {"rule_id": rule_id})
 
 
 async def prepared_messages(household: Household) -> list[tuple[DeliveryKind, OutboundMessage | PermanentFailure]]:
