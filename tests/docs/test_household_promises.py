@@ -226,6 +226,11 @@ ENDS: Promises = {
         "test_closed_account_has_no_new_username",
         "test_mail_that_waits_goes_only_to_the_accounts_that_are_left",
     ),
+    "the codes that were sent to the old address, also those in mails": (
+        "test_a_code_of_the_old_address_is_invalid_after_the_application_renames_the_user",
+        "test_password_reset_token_ends_with_the_account_its_password_and_its_address",
+        "test_a_mail_that_waits_is_sent_only_while_its_reason_and_its_recipient_last",
+    ),
     "all verification codes of the account": ("test_code_works_once",),
     "they can no longer act for it": (
         "test_application_acts_for_no_user_whose_accounts_are_all_closed",
