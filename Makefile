@@ -7,7 +7,7 @@ TESTS ?= tests
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
 test test-all test-quick unstable coverage faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-all test-quick test-js image unstable fresh coverage faults fuzz conformance check check-style check-types check-pages audit sbom dist generate bench flood docs lock format
+.PHONY: run test test-all test-quick test-js image unstable fresh coverage faults fuzz conformance check check-style check-types check-pages audit sbom dist generate tour bench flood docs lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -143,6 +143,11 @@ generate: .venv/installed-dev
 	@$(BIN)/python -m tests.support.module_page
 	@$(BIN)/python -m tests.support.llms_text
 	@$(BIN)/python tools/generate_monitoring.py
+
+# Look at the pictures before you commit them. Take them at about midday in London: see tests/browser/tour.py.
+tour: .venv/installed-dev
+	@echo "wattgate: taking the pictures of the README from the demonstration (some seconds; needs Chromium)"
+	@$(BIN)/python -m tests.browser.tour
 
 bench: .venv/installed-dev
 	@$(BIN)/python -m bench

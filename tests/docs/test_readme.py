@@ -11,7 +11,9 @@ from typing import Any
 
 import httpx
 import pytest
+from playwright.async_api import Browser
 
+from tests.browser import tour
 from tests.support import curl
 
 ROOT = Path(__file__).parents[2]
@@ -19,6 +21,9 @@ README = ROOT / "README.md"
 TUTORIAL = ROOT / "docs" / "tutorials" / "first-query-and-subscription.md"
 MIGRATION = ROOT / "docs" / "how-to" / "migrate-rest-client.md"
 BASE = "http://127.0.0.1:8000"
+LARGEST_PICTURE, SMALLEST_PICTURE = 250_000, 20_000
+"""Bounds of a picture of the tour, in bytes. A picture of an empty page is smaller."""
+
 EVENT_STREAM = "text/event-stream"
 
 
@@ -108,6 +113,20 @@ async def test_subscription_example_prints_live_readings(demo_url: str, tmp_path
             process.kill()
         _, errors = await process.communicate()
     assert "'field': 'POWER'" in printed, errors.decode()
+
+
+def test_pictures_are_those_that_the_command_of_the_tour_takes() -> None:
+    shown = re.findall(r"docs/images/(\w+)\.png", README.read_text())
+    assert shown == list(tour.PICTURES)
+    assert sorted(shown) == sorted(path.stem for path in tour.FOLDER.iterdir())
+    assert [name for name in shown if (tour.FOLDER / f"{name}.png").stat().st_size > LARGEST_PICTURE] == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", tour.PICTURES)
+async def test_command_of_the_tour_opens_each_page(browser: Browser, demo_url: str, tmp_path: Path, name: str) -> None:
+    picture = await tour.take(browser, demo_url, name, tmp_path)
+    assert picture.stat().st_size > SMALLEST_PICTURE
 
 
 def test_linked_files_exist() -> None:
