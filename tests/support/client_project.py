@@ -24,7 +24,10 @@ from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = [(DOCS / "how-to" / name).read_text() for name in ("graphql-clients.md", "react-and-relay.md")]
+PAGES = [
+    (DOCS / "how-to" / f"{name}.md").read_text()
+    for name in ("typescript-client", "react-and-relay", "apollo-client", "urql", "python-client")
+]
 FILES = {
     name: text
     for page in PAGES

@@ -129,34 +129,6 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "query ($userId: ID!) {\n  erasure(userId: $userId) {\n    state\n    progress\n    keptUntil\n    tables {\n      table\n      action\n      records\n      reason\n    }\n  }\n}\n",
   },
   {
-    page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "LogIn", kind: "mutation",
-    text: "mutation LogIn($applicationId: ID!, $username: String!, $password: String!) {\n  authenticate(applicationId: $applicationId, username: $username, password: $password) { token }\n}\n",
-  },
-  {
-    page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Homes", kind: "query",
-    text: "query Homes {\n  viewer {\n    homes(first: 10) {\n      edges { node { id veId name resources { id resourceId classifier current { value unit at } } } }\n    }\n  }\n}\n",
-  },
-  {
-    page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Home", kind: "query",
-    text: "query Home($veId: ID!) {\n  virtualEntity(veId: $veId) { id veId name resources { id resourceId classifier current { value unit at } } }\n}\n",
-  },
-  {
-    page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "RenameHome", kind: "mutation",
-    text: "mutation RenameHome($veId: ID!, $name: String!) {\n  updateVirtualEntity(veId: $veId, input: { name: $name }) { id name }\n}\n",
-  },
-  {
-    page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Alerts", kind: "query",
-    text: "query Alerts($first: Int!, $after: String) {\n  alerts(first: $first, after: $after) {\n    edges { cursor node { id systemAlertTypeId priority createdAt readAt } }\n    pageInfo { hasNextPage endCursor }\n  }\n}\n",
-  },
-  {
-    page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Days", kind: "query",
-    text: "query Days($resourceId: ID!, $start: DateTime!, $end: DateTime!, $timeZone: TimeZone!) {\n  resource(resourceId: $resourceId) {\n    id\n    resourceId\n    readings(range: { start: $start, end: $end }, period: P1D, timeZone: $timeZone) {\n      unit total buckets { start value quality }\n    }\n  }\n}\n",
-  },
-  {
-    page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Readings", kind: "subscription",
-    text: "subscription Readings($resourceIds: [ID!]!, $since: String) {\n  readings(resourceIds: $resourceIds, since: $since) { resourceId field at value unit }\n}\n",
-  },
-  {
     page: "how-to/load-data", pageTitle: "Load data", section: "Create a resource and a home", name: "AddType", kind: "mutation",
     text: "mutation AddType {\n  addResourceType(input: {\n    name: \"electricity consumption\", classifier: \"electricity.consumption\", baseUnit: \"kWh\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2014-01-06T00:00:00Z\",\n      fields: [{fieldName: \"ENERGY\", unit: \"kWh\", datatype: \"fixedpoint(3)\"}]\n    }]\n  }) { resourceTypeId }\n}\n",
   },
@@ -255,6 +227,34 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   {
     page: "how-to/trusted-documents", pageTitle: "Send documents by ID", section: "Register trusted documents", name: "Homes", kind: "query",
     text: "query Homes {\n  viewer {\n    homes(first: 10) { edges { node { veId name } } }\n  }\n}\n",
+  },
+  {
+    page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "LogIn", kind: "mutation",
+    text: "mutation LogIn($applicationId: ID!, $username: String!, $password: String!) {\n  authenticate(applicationId: $applicationId, username: $username, password: $password) { token }\n}\n",
+  },
+  {
+    page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "Homes", kind: "query",
+    text: "query Homes {\n  viewer {\n    homes(first: 10) {\n      edges { node { id veId name resources { id resourceId classifier current { value unit at } } } }\n    }\n  }\n}\n",
+  },
+  {
+    page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "Home", kind: "query",
+    text: "query Home($veId: ID!) {\n  virtualEntity(veId: $veId) { id veId name resources { id resourceId classifier current { value unit at } } }\n}\n",
+  },
+  {
+    page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "RenameHome", kind: "mutation",
+    text: "mutation RenameHome($veId: ID!, $name: String!) {\n  updateVirtualEntity(veId: $veId, input: { name: $name }) { id name }\n}\n",
+  },
+  {
+    page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "Alerts", kind: "query",
+    text: "query Alerts($first: Int!, $after: String) {\n  alerts(first: $first, after: $after) {\n    edges { cursor node { id systemAlertTypeId priority createdAt readAt } }\n    pageInfo { hasNextPage endCursor }\n  }\n}\n",
+  },
+  {
+    page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "Days", kind: "query",
+    text: "query Days($resourceId: ID!, $start: DateTime!, $end: DateTime!, $timeZone: TimeZone!) {\n  resource(resourceId: $resourceId) {\n    id\n    resourceId\n    readings(range: { start: $start, end: $end }, period: P1D, timeZone: $timeZone) {\n      unit total buckets { start value quality }\n    }\n  }\n}\n",
+  },
+  {
+    page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "Readings", kind: "subscription",
+    text: "subscription Readings($resourceIds: [ID!]!, $since: String) {\n  readings(resourceIds: $resourceIds, since: $since) { resourceId field at value unit }\n}\n",
   },
   {
     page: "how-to/webhooks", pageTitle: "Receive webhooks", section: "Register an endpoint", name: "addWebhookEndpoint", kind: "mutation",
