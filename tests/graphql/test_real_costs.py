@@ -1,29 +1,37 @@
 """Charges that follow the real sizes of lists: counted before an edge is loaded, then charged or refused."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
 
 from tests.support.costs import priced_half_hours
 from tests.support.house import House, house
 from tests.support.servers import serving
+from tests.support.timed import Clock
 from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
-from wattgate.errors import CostTooHigh, RateLimited
+from wattgate.errors import CostTooHigh, GatewayError, RateLimited
 from wattgate.graphql.cost.expressions import CostExpression
 from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
 from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate, ListCost
 from wattgate.graphql.execution.documents.documents import Document
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
+from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.vocabulary.cost_weights import PRICED_READINGS_PER_UNIT
 from wattgate.principal import Principal, Role
-from wattgate.rate_limit.budgets import Budgets, LocalBucketStore
+from wattgate.rate_limit.budgets import Balance, Budgets, LocalBucketStore
 from wattgate.rate_limit.scopes import Allowance, BudgetLimits
 from wattgate.realtime.operation_request import OperationRequest
+from wattgate.rest_compat.call_charge import CallCharge
+from wattgate.rest_compat.routes import build_routes
+
+Refuse = Callable[[Budgets, Principal], Awaitable[tuple[GatewayError, Balance | None]]]
 
 RESOURCES = 300
 READINGS = """readings(range: {start: "2026-01-01T00:00:00Z", end: "2026-02-01T00:00:00Z"}, period: PT30M)
@@ -209,6 +217,39 @@ async def test_rows_of_a_rest_list_are_charged_by_their_number(crowded: House) -
         assert 400 - 30 - count <= remaining <= 400 - 30 - count + 1
         second = await http.get("/api/v0-1/resource", headers=headers)
         assert (second.status_code, second.json()["code"]) == (429, "RATE_LIMITED")
+        used = 30 + count + count  # also the rows of the refused request, so that this much must refill:
+        needed = (used + 30 + count - 400) * 86_400 // 400
+        assert needed * 0.99 < int(second.headers["retry-after"]) <= needed
+
+
+async def test_rest_call_that_is_refused_after_its_load_pays_for_it(crowded: House, subtests: pytest.Subtests) -> None:
+    paths = {"rows": "/resource", "items of an edge": f"/virtualentity/{crowded.one.ids['crowded home']}"}
+    for name, path in paths.items():
+        with subtests.test(name):
+            budgets = build_budgets(250)
+            routes = build_routes(
+                OPERATIONS,
+                runner=crowded.gateway.runner,
+                schema=crowded.gateway.schema,
+                authenticate=crowded.gateway.authenticator.authenticate,
+                budgets=budgets,
+            )
+            async with serving(Starlette(routes=routes)) as url, httpx.AsyncClient(base_url=url) as http:
+                refused = await http.get(path, headers=crowded.one.headers["account"])
+            assert (refused.status_code, refused.json()["code"]) == (400, "COST_TOO_HIGH")
+            caller = await crowded.gateway.authenticator.authenticate(crowded.one.headers["account"])
+            assert await used_of(budgets, caller) >= RESOURCES
+
+
+async def test_rest_mutation_is_not_refused_after_it_is_committed(crowded: House) -> None:
+    """Its caller would send it again. The result is charged above the budget."""
+    budgets = build_budgets(250)
+    charge = CallCharge(budgets, crowded.one.account)
+    await charge.add(100)
+    charge.mark_mutation_executed()
+    await charge.raise_to(400, loaded_units=300)
+    await charge.add_loaded(50, 50)
+    assert charge.charged == await used_of(budgets, crowded.one.account) == 450
 
 
 async def test_computed_costs_of_a_rest_call_are_charged_by_their_readings(crowded: House) -> None:
@@ -288,6 +329,56 @@ async def test_work_that_is_charged_apart_does_not_pay_for_rows() -> None:
     with pytest.raises(CostTooHigh):
         await charge.settle()
     assert charge.charged == 10 + 200 + 300 + 1_000
+
+
+async def refuse_operation(budgets: Budgets, caller: Principal) -> tuple[GatewayError, Balance | None]:
+    """Charge an operation of GraphQL whose estimate is 32, and whose 800 rows cost 1,630 with their selection."""
+    sizes = {7: [ListCost(CostExpression(1), 1, CostExpression(1))]}
+    charge = OperationCharge(budgets, caller, CostEstimate(32, (), sizes))
+    await charge.settle()
+    charge.count(7, 1, 800)
+    for _ in range(2):  # another edge gets the same refusal, and charges nothing
+        with pytest.raises((RateLimited, CostTooHigh)) as refused:
+            await charge.settle()
+    return refused.value, charge.balance
+
+
+async def refuse_call(budgets: Budgets, caller: Principal) -> tuple[GatewayError, Balance | None]:
+    """Charge a REST call of the same cost."""
+    charge = CallCharge(budgets, caller)
+    await charge.add(32)
+    with pytest.raises((RateLimited, CostTooHigh)) as refused:
+        await charge.raise_to(1_630, loaded_units=800)
+    return refused.value, charge.balance
+
+
+@pytest.mark.parametrize("refuse", [refuse_operation, refuse_call])
+async def test_refusal_after_a_load_states_when_the_budget_covers_the_whole_operation(refuse: Refuse) -> None:
+    """A caller that waits for the refused part only would be refused again, and pay for the rows again."""
+    clock, caller = Clock(), Principal(Role.ACCOUNT)
+    budgets = Budgets(BudgetLimits(Allowance(2_000, 1.0), None), LocalBucketStore(clock))
+    await budgets.charge(caller, 500)
+    error, balance = await refuse(budgets, caller)
+    assert error.retry_after == 500 + 800 + 1_630 - 2_000
+    assert balance is not None
+    assert (balance.cost, balance.remaining, balance.retry_after) == (1_630, 700, error.retry_after)
+    clock.now += timedelta(seconds=error.retry_after - 1)
+    assert not is_granted(await budgets.charge(caller, 1_630))
+    clock.now += timedelta(seconds=1)
+    assert is_granted(await budgets.charge(caller, 1_630))
+
+
+@pytest.mark.parametrize("refuse", [refuse_operation, refuse_call])
+async def test_refusal_after_a_load_says_that_no_full_budget_covers_the_operation(refuse: Refuse) -> None:
+    caller, budgets = Principal(Role.ACCOUNT), build_budgets(1_620)
+    error, balance = await refuse(budgets, caller)
+    assert (type(error), "the budget holds at most 1,620" in error.message) == (CostTooHigh, True)
+    assert balance is not None
+    assert (balance.remaining, await used_of(budgets, caller)) == (820, 800)
+
+
+def is_granted(balance: Balance | None) -> bool:
+    return balance is not None and balance.granted
 
 
 @pytest.mark.parametrize("uses", USES)

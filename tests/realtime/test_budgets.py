@@ -25,6 +25,7 @@ from wattgate.errors import CostTooHigh, RateLimited
 from wattgate.graphql.cost.call_cost import cost_of_call
 from wattgate.metrics import RATE_LIMIT_REJECTIONS
 from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.templates.address_charge import UNITS_PER_ATTEMPT, AddressCharge
 from wattgate.principal import Principal, Role
 from wattgate.rate_limit.address_limits import NETWORK_FACTOR, AddressLimits
 from wattgate.rate_limit.budgets import (
@@ -133,8 +134,8 @@ class StoreUnderTest:
     store: BucketStore
     clock: Clock
 
-    async def spend(self, cost: int, *scopes: RateLimitScope, is_done: bool = False) -> Balance:
-        return await self.store.spend(scopes, cost, is_done=is_done)
+    async def spend(self, cost: int, *scopes: RateLimitScope, is_done: bool = False, refused: int = 0) -> Balance:
+        return await self.store.spend(scopes, cost, is_done=is_done, refused=refused)
 
     def pass_time(self, seconds: float) -> None:
         self.clock.now += timedelta(seconds=seconds)
@@ -163,6 +164,32 @@ async def test_address_is_limited_and_gets_refunds(under_test: StoreUnderTest) -
     await limits.charge(AddressPolicy.LOGIN, other)
     under_test.pass_time(2)
     await limits.charge(AddressPolicy.LOGIN, client)
+
+
+async def test_address_pays_for_work_that_is_done(under_test: StoreUnderTest) -> None:
+    """An attempt pays for the first units of a preview. A preview above the attempts is a debt, and then refused."""
+    limits = AddressLimits({AddressPolicy.SHARED_PREVIEW: Allowance(3, 0.5)}, under_test.store)
+    site = uuid4().hex
+    clients = [Client(address=f"{site}:{number}/64", network=site) for number in range(NETWORK_FACTOR)]
+    first, others = clients[0], clients[1:]
+    await limits.charge(AddressPolicy.SHARED_PREVIEW, first)
+    charge = AddressCharge(limits, AddressPolicy.SHARED_PREVIEW, first)
+    await charge.add_units(UNITS_PER_ATTEMPT - 1)
+    await charge.add_units(2 * UNITS_PER_ATTEMPT + 1)  # together three attempts: four of three are used
+    for refused in (charge.check_work(), charge.add_units(1), limits.charge(AddressPolicy.SHARED_PREVIEW, first)):
+        with pytest.raises(RateLimited) as error:
+            await refused
+        assert (error.value.retry_after or 0) >= 2
+    await limits.check(AddressPolicy.SHARED_PREVIEW, Client(address=uuid4().hex))
+    under_test.pass_time(2)
+    await charge.check_work()
+    for other in others:  # their network has used 4 of its 12 attempts, and these have refilled
+        await limits.check(AddressPolicy.SHARED_PREVIEW, other)
+        await limits.charge_done(AddressPolicy.SHARED_PREVIEW, other, 3)
+    await limits.check(AddressPolicy.SHARED_PREVIEW, others[0])
+    await limits.charge_done(AddressPolicy.SHARED_PREVIEW, others[0], 4)  # the network has used 13
+    with pytest.raises(RateLimited):
+        await limits.check(AddressPolicy.SHARED_PREVIEW, others[1])
 
 
 async def test_network_of_many_addresses_is_limited_and_gets_refunds(under_test: StoreUnderTest) -> None:
@@ -231,6 +258,16 @@ async def test_work_that_is_done_is_charged_above_the_capacity(under_test: Store
     assert not (await under_test.spend(1, small)).granted
     under_test.pass_time(1)
     assert (await under_test.spend(1, small)).granted
+
+
+async def test_charge_of_done_work_states_when_a_refused_cost_is_granted(under_test: StoreUnderTest) -> None:
+    large, small = make_scope(Allowance(100, 10.0)), make_scope(policy="application")
+    balance = await under_test.spend(7, large, small, is_done=True, refused=9)
+    assert (balance.granted, balance.policy, balance.cost) == (False, "application", 9)
+    assert (balance.remaining, balance.retry_after) == (3, 6)
+    assert not (await under_test.spend(4, small)).granted
+    under_test.pass_time(6)
+    assert (await under_test.spend(9, large, small)).granted
 
 
 async def test_balance_describes_the_bucket(under_test: StoreUnderTest) -> None:

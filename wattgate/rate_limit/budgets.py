@@ -124,10 +124,13 @@ def _whole_seconds(seconds: float) -> int:
 class BucketStore(Protocol):
     """A store of buckets."""
 
-    async def spend(self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False) -> Balance:
+    async def spend(
+        self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False, refused: int = 0
+    ) -> Balance:
         """Charge a cost to all of these scopes or, if one of them refuses it, to none.
 
-        No scope refuses the cost of work that `is_done`.
+        No scope refuses the cost of work that `is_done`. If another cost was `refused` before, return when the scopes
+        grant that one.
         """
 
 
@@ -143,12 +146,15 @@ class LocalBucketStore:
     def __len__(self) -> int:
         return len(self._buckets)
 
-    async def spend(self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False) -> Balance:
+    async def spend(
+        self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False, refused: int = 0
+    ) -> Balance:
         now = self._clock().timestamp()
         buckets_before = [self._buckets.get(scope.key, FULL_BUCKET) for scope in scopes]
         granted, buckets = charge_buckets(buckets_before, scopes, cost, now, is_done=is_done)
         self._store(scopes, buckets, now)
-        return build_balance(scopes, [bucket.deficit for bucket in buckets], cost, granted=granted)
+        deficits = [bucket.deficit for bucket in buckets]
+        return build_balance(scopes, deficits, refused or cost, granted=granted and not refused)
 
     def remember(self, scopes: Sequence[RateLimitScope], deficits: Sequence[float]) -> None:
         """Store the deficits that a shared store has now, so that this store can continue with them."""
@@ -192,12 +198,8 @@ class Budgets:
         scopes = rate_limit_scopes(principal, self.limits)
         if not scopes:
             return None
-        for scope in scopes:
-            if cost > scope.allowance.capacity:
-                raise CostTooHigh(
-                    f"This request costs {cost:,}, but the budget holds at most {_smallest_capacity(scopes):,}. "
-                    "Request less data at once."
-                )
+        if error := _excess_of_capacity(scopes, cost):
+            raise error
         balance = await self.buckets.spend(scopes, cost)
         CURRENT_BALANCE.set(balance)
         if not balance.granted:
@@ -217,10 +219,33 @@ class Budgets:
         CURRENT_BALANCE.set(balance)
         return balance
 
+    async def charge_refused(
+        self, principal: Principal, cost: int, *, loaded_units: int
+    ) -> tuple[Balance, RateLimited | CostTooHigh]:
+        """Charge what an operation has loaded whose rest the budget refused, also above the remaining budget.
+
+        Return the balance and the refusal. It states when the budget covers `cost`, the whole cost of the operation,
+        because the operation begins anew. It is CostTooHigh if even a full bucket cannot grant that.
+        """
+        scopes = rate_limit_scopes(principal, self.limits)
+        too_high = _excess_of_capacity(scopes, cost)
+        balance = await self.buckets.spend(scopes, loaded_units, is_done=True, refused=0 if too_high else cost)
+        CURRENT_BALANCE.set(balance)
+        return balance, too_high or rate_limited_error(balance)
+
     def max_cost(self, principal: Principal) -> int | None:
         """Return the highest cost that full budgets of a caller cover at once, or None if the caller has no limit."""
         scopes = rate_limit_scopes(principal, self.limits)
         return _smallest_capacity(scopes) if scopes else None
+
+
+def _excess_of_capacity(scopes: Sequence[RateLimitScope], cost: int) -> CostTooHigh | None:
+    """Return the error of a cost that even a full bucket cannot grant, or None."""
+    if cost <= (capacity := _smallest_capacity(scopes)):
+        return None
+    return CostTooHigh(
+        f"This request costs {cost:,}, but the budget holds at most {capacity:,}. Request less data at once."
+    )
 
 
 def _smallest_capacity(scopes: Sequence[RateLimitScope]) -> int:

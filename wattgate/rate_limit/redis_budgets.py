@@ -52,14 +52,16 @@ class RedisBucketStore:
         self._clock = clock
         self._batcher = RequestBatcher[ScriptCall, Any](redis.run)
 
-    async def spend(self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False) -> Balance:
+    async def spend(
+        self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False, refused: int = 0
+    ) -> Balance:
         try:
             ((granted, *replies),) = await self._batcher.submit([self._script_call(scopes, cost, is_done=is_done)])
         except RedisUnavailable:
-            return await self._local.spend(scopes, cost, is_done=is_done)
+            return await self._local.spend(scopes, cost, is_done=is_done, refused=refused)
         deficits = [float(reply) for reply in replies]
         self._local.remember(scopes, deficits)
-        return build_balance(scopes, deficits, cost, granted=bool(granted))
+        return build_balance(scopes, deficits, refused or cost, granted=bool(granted) and not refused)
 
     def _script_call(self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool) -> ScriptCall:
         now = "" if self._clock is None else repr(self._clock().timestamp())

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from wattgate.errors import CostTooHigh, RateLimited
 from wattgate.operations.vocabulary.cost_weights import render_units
 from wattgate.principal import Principal
 from wattgate.rate_limit.budgets import Balance, Budgets, rate_limited_error
@@ -24,6 +25,11 @@ class CallCharge:
         self._principal = principal
         self._sleep = sleep
         self._measured_units = 0
+        self._executed_mutation = False
+
+    def mark_mutation_executed(self) -> None:
+        """Note that a mutation is committed. The charge of its result is then not refused: it would be sent again."""
+        self._executed_mutation = True
 
     async def add(self, cost: int) -> None:
         """Charge a cost. Raise RateLimited or CostTooHigh if the budget does not cover it."""
@@ -35,12 +41,33 @@ class CallCharge:
     async def add_size(self, size: int) -> None:
         """Charge the size of a request in bytes, before it is parsed. Raise as `add` does."""
         if cost := size_cost(size):
-            await self.add(cost)
+            await self.add_units(cost)
 
-    async def raise_to(self, cost: int) -> None:
-        """Charge the part of the call's cost that is not charged yet. Raise as `add` does."""
-        if (missing := cost - (self.charged - self._measured_units)) > 0:
-            await self.add(missing)
+    async def raise_to(self, cost: int, *, loaded_units: int) -> None:
+        """Charge the part of the call's cost that is not charged yet, when its rows are loaded. They cost loaded_units.
+
+        Raise as `add_loaded` does.
+        """
+        paid = self.charged - self._measured_units
+        if (missing := cost - paid) > 0:
+            await self.add_loaded(missing, max(0, loaded_units - paid))
+
+    async def add_loaded(self, cost: int, loaded_units: int) -> None:
+        """Charge a cost of which `loaded_units` are for rows that are loaded already.
+
+        If the budget does not cover the cost, charge the loaded units also above it, and raise as `add` does. The
+        result of a mutation that is executed is charged above the budget, too.
+        """
+        if self._executed_mutation:
+            await self.add_done(cost)
+            return
+        whole = self.charged + cost
+        try:
+            await self.add(cost)
+        except (RateLimited, CostTooHigh):
+            self.balance, error = await self._budgets.charge_refused(self._principal, whole, loaded_units=loaded_units)
+            self.charged += loaded_units
+            raise error from None
 
     async def add_units(self, units: int) -> None:
         """Charge units that the cost of the call does not contain, before their work begins. Raise as `add` does."""

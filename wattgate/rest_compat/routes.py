@@ -233,7 +233,6 @@ class Dispatcher:
         """Charge the estimate, run the operation, and charge the rest by the real size of its result."""
         headers = {OPERATION_HEADER: endpoint.operation.field_path}
         cost = call_cost(endpoint.operation, parsed.arguments, [edge for _, edge in endpoint.edges], self._clock)
-        size_units = charge.charged
         await charge.add(cost.estimate)
         if not isinstance(parsed.source, LegacyRequest):
             upload = UploadCharge(charge)
@@ -241,10 +240,12 @@ class Dispatcher:
             return json_response(report, endpoint.rest.status, headers)
         run_part = self._run_parts(principal, charge)
         result = await self._runner.run(endpoint.operation, principal, parsed.arguments, charge=charge)
+        if endpoint.operation.kind is OperationKind.MUTATION:
+            charge.mark_mutation_executed()
         rows = result if endpoint.operation.returns_list else [result]
-        await charge.raise_to(size_units + cost.for_rows(len(rows)))
         if endpoint.operation.result_units is not None:
             await charge.add_done(endpoint.operation.result_units(result))
+        await charge.raise_to(cost.for_rows(len(rows)), loaded_units=cost.row_units(len(rows)))
         edges = await self._load_edges(endpoint, principal, rows, charge)
         rest_result = RestResult(parsed.source, result, edges, endpoint.render)
         if endpoint.legacy_format.render_stream is None:
@@ -268,11 +269,11 @@ class Dispatcher:
             principal = principal.reading_own_changes()
         for name, (_, edge) in zip(endpoint.rest.edges, endpoint.edges, strict=True):
             values = edges[name] = await self._runner.load(edge, principal, rows, {}, charge=charge)
+            if extra := cost_of_edge_items(values):
+                await charge.add_loaded(extra, extra)
             for value in values:
                 if isinstance(value, GatewayError):  # the edge of one row may fail while those of the others succeed
                     raise value
-            if extra := cost_of_edge_items(values):
-                await charge.add(extra)
         return edges
 
     def _run_parts(self, principal: Principal, charge: CallCharge | UploadCharge) -> RunOperation:

@@ -35,7 +35,11 @@ class CallCost:
 
     def for_rows(self, count: int) -> int:
         """Return the cost of a result of this many rows."""
-        return self.fixed + -(-count // self.items_per_unit) + count * self.per_row
+        return self.fixed + self.row_units(count) + count * self.per_row
+
+    def row_units(self, count: int) -> int:
+        """Return what this many rows cost by themselves, without their edges."""
+        return -(-count // self.items_per_unit)
 
 
 def call_cost(

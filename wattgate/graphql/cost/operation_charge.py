@@ -22,7 +22,8 @@ class OperationCharge:
     The processor time of renderings is charged when they are done, and not limited by MAX_COST before that.
     The cost may also fall while lists turn out short. A caller is never charged less than the estimate. `refusal` is
     the error after which the operation loads nothing more. The rows that are loaded by then are charged, also above the
-    remaining budget. `balance` is the budget after the last charge.
+    remaining budget. A refusal of the budget then states when it covers the whole cost, because the operation begins
+    anew. `balance` is the budget after the last charge.
     """
 
     __slots__ = (
@@ -32,6 +33,7 @@ class OperationCharge:
         "_executed_mutation",
         "_loaded_units",
         "_measured_units",
+        "_prepaid_units",
         "_principal",
         "_size_units",
         "_work_units",
@@ -49,6 +51,7 @@ class OperationCharge:
         self._principal = principal
         self._estimate = estimate
         self._cost = estimate.total + size_units
+        self._prepaid_units = 0
         self._work_units = 0
         self._measured_units = 0
         self._loaded_units = 0
@@ -63,7 +66,7 @@ class OperationCharge:
     def for_event(cls, budgets: Budgets, principal: Principal, estimate: CostEstimate) -> "OperationCharge":
         """Return the charge of one event of a subscription, whose estimate was charged when it began."""
         charge = cls(budgets, principal, estimate)
-        charge.charged = estimate.total
+        charge.charged = charge._prepaid_units = estimate.total
         return charge
 
     @property
@@ -92,9 +95,7 @@ class OperationCharge:
                 await self._charge(self._cost - self.charged)
             except GatewayError as error:
                 self.refusal = self._after_mutation(error) if self._executed_mutation else error
-        if self.refusal is not None:
-            await self._charge_loaded()
-            raise self.refusal
+        await self._raise_refusal()
 
     def count(self, node_id: int, list_count: int, item_count: int) -> None:
         """Correct the cost: the lists of a field have `item_count` items together."""
@@ -116,8 +117,7 @@ class OperationCharge:
         if self.refusal is None and self._cost - self._work_units > MAX_COST:
             error = _cost_too_high(self._cost - self._work_units)
             self.refusal = self._after_mutation(error) if self._executed_mutation else error
-        if self.refusal is not None:
-            raise self.refusal
+        await self._raise_refusal()
 
     async def check_work(self) -> None:
         """Raise RateLimited if earlier work has used up the budget, or CostTooHigh if it exceeds MAX_COST.
@@ -126,8 +126,7 @@ class OperationCharge:
         """
         if self.refusal is None:
             self.refusal = await self._find_work_refusal()
-        if self.refusal is not None:
-            raise self.refusal
+        await self._raise_refusal()
 
     async def add_work(self, seconds: float) -> None:
         """Charge the processor time of a rendering that is done, also above the remaining budget."""
@@ -142,16 +141,29 @@ class OperationCharge:
         self._cost += units
         self.charged += units
         self._measured_units += units
+        await self._spend_done(units)
+
+    async def _raise_refusal(self) -> None:
+        """Raise the refusal, if there is one, after a charge of the rows that are loaded and not paid for."""
+        if self.refusal is None:
+            return
+        missing = max(0, self._loaded_units - (self.charged - self._size_units - self._measured_units))
+        is_begun = self.charged > self._size_units + self._prepaid_units
+        self.charged += missing  # before the wait, so that concurrent edges do not charge it twice
+        whole = self._cost - self._prepaid_units
+        exhausted = self.exhausted_balance
+        if exhausted is not None and exhausted.cost and (missing or (is_begun and exhausted.cost != whole)):
+            self.balance, self.refusal = await self._budgets.charge_refused(
+                self._principal, whole, loaded_units=missing
+            )
+        elif missing:
+            await self._spend_done(missing)
+        raise self.refusal
+
+    async def _spend_done(self, units: int) -> None:
         balance = await self._budgets.charge_done(self._principal, units)
         if balance is not None and self.exhausted_balance is None:  # a refusal states until when to wait
             self.balance = balance
-
-    async def _charge_loaded(self) -> None:
-        """Charge the loaded rows for which the estimate and its corrections have not paid."""
-        paid = self.charged - self._size_units - self._measured_units
-        if (units := self._loaded_units - paid) > 0:
-            self._loaded_units -= units  # before the wait, so that concurrent edges do not charge it twice
-            await self._charge_done(units)
 
     async def _find_work_refusal(self) -> GatewayError | None:
         if self._work_units > MAX_COST:
