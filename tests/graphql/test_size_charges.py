@@ -180,7 +180,10 @@ async def test_address_pays_for_requests_without_credentials_before_they_are_par
 
 
 async def test_address_pays_for_bodies_of_a_refused_content_type(tmp_path: Path, subtests: pytest.Subtests) -> None:
-    """REST refuses the type before it authenticates, so that its address pays for callers with credentials too."""
+    """REST refuses the type before it authenticates, so that its address pays for callers with credentials too.
+
+    GraphQL refuses it after that, so that a known caller pays for itself.
+    """
     limits = {"address_documents": 3, "address_requests": 3}
     async with gateway(tmp_path, trusted_proxies=["127.0.0.1"], **limits) as (_, http, tenant):
         known = tenant.headers["account"]
@@ -197,3 +200,23 @@ async def test_address_pays_for_bodies_of_a_refused_content_type(tmp_path: Path,
             with subtests.test(name):
                 statuses = [(await http.post(path, content=b"{}", headers=text)).status_code for _ in range(4)]
                 assert statuses == [415, 415, 415, last]
+
+
+async def test_known_caller_pays_for_bodies_of_a_refused_content_type(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    faces: dict[str, dict[str, str]] = {"GraphQL": {}, "event stream": EVENTS, "stream token": WRONG_TOKEN}
+    budget = (2 * len(faces) + 1) * STATEMENT_WEIGHT
+    async with gateway(tmp_path, caller_budget=budget, caller_budget_seconds=DAY) as (_, http, tenant):
+        caller = {**tenant.headers["account"], "content-type": "text/plain"}
+        for number, (name, headers) in enumerate(faces.items()):
+            with subtests.test(name):
+                answers = [await send(http, b"{}", {**caller, **headers}) for _ in range(2)]
+                assert [answer.status_code for answer in answers] == [415, 415]
+                left = [answer.json()["extensions"]["cost"]["remaining"] for answer in answers]
+                used = [(2 * number + answer) * STATEMENT_WEIGHT for answer in (1, 2)]
+                assert left == [budget - used[0], budget - used[1]]
+        assert (await send(http, b"{}", caller)).status_code == 415
+        for name, headers in faces.items():
+            with subtests.test(f"{name} without a budget"):
+                assert (await send(http, b"{}", {**caller, **headers})).status_code == 429

@@ -139,6 +139,15 @@ class GraphQLPipeline:
         if cost := size_cost(size):
             await self._settled(OperationCharge.flat(self._budgets, principal, cost))
 
+    async def charge_refusal(self, principal: Principal) -> None:
+        """Charge a request that is refused before it is read: a known caller as for a refused field, else the address.
+
+        Raise as `charge_request` does.
+        """
+        await self.charge_request(principal, 0)
+        if principal.role is not Role.ANONYMOUS:
+            await self._settled(OperationCharge.flat(self._budgets, principal, STATEMENT_WEIGHT))
+
     async def resolve_document(
         self, principal: Principal, request: OperationRequest
     ) -> tuple[OperationRequest, Document]:

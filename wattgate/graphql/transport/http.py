@@ -143,12 +143,12 @@ class GraphQLEndpoint:
 async def accept_content(headers: Mapping[str, str], principal: Principal, pipeline: GraphQLPipeline) -> None:
     """Raise UnsupportedMediaType for a body of a wrong type, which is not read.
 
-    An anonymous caller pays for the refusal as for a request. Raise RateLimited if its address has no attempts.
+    The caller pays for the refusal. Raise as `GraphQLPipeline.charge_refusal` does.
     """
     try:
         check_content(headers)
     except UnsupportedMediaType:
-        await pipeline.charge_request(principal, 0)
+        await pipeline.charge_refusal(principal)
         raise
 
 
