@@ -241,11 +241,13 @@ class Budgets:
 
 def _excess_of_capacity(scopes: Sequence[RateLimitScope], cost: int) -> CostTooHigh | None:
     """Return the error of a cost that even a full bucket cannot grant, or None."""
-    if cost <= (capacity := _smallest_capacity(scopes)):
-        return None
-    return CostTooHigh(
-        f"This request costs {cost:,}, but the budget holds at most {capacity:,}. Request less data at once."
-    )
+    for scope in scopes:
+        if cost > scope.allowance.capacity:
+            return CostTooHigh(
+                f"This request costs {cost:,}, but the budget holds at most {_smallest_capacity(scopes):,}. "
+                "Request less data at once."
+            )
+    return None
 
 
 def _smallest_capacity(scopes: Sequence[RateLimitScope]) -> int:

@@ -26,53 +26,53 @@ class FairQueue(Generic[T]):
     """A queue of items of owners. The owners are served in turn, and each owner's items in their order."""
 
     def __init__(self) -> None:
-        self._items: OrderedDict[str, deque[T]] = OrderedDict()
+        self.items: OrderedDict[str, deque[T]] = OrderedDict()
         """The items by owner. The owner that was served least recently is first."""
 
     def __len__(self) -> int:
-        return sum(map(len, self._items.values()))
+        return sum(map(len, self.items.values()))
 
     def __bool__(self) -> bool:
-        return bool(self._items)
+        return bool(self.items)
 
     def owners(self) -> set[str]:
         """Return the owners that have items in the queue."""
-        return set(self._items)
+        return set(self.items)
 
     def count(self, owner: str) -> int:
         """Return the number of items of an owner."""
-        return len(self._items.get(owner, ()))
+        return len(self.items.get(owner, ()))
 
     def push(self, owner: str, item: T) -> None:
         """Add an item as the last one of its owner."""
-        self._items.setdefault(owner, deque()).append(item)
+        self.items.setdefault(owner, deque()).append(item)
 
     def pop(self, may_have: Callable[[str], bool] = lambda _: True) -> tuple[str, T] | None:
         """Remove and return the next owner and its first item; None if no owner that may have one waits."""
-        owner = next(filter(may_have, self._items), None)
+        owner = next(filter(may_have, self.items), None)
         if owner is None:
             return None
-        items = self._items.pop(owner)
+        items = self.items.pop(owner)
         item = items.popleft()
         if items:
-            self._items[owner] = items
+            self.items[owner] = items
         return owner, item
 
     def pop_surplus(self, newcomer: str) -> T | None:
         """Remove and return the last item of the owner with most, if it has more than the newcomer with one more."""
-        owner = max(self._items, key=self.count, default=newcomer)
+        owner = max(self.items, key=self.count, default=newcomer)
         if self.count(owner) <= self.count(newcomer) + 1:
             return None
-        items = self._items[owner]
+        items = self.items[owner]
         return items.pop()
 
     def remove(self, owner: str, item: T) -> None:
         """Remove an item, if it is in the queue."""
-        items = self._items.get(owner)
+        items = self.items.get(owner)
         if items is not None and item in items:
             items.remove(item)
             if not items:
-                del self._items[owner]
+                del self.items[owner]
 
 
 class _Waiter:
@@ -137,8 +137,13 @@ class FairShare:
 
     def try_take(self, owner: str) -> bool:
         """Take a slot for an owner if it need not wait. Return whether it has one."""
-        with self._lock:
-            return self._take(owner)
+        with self._lock:  # as `_take`: each edge of a request takes a slot, and a call costs as much as this
+            used = self._used.get(owner, 0)
+            if not self._free or used >= self._share:
+                return False
+            self._free -= 1
+            self._used[owner] = used + 1
+            return True
 
     async def take(self, owner: str) -> None:
         """Take a slot for an owner, and wait for it. Raise NoFreeSlot if too many wait, or after the maximum time."""
@@ -161,9 +166,11 @@ class FairShare:
 
     def give_back(self, owner: str) -> None:
         """Give a slot of an owner back. The next one that waits gets it."""
-        with self._lock:
-            self._release(owner)
-            if self._waiting:  # mostly nobody waits
+        with self._lock:  # as `_release`
+            self._free += 1
+            if (used := self._used.pop(owner) - 1) > 0:
+                self._used[owner] = used
+            if self._waiting.items:  # mostly nobody waits
                 self._grant()
 
     def _has_share_left(self, owner: str) -> bool:

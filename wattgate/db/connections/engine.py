@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from types import TracebackType
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import orjson
 from sqlalchemy import event
@@ -186,12 +186,12 @@ class Database:
 
         The wrapper would translate the driver's errors, so they are translated here.
         """
-        pool = cast(ReadingPool, self.autocommit_engine.pool)
+        pool: Any = self.autocommit_engine.sync_engine.pool  # a ReadingPool; the asyncio engine takes more calls
         owner = NO_OWNER if holder is None else owner_of(holder.scope)
         if not self.shares.try_take(owner):
             await self._wait_for_slot(owner)
         try:
-            connection = pool.lend_ready(holder) or await pool.lend(holder)
+            connection: LentConnection = pool.lend_ready(holder) or await pool.lend(holder)
         except self.autocommit_engine.dialect.loaded_dbapi.Error as error:
             self.shares.give_back(owner)
             raise database_unavailable(error) from error
@@ -355,7 +355,7 @@ def _prepare_postgresql(connection: Any, record: Any) -> None:
 
 
 def _record_checkin(connection: Any, record: Any) -> None:
-    record_return(record)
+    record_return(record, record.driver_connection)
 
 
 def _ping_connection(connection: Any, record: Any, proxy: Any) -> None:

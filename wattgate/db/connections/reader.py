@@ -32,7 +32,7 @@ class DatabaseReader(ABC):
     """
 
     def __init__(self, engine: AsyncEngine, lent: LentConnection, tracer: Tracer, holder: ScopeHolder) -> None:
-        self.dialect = engine.dialect
+        self.dialect = engine.sync_engine.dialect  # the asyncio engine takes two more calls
         self.info: Mapping[str, Any] = {"scope": holder}
         self._engine = engine
         self._lent = lent
@@ -99,7 +99,8 @@ class PostgresqlReader(DatabaseReader):
         self._lent.driver.next_locks = locks
 
     async def _fetch_from_driver(self, sql: str, arguments: Sequence[Any]) -> ResultRows:
-        return cast(ResultRows, await self._lent.driver.fetch_rows(sql, arguments))
+        rows: ResultRows = await self._lent.driver.fetch_rows(sql, arguments)
+        return rows
 
 
 class SqliteReader(DatabaseReader):
@@ -172,11 +173,11 @@ async def fetch(
     execution_options: Mapping[str, Any] = EMPTY_MAPPING,
 ) -> ResultRows:
     """Return the rows of a constant statement, which a reader compiles once."""
-    if isinstance(session, DatabaseReader):
-        return await session.fetch(statement, parameters, execution_options)
-    return (await session.execute(statement, parameters, execution_options=execution_options)).all()
+    if isinstance(session, AsyncSession):  # to check for an abstract class would take longer
+        return (await session.execute(statement, parameters, execution_options=execution_options)).all()
+    return await session.fetch(statement, parameters, execution_options)
 
 
 def dialect_name(session: DatabaseSession) -> str:
     """Return the name of the database's dialect: sqlite or postgresql."""
-    return (session if isinstance(session, DatabaseReader) else session.get_bind()).dialect.name
+    return (session.get_bind() if isinstance(session, AsyncSession) else session).dialect.name

@@ -5,7 +5,7 @@ finalizer, events, a reset. A reader needs none of that, because it has no trans
 it takes the entry of the pool itself. There is one queue: readers and sessions share the connections, their limit, the
 waiting and the timeout, and an idle connection is always in the queue.
 
-`_pool`, `_do_get`, `_do_return_conn` and `_is_hard_or_soft_invalidated` are parts of SQLAlchemy's own pools,
+`_pool`, `_do_get`, `_do_return_conn`, `_is_hard_or_soft_invalidated` and `Empty` are parts of SQLAlchemy's own pools,
 `_transaction` and `_start_transaction` of its connections to PostgreSQL. SQLAlchemy does not document them, so it is
 limited to version 2.1, and `tests/db/test_reading_pool.py` fails if they change.
 """
@@ -17,6 +17,7 @@ from typing import Any
 import asyncpg
 from sqlalchemy.pool import AsyncAdaptedQueuePool, ConnectionPoolEntry, PoolProxiedConnection
 from sqlalchemy.util import greenlet_spawn
+from sqlalchemy.util.queue import Empty
 
 from wattgate.db.connections.scoped_connection import NO_LOCKS, ScopedConnection
 from wattgate.db.scope.row_scope import ScopeHolder
@@ -30,13 +31,13 @@ class LentConnection(PoolProxiedConnection):
 
     __slots__ = ("_entry", "_pool", "dbapi_connection", "driver_connection", "on_close")
 
-    def __init__(self, pool: "ReadingPool", entry: Any) -> None:
+    def __init__(self, pool: "ReadingPool", entry: Any, driver: Any) -> None:
         self._pool = pool
         self._entry = entry
         self.on_close: Callable[[], None] | None = None
         """Called after the connection was returned."""
         self.dbapi_connection: Any = entry.dbapi_connection
-        self.driver_connection = entry.driver_connection
+        self.driver_connection = driver
 
     @property
     def driver(self) -> Any:
@@ -62,21 +63,18 @@ class LentConnection(PoolProxiedConnection):
 
     def invalidate(self, e: BaseException | None = None, soft: bool = False) -> None:
         """End the connection. The pool opens another one for the next caller."""
-        self._forget()
+        self.dbapi_connection = self.driver_connection = None
         if self._entry is not None:
             self._entry.invalidate(e)
 
     def close(self) -> None:
         """Return the connection to its pool. It cannot be used afterwards."""
-        self._forget()
-        entry, self._entry = self._entry, None
+        entry, driver = self._entry, self.driver_connection
+        self._entry = self.dbapi_connection = self.driver_connection = None
         if entry is not None:
-            self._pool.take_back(entry)
+            self._pool.take_back(entry, driver)
             if self.on_close is not None:
                 self.on_close()
-
-    def _forget(self) -> None:
-        self.dbapi_connection = self.driver_connection = None
 
 
 class ReadingPool(AsyncAdaptedQueuePool):
@@ -86,9 +84,10 @@ class ReadingPool(AsyncAdaptedQueuePool):
 
     def lend_ready(self, holder: ScopeHolder | None) -> LentConnection | None:
         """Return an idle connection that can be used without a ping, as `lend` does; None if there is none."""
-        if not self.checkedin():
+        try:
+            entry: Any = self._pool.get_nowait()
+        except Empty:
             return None
-        entry: Any = self._pool.get_nowait()
         driver = entry.driver_connection
         is_ready = driver is not None and not entry._is_hard_or_soft_invalidated()
         if is_ready and isinstance(driver, ScopedConnection):
@@ -97,7 +96,7 @@ class ReadingPool(AsyncAdaptedQueuePool):
         if not is_ready:
             self._pool.put_nowait(entry)
             return None
-        return LentConnection(self, entry)
+        return LentConnection(self, entry, driver)
 
     async def lend(self, holder: ScopeHolder | None) -> LentConnection:
         """Return a connection whose statements run in the scope of the holder, if there is one.
@@ -115,11 +114,11 @@ class ReadingPool(AsyncAdaptedQueuePool):
             raise
         if isinstance(driver, ScopedConnection):
             driver.scope_holder = holder
-        return LentConnection(self, entry)
+        return LentConnection(self, entry, driver)
 
-    def take_back(self, entry: ConnectionPoolEntry) -> None:
+    def take_back(self, entry: ConnectionPoolEntry, driver: Any) -> None:
         """Take back what `lend` has lent. The next caller gets it."""
-        record_return(entry)
+        record_return(entry, driver)
         self._do_return_conn(entry)
 
     def dispose(self) -> None:
@@ -133,10 +132,9 @@ class ReadingPool(AsyncAdaptedQueuePool):
         super()._do_return_conn(record)
 
 
-def record_return(entry: ConnectionPoolEntry) -> None:
+def record_return(entry: ConnectionPoolEntry, driver: Any) -> None:
     """Record when an entry returns to the pool, and end the scope of its connection."""
     entry.info["since"] = time.monotonic()
-    driver = entry.driver_connection
     if isinstance(driver, ScopedConnection):
         driver.scope_holder, driver.next_locks = None, NO_LOCKS
 

@@ -192,7 +192,9 @@ class GuardedHttpProtocol(LingeringProtocol):
 
     def on_url(self, url: bytes) -> None:
         HttpToolsProtocol.on_url(self, url)
-        self._count_head("address", len(self.url), len(url))
+        self._head_bytes += len(url)
+        if len(self.url) > self._max_line_bytes or self._head_bytes > self._max_head_bytes:
+            self._refuse_size("address", len(self.url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
@@ -200,10 +202,14 @@ class GuardedHttpProtocol(LingeringProtocol):
             self._check_header(name, value)
         headers = self.headers
         headers.append((name, value))
-        if len(headers) > self._max_head_lines:
-            raise too_large("head", self._max_head_lines, "headers")
         line = len(name) + len(value) + LINE_BYTES
-        self._count_head("header", line, line)
+        self._head_bytes += line
+        if (
+            line > self._max_line_bytes
+            or self._head_bytes > self._max_head_bytes
+            or len(headers) > self._max_head_lines
+        ):
+            self._refuse_size("header", line)
 
     def _check_header(self, name: bytes, value: bytes) -> None:
         """Check and count a header that is in CHECKED."""
@@ -219,13 +225,13 @@ class GuardedHttpProtocol(LingeringProtocol):
         elif value.lower() == b"100-continue":
             self.expect_100_continue = True
 
-    def _count_head(self, part: str, line: int, arrived: int) -> None:
-        """Count bytes of a head that have arrived, and check them and the size of their line against the bounds."""
-        self._head_bytes += arrived
+    def _refuse_size(self, part: str, line: int) -> None:
+        """Raise RefusedHead for a head above a bound: its number of lines, the bytes of this line, or all its bytes."""
+        if len(self.headers) > self._max_head_lines:
+            raise too_large("head", self._max_head_lines, "headers")
         if line > self._max_line_bytes:
             raise too_large(part, self._max_line_bytes, "bytes")
-        if self._head_bytes > self._max_head_bytes:
-            raise too_large("head", self._max_head_bytes, "bytes")
+        raise too_large("head", self._max_head_bytes, "bytes")
 
     def on_headers_complete(self) -> None:
         parser = self.parser
