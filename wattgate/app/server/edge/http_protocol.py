@@ -1,8 +1,8 @@
-"""The protocols of the HTTP server: uvicorn's, with the limits of `connection_guard`.
+"""The protocol of the HTTP server: uvicorn's, with the limits of `connection_guard`.
 
 The module `request_heads` has the rules for heads. A head that breaks one is answered after the requests before it.
 
-The classes depend on internals of uvicorn, whose version is therefore pinned. Methods that run for each request do not
+The class depends on internals of uvicorn, whose version is therefore pinned. Methods that run for each request do not
 call `super()`, as in `pipelined_requests`.
 """
 
@@ -11,17 +11,17 @@ import logging
 from typing import Any
 
 import httptools
-import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from wattgate.app.server.edge import http_1_0
-from wattgate.app.server.edge.connection_guard import DEFAULT_HTTP_LIMITS, LINGER_SECONDS, ConnectionGuard, HttpLimits
-from wattgate.app.server.edge.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
+from wattgate.app.server.edge.connection_guard import LINGER_SECONDS
+from wattgate.app.server.edge.direct_graphql import METHOD, PATH, DirectCycle
+from wattgate.app.server.edge.guarded_config import GuardedConfig, GuardedWire
 from wattgate.app.server.edge.http_deadlines import DeadlineProtocol, Stage
 from wattgate.app.server.edge.lingering_close import LingeringProtocol, ResponseTransport
 from wattgate.app.server.edge.pipelined_requests import END_OF_HEAD
 from wattgate.app.server.edge.refusal_response import encode_refusal
-from wattgate.app.server.edge.socket_upgrade import SocketUpgrade, UpgradeRequest, build_wire
+from wattgate.app.server.edge.socket_upgrade import UpgradeRequest, build_wire
 from wattgate.app.server.gate.request_heads import (
     CHECKED,
     CHUNK_BYTES,
@@ -42,7 +42,6 @@ from wattgate.app.server.gate.request_heads import (
 )
 from wattgate.errors import GatewayError, RateLimited, TimedOut
 from wattgate.metrics import REFUSED_CONNECTIONS
-from wattgate.realtime.connections.wires.uvicorn_wire import UvicornWire
 from wattgate.requests.request_context import client_fields, new_trace_id
 
 log = logging.getLogger(__name__)
@@ -51,17 +50,6 @@ CONNECTION_RETRY_SECONDS = 10
 """Value of Retry-After for a connection above the limits."""
 
 DIRECT_METHOD, DIRECT_TARGET = METHOD.encode(), PATH.encode()
-
-
-class GuardedConfig(uvicorn.Config):
-    """A uvicorn configuration with the limits of connections, which all connections of the process share."""
-
-    def __init__(self, *arguments: Any, http_limits: HttpLimits = DEFAULT_HTTP_LIMITS, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
-        self.guard = ConnectionGuard(http_limits)
-        state = getattr(self.app, "state", None)
-        self.direct_graphql: DirectGraphQL | None = getattr(state, "direct_graphql", None)
-        self.socket_upgrade: SocketUpgrade | None = getattr(state, "socket_upgrade", None)
 
 
 class GuardedHttpProtocol(LingeringProtocol):
@@ -391,16 +379,3 @@ class GuardedHttpProtocol(LingeringProtocol):
         fields = client_fields(f"HTTP connection refused with {status}", self.client[0] if self.client else None)
         fields["trace_id"] = trace_id
         log.info("HTTP connection refused with %s: %s", status, error.message, extra=fields)
-
-
-class GuardedWire(UvicornWire):
-    """A WebSocket that is counted as a connection until it is lost."""
-
-    config: GuardedConfig
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.release(self.transport)
-        super().connection_lost(exc)
-
-    def release(self, transport: asyncio.BaseTransport) -> None:
-        self.config.guard.release(transport)
