@@ -312,6 +312,23 @@ async def test_codes_are_bounded_by_address(
     assert (answer.status_code, answer.headers.get("Retry-After") is not None) == (429, True)
 
 
+async def test_refreshes_of_tokens_are_not_charged(proxied: House, address: str) -> None:
+    """The server of an OAuth client refreshes the tokens of many users from one address. Wrong tokens stay bounded."""
+    request = await people.exchange(proxied.one)
+    of_client = {name: request[name] for name in ("clientId", "clientSecret")}
+
+    async def grant(**body: str) -> httpx.Response:
+        headers = from_address(proxied, address)
+        return await proxied.call("POST", "/auth/oauth/access", headers, json={**of_client, **body})
+
+    answer = await grant(**request)
+    for _ in range(2 * LIMIT):
+        answer = await grant(grantType="refresh_token", refreshToken=answer.json()["refresh_token"])
+        assert answer.status_code == 200
+    refused = await refused_after(LIMIT, lambda: grant(grantType="refresh_token", refreshToken="made up"))
+    assert refused.status_code == 429
+
+
 async def test_documents_without_credentials_are_bounded_by_address(proxied: House, address: str) -> None:
     numbers = iter(range(100))
 

@@ -166,7 +166,9 @@ async def grant_oauth_tokens(
         raise oauth_error(
             "grantType", f"is not authorization_code, refresh_token or {DEVICE_GRANT}", "unsupported_grant_type"
         )
-    return await _issue_tokens(call, rows, source, grant_type)
+    tokens = await _issue_tokens(call, rows, source, grant_type)
+    call.refund_address(AddressPolicy.CODE)  # the server of a client refreshes the tokens of many users
+    return tokens
 
 
 async def _find_client(rows: Rows, client_id: str, redirect_uri: str) -> models.OAuthClient:
