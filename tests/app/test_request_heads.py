@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from ipaddress import ip_network
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,6 +15,7 @@ from tests.support.scaling import check_linear
 from tests.support.servers import serving
 from wattgate.app.server.edge.connection_guard import HttpLimits
 from wattgate.app.server.gate.request_heads import HeadLimits
+from wattgate.app.settings import Settings
 
 LIMITS = HeadLimits(max_bytes=8_000, max_lines=20, max_line_bytes=4_000)
 START = b"GET /a HTTP/1.1\r\n" + HOST
@@ -93,6 +96,31 @@ HEADS: dict[str, tuple[int, list[bytes]]] = {
 async def test_head_is_bounded_while_it_arrives(url: str, name: str) -> None:
     status, chunks = HEADS[name]
     assert await status_of(url, *chunks) == status
+
+
+def test_each_limit_comes_from_its_setting() -> None:
+    chosen: dict[str, Any] = {
+        "head_seconds": 3.0,
+        "body_seconds": 4.0,
+        "response_seconds": 5.0,
+        "max_address_connections": 6,
+        "max_connections": 7,
+        "trusted_proxies": ["192.0.2.0/24"],
+        "head_bytes": 8_192,
+        "head_lines": 33,
+        "head_line_bytes": 4_096,
+    }
+    limits = HttpLimits.from_settings(Settings(_env_file=None, **chosen))
+    assert limits == HttpLimits(
+        head_seconds=3.0,
+        body_seconds=4.0,
+        response_seconds=5.0,
+        max_address_connections=6,
+        max_connections=7,
+        trusted_proxies=(ip_network("192.0.2.0/24"),),
+        head=HeadLimits(max_bytes=8_192, max_lines=33, max_line_bytes=4_096),
+    )
+    assert HttpLimits.from_settings(Settings(_env_file=None)).head == HeadLimits()
 
 
 SINGLE_BYTES: dict[str, tuple[int, bytes, int]] = {
