@@ -14,6 +14,7 @@ from wattgate.db.connections.engine import Database
 from wattgate.db.scope.row_scope import RowScope
 from wattgate.rate_limit.budgets import LocalBucketStore
 from wattgate.rate_limit.scopes import Allowance, RateLimitScope
+from wattgate.requests.fair_share import FairShare
 
 SCOPE = RowScope("application")
 
@@ -48,6 +49,13 @@ async def slot() -> None:
     await slots.acquire()
 
 
+async def share() -> None:
+    slots = FairShare(1, share=1)
+    await slots.take("busy")
+    asyncio.get_running_loop().call_soon(slots.give_back, "busy")
+    await slots.take("other")
+
+
 async def event() -> None:
     happened = asyncio.Event()
     asyncio.get_running_loop().call_soon(happened.set)
@@ -65,9 +73,10 @@ async def nothing() -> None:
     happened = asyncio.Event()
     happened.set()
     await happened.wait()
+    await FairShare(1, share=1).take("first")
 
 
-WAITS = (thread, pool_of_threads, timer, process, lock, slot, event, budget)
+WAITS = (thread, pool_of_threads, timer, process, lock, slot, share, event, budget)
 
 
 @pytest.fixture

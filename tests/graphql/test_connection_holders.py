@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,11 +17,13 @@ from wattgate.db.models import Account
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import RowScope
 from wattgate.errors import BadInput, RateLimited, Unauthenticated
+from wattgate.graphql.execution.pipeline import GraphQLPipeline, PipelineResult
 from wattgate.operations.accounts import accounts, registration
 from wattgate.operations.credentials import tokens
 from wattgate.operations.templates import template_previews
 from wattgate.operations.types.messages.template_previews import TemplateToPreview
 from wattgate.principal import Principal, Role
+from wattgate.realtime.operation_request import OperationRequest
 
 pytestmark = pytest.mark.both_databases("locks and connections differ between databases")
 
@@ -123,6 +126,29 @@ async def test_password_that_changes_during_its_check_is_checked_again(
             await session.commit()
     outcomes = await asyncio.gather(*asking, return_exceptions=True)
     assert [isinstance(outcome, Unauthenticated) for outcome in outcomes] == [True, False]
+
+
+async def test_executions_by_graphql_core_of_one_application_leave_some_to_others(settled: Tenant) -> None:
+    """The first use of a document is not compiled, and holds a slot while it waits for the connections of its owner."""
+    pipeline = GraphQLPipeline(settled.gateway.schema, settled.gateway.runner)
+
+    def ask(caller: Principal, field: str) -> "asyncio.Task[PipelineResult]":
+        request = OperationRequest(query=f"{{ resources {{ {field} }} }}")
+        return asyncio.create_task(pipeline.execute(caller, request, pipeline.document_for(request)))
+
+    slots = pipeline.engine._fallbacks
+    taken = 0
+    while slots.try_take(settled.application_id):
+        taken += 1
+    waiting = ask(settled.account, "name")
+    await until_waiting(slots, 1)
+    other = replace(settled.account, application_id="other")
+    async with asyncio.timeout(WAIT_SECONDS):
+        assert (await ask(other, "description")).data == {"resources": []}
+    assert not waiting.done()
+    for _ in range(taken):
+        slots.give_back(settled.application_id)
+    assert not (await waiting).errors
 
 
 async def test_previews_that_wait_for_a_thread_hold_no_connection(settled: Tenant, caller: Principal) -> None:

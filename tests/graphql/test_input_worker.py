@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.documents import ROOT
 from wattgate.errors import TooLarge, Unavailable
+from wattgate.principal import Principal, Role
 from wattgate.requests.input_worker import MAX_WAITING, InputWorker
 from wattgate.requests.request_limits import (
     BYTES_PER_UNIT,
@@ -21,24 +22,70 @@ from wattgate.requests.request_limits import (
 )
 from wattgate.values.stored_json import INPUT_JSON_LIMITS
 
+LARGE = INLINE_BODY_BYTES + 1
+BUSY = Principal(Role.ACCOUNT, application_id="busy")
+
 
 async def test_large_inputs_are_validated_in_a_thread_and_small_ones_on_the_event_loop() -> None:
     worker = InputWorker()
-    assert await worker.run(INLINE_BODY_BYTES, threading.current_thread) is threading.main_thread()
-    assert await worker.run(INLINE_BODY_BYTES + 1, threading.current_thread) is not threading.main_thread()
+    assert await worker.run(BUSY, INLINE_BODY_BYTES, threading.current_thread) is threading.main_thread()
+    assert await worker.run(BUSY, LARGE, threading.current_thread) is not threading.main_thread()
 
 
 async def test_further_large_inputs_are_refused_while_many_wait() -> None:
     worker, released = InputWorker(), threading.Event()
-    waiting = [asyncio.ensure_future(worker.run(INLINE_BODY_BYTES + 1, released.wait)) for _ in range(MAX_WAITING)]
+    waiting = [asyncio.ensure_future(worker.run(BUSY, LARGE, released.wait)) for _ in range(MAX_WAITING + 1)]
     await asyncio.sleep(0)
     with pytest.raises(Unavailable) as refused:
-        await worker.run(INLINE_BODY_BYTES + 1, released.wait)
+        await worker.run(BUSY, LARGE, released.wait)
     assert refused.value.retry_after
-    assert await worker.run(1, lambda: "small") == "small"
+    assert await worker.run(BUSY, 1, lambda: "small") == "small"
     released.set()
     assert all(await asyncio.gather(*waiting))
-    assert await worker.run(INLINE_BODY_BYTES + 1, released.wait)
+    assert await worker.run(BUSY, LARGE, released.wait)
+
+
+@pytest.mark.parametrize("busy", [Role.ACCOUNT, Role.ANONYMOUS])
+async def test_large_inputs_of_one_application_leave_turns_to_others(busy: Role) -> None:
+    """A caller without credentials names any application, so all of them are one."""
+    worker, released, order = InputWorker(), threading.Event(), list[str]()
+
+    def validate(name: str) -> None:
+        released.wait()
+        order.append(name)
+
+    callers = [
+        Principal(busy, application_id=str(number) if busy is Role.ANONYMOUS else "busy")
+        for number in range(MAX_WAITING + 1)
+    ]
+    waiting = [asyncio.ensure_future(worker.run(caller, LARGE, validate, "busy")) for caller in callers]
+    await asyncio.sleep(0)
+    other = asyncio.ensure_future(worker.run(Principal(Role.ACCOUNT, application_id="other"), LARGE, validate, "other"))
+    await asyncio.sleep(0)
+    released.set()
+    await other
+    assert order[:3].count("other") == 1
+    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [type(None)] * MAX_WAITING + [Unavailable]
+
+
+async def test_large_input_of_a_caller_that_is_gone_leaves_the_thread_to_others() -> None:
+    worker, begun, released = InputWorker(), threading.Event(), threading.Event()
+
+    def validate() -> None:
+        begun.set()
+        released.wait()
+
+    running, waiting = (asyncio.ensure_future(worker.run(BUSY, LARGE, validate)) for _ in range(2))
+    await asyncio.to_thread(begun.wait)
+    for task in (running, waiting):
+        task.cancel()
+    await asyncio.gather(running, waiting, return_exceptions=True)
+    later = asyncio.ensure_future(worker.run(BUSY, LARGE, lambda: "validated"))
+    await asyncio.sleep(0)
+    assert not later.done(), "the thread still validates the input of the first caller"
+    released.set()
+    assert await later == "validated"
 
 
 @pytest.mark.parametrize(

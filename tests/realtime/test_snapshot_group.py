@@ -25,6 +25,7 @@ from wattgate.realtime.subscriptions.snapshot_group import (
     phase_after_revocation,
 )
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
+from wattgate.requests.fair_share import FairShare
 
 IDLE, RUNNING, RUNNING_OUTDATED = ReloadState
 EMPTY, CURRENT, WITHHELD = SnapshotPhase
@@ -90,6 +91,20 @@ async def test_subscribers_that_join_together_share_the_first_load(under_test: G
     first, second = await asyncio.gather(under_test.join(), under_test.join())
     under_test.send_event("a")
     assert (first.states, second.states, under_test.reducer.loads) == ([[1], [1, "a"]], [[1], [1, "a"]], 1)
+
+
+async def test_loads_of_one_application_leave_slots_to_others() -> None:
+    loads = FairShare(2, share=1)
+    busy = [GroupUnderTest(loads, "busy") for _ in range(2)]
+    for group in busy:
+        group.start_load()
+    joining = [asyncio.create_task(group.join()) for group in busy]
+    await run_tasks()
+    assert [group.reducer.loads for group in busy] == [1, 0]
+    assert (await GroupUnderTest(loads, "other").join()).states == [[1]]
+    for group in busy:
+        await group.finish_load()
+    assert [subscriber.states for subscriber in await asyncio.gather(*joining)] == [[[1]], [[1]]]
 
 
 async def test_event_during_the_first_load_causes_a_reload(under_test: GroupUnderTest) -> None:

@@ -19,9 +19,12 @@ from wattgate.db.connections.reading_pool import ReadingPool
 from wattgate.rate_limit.budgets import LocalBucketStore
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.request_batcher import RequestBatcher
+from wattgate.requests.fair_share import FairShare
 
 ROOT = Path(__file__).parents[2]
 PACKAGE, TESTS = f"{ROOT / 'wattgate'}/", f"{ROOT / 'tests'}/"
+
+FAIR_SHARE = f"{PACKAGE}requests/fair_share.py"
 
 CONNECTIONS = f"{PACKAGE}db/connections/"
 DATABASE_WAITS = tuple(f"{CONNECTIONS}{name}.py" for name in ("reading_pool", "replica", "scoped_connection"))
@@ -29,6 +32,9 @@ DATABASE_WAITS = tuple(f"{CONNECTIONS}{name}.py" for name in ("reading_pool", "r
 
 DRIVERS = ("/asyncpg/", "/aiosqlite/")
 """Folders of the drivers of the databases, which may wait in every way."""
+
+SLOT_OF_DATABASE = (f"{CONNECTIONS}engine.py", "_wait_for_slot")
+"""The function that waits for a share of the connections."""
 
 MAX_FRAMES = 4
 """Maximum functions of the gateway that a fault names, the innermost first."""
@@ -54,6 +60,7 @@ WAITS: tuple[tuple[Any, str, Condition], ...] = (
     (asyncio, "open_connection", _always),
     (BaseEventLoop, "run_in_executor", _always),
     (asyncio.StreamReader, "_wait_for_data", _always),  # answers of processes, of HTTP servers, and of Redis
+    (FairShare, "_enqueue", _always),  # called only when no slot is free
     (asyncio.Semaphore, "acquire", _is_locked),
     (asyncio.Lock, "acquire", _is_locked),
     (asyncio.Event, "wait", lambda event: not event.is_set()),
@@ -87,7 +94,10 @@ class HeldConnections:
         if task is None or task not in self._holders.values():
             return
         frames = _frames_of_repository(sys._getframe(2))
-        if frames and frames[0][0].startswith(PACKAGE) and frames[0][0] not in DATABASE_WAITS:
+        if not frames or not frames[0][0].startswith(PACKAGE):
+            return
+        (path, _, function), *_ = frames
+        if path not in DATABASE_WAITS and (path, function) != SLOT_OF_DATABASE:
             callers = ", ".join(
                 f"{path.removeprefix(f'{ROOT}/')}:{line} {function}"
                 for path, line, function in frames[:MAX_FRAMES]
@@ -167,7 +177,7 @@ def _frames_of_repository(frame: FrameType | None) -> list[tuple[str, int, str]]
         path = frame.f_code.co_filename
         if not frames and any(driver in path for driver in DRIVERS):
             return []
-        if path.startswith((PACKAGE, TESTS)) and path != __file__:
+        if path.startswith((PACKAGE, TESTS)) and path not in (__file__, FAIR_SHARE):
             frames.append((path, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
     return frames

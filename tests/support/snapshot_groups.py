@@ -16,6 +16,7 @@ from wattgate.realtime.subscriptions.snapshot_group import SnapshotGroup
 from wattgate.realtime.subscriptions.subscription import Message, Selection, Subscription
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 from wattgate.realtime.timer_wheel import TimerWheel
+from wattgate.requests.fair_share import NO_OWNER, FairShare
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 RELOAD = "reload"
@@ -109,15 +110,15 @@ async def read_without_database(query: Callable[[Any], Awaitable[Any]]) -> Any:
 class GroupUnderTest:
     """A snapshot group on a bus in memory, with a `ListReducer`."""
 
-    def __init__(self) -> None:
+    def __init__(self, loads: FairShare | None = None, owner: str = NO_OWNER) -> None:
         self.bus = MemoryBus()
         self.hub = Hub(self.bus)
         self.reducer = ListReducer()
         source = SubscriptionSource(("topic",), reducer=self.reducer)
         selection = Selection(encode, encode_async, encode(None), "root")
-        self.subscription = Subscription("key", source, selection, read_without_database)
+        self.subscription = Subscription("key", source, selection, read_without_database, owner=owner)
         self.group = SnapshotGroup(
-            self.hub, self.subscription, self.reducer, TimerWheel(), lambda: NOW, asyncio.Semaphore()
+            self.hub, self.subscription, self.reducer, TimerWheel(), lambda: NOW, loads or FairShare(1, share=1)
         )
         self.hub.add_listener(self.group, self.group.topics)
 

@@ -12,10 +12,17 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Generic, TypeVar
 
+from wattgate.principal import Principal, Role
+
 T = TypeVar("T")
 
 NO_OWNER = ""
 """The owner of work for callers whose application is not known."""
+
+
+def owner_of_caller(caller: Principal) -> str:
+    """Return the owner of the work of a caller. Anonymous callers share one, because they name any application."""
+    return NO_OWNER if caller.role is Role.ANONYMOUS else caller.application_id or NO_OWNER
 
 
 class NoFreeSlot(Exception):

@@ -224,7 +224,7 @@ class Dispatcher:
             body=_parse_body(endpoint, request, body),
             now=self._clock(),
         )
-        arguments = await self._inputs.run(len(body), _bind_arguments, endpoint, legacy_request)
+        arguments = await self._inputs.run(principal, len(body), _bind_arguments, endpoint, legacy_request)
         return ParsedRequest(arguments, legacy_request)
 
     async def _execute(

@@ -215,7 +215,9 @@ class GraphQLPipeline:
                 )
                 return PipelineResult(refusal.data, normalize_errors(refusal.errors), charge)
         size_units = size_cost(request.size)
-        variables = await self._inputs.run(request.size, self.engine.coerce_variables, document, request.variables)
+        variables = await self._inputs.run(
+            principal, request.size, self.engine.coerce_variables, document, request.variables
+        )
         if is_dry_run:
             return PipelineResult(None, (), await self._dry_run(principal, document, variables, size_units))
         charge = await self.charge(principal, document, variables, size_units)

@@ -39,6 +39,7 @@ from wattgate.realtime.connections.service import OperationRejected, OperationRe
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions.subscription import Subscription
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
+from wattgate.requests.fair_share import owner_of_caller
 from wattgate.requests.request_context import CURRENT_PRINCIPAL
 from wattgate.requests.request_limits import MAX_SUBSCRIPTION_BYTES
 from wattgate.values.terms import MAX_SINCE_CHARACTERS
@@ -220,6 +221,7 @@ class SubscriptionService:
             read=partial(self._runner.read, principal, operation.needs),
             resumes=prepared.resumes,
             since=since or prepared.since,
+            owner=owner_of_caller(principal),
         )
 
     def _prepare(self, key: SubscriptionKey) -> PreparedSubscription:

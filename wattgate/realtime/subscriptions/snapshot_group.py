@@ -45,6 +45,7 @@ from wattgate.realtime.subscriptions.subscriber_group import Group
 from wattgate.realtime.subscriptions.subscription import Message, RequiresAsync, Subscriber, Subscription, build_message
 from wattgate.realtime.subscriptions.subscription_source import SnapshotReducer
 from wattgate.realtime.timer_wheel import TimerWheel
+from wattgate.requests.fair_share import FairShare
 
 LOAD_SPREAD_SECONDS = 3.0
 """Reloads that one event causes are spread over this time: the half hours of all homes are stored at once.
@@ -137,13 +138,14 @@ class SnapshotGroup(Group):
         reducer: SnapshotReducer,
         wheel: TimerWheel,
         clock: Clock,
-        load_semaphore: asyncio.Semaphore,
+        loads: FairShare,
     ) -> None:
         super().__init__(hub, subscription)
         self._reducer = reducer
         self._wheel = wheel
         self._clock = clock
-        self._load_semaphore = load_semaphore
+        self._loads = loads
+        self._owner = subscription.owner
         self._phase = SnapshotPhase.EMPTY
         self._reload = ReloadState.IDLE
         self._state: Any = None
@@ -280,7 +282,7 @@ class SnapshotGroup(Group):
 
     async def _read_state(self) -> Any:
         """Read the state from the database. Events that arrive meanwhile make it outdated."""
-        async with self._load_semaphore:
+        async with self._loads.slot(self._owner):
             self._on_reload(ReloadEvent.READ_STARTED)
             return await self._read(self._reducer.load)
 
@@ -337,7 +339,7 @@ class SnapshotGroup(Group):
         """Listen to the present topics of the state, and to no others."""
         self._topics_outdated = False
         try:
-            async with self._load_semaphore:
+            async with self._loads.slot(self._owner):
                 found = set(await self._read(self._reducer.find_topics))
             added, removed = sorted(found - set(self.topics)), sorted(set(self.topics) - found)
             self._hub.add_listener(self, added)

@@ -1,6 +1,5 @@
 """The subscription groups of a process, by the key of their subscriptions."""
 
-import asyncio
 from collections.abc import Hashable
 
 from wattgate.clock import Clock
@@ -11,9 +10,13 @@ from wattgate.realtime.subscriptions.stream_group import StreamGroup
 from wattgate.realtime.subscriptions.subscriber_group import Group
 from wattgate.realtime.subscriptions.subscription import Subscriber, Subscription
 from wattgate.realtime.timer_wheel import TimerWheel
+from wattgate.requests.fair_share import FairShare
 
 MAX_CONCURRENT_LOADS = 4
 """Maximum number of snapshot groups that read the database at once. More would delay requests and each other."""
+
+MAX_OWNER_LOADS = 3
+"""Maximum number of them for one application."""
 
 
 class SubscriberGroups:
@@ -23,7 +26,7 @@ class SubscriberGroups:
         self._hub = hub
         self._wheel = wheel
         self._clock = clock
-        self._load_semaphore = asyncio.Semaphore(MAX_CONCURRENT_LOADS)
+        self._loads = FairShare(MAX_CONCURRENT_LOADS, share=MAX_OWNER_LOADS)
         self._groups: dict[Hashable, Group] = {}
 
     async def join(self, subscription: Subscription, subscriber: Subscriber) -> Group:
@@ -59,7 +62,7 @@ class SubscriberGroups:
         if reducer is None:
             group = StreamGroup(self._hub, subscription)
         else:
-            group = SnapshotGroup(self._hub, subscription, reducer, self._wheel, self._clock, self._load_semaphore)
+            group = SnapshotGroup(self._hub, subscription, reducer, self._wheel, self._clock, self._loads)
         self._groups[subscription.key] = group
         self._hub.add_listener(group, group.topics)
         SUBSCRIBER_GROUPS.set(len(self._groups))

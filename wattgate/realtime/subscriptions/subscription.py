@@ -10,6 +10,7 @@ from wattgate.db.rows.rows import Rows
 from wattgate.errors import GatewayError
 from wattgate.realtime.events import POSITION_PLACEHOLDER
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
+from wattgate.requests.fair_share import NO_OWNER
 from wattgate.requests.request_context import log_access_error
 
 _PLACEHOLDER = POSITION_PLACEHOLDER.encode()
@@ -52,7 +53,8 @@ class Subscription:
     """A subscription that the caller may have.
 
     Subscriptions with equal keys receive the same payloads. `resumes` is true if the client passed `since`, also with
-    null, and thus handles positions. `since` is the last position that the client received, if any.
+    null, and thus handles positions. `since` is the last position that the client received, if any. `owner` is the
+    application of the caller, as `fair_share` counts it.
     """
 
     key: Hashable
@@ -61,6 +63,7 @@ class Subscription:
     read: ReadRows
     resumes: bool = False
     since: str | None = None
+    owner: str = NO_OWNER
 
     def with_since(self, position: str) -> "Subscription":
         """Return a copy for a client that sends its position outside the operation. Its `since` has priority."""

@@ -36,6 +36,7 @@ from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, Schema, norma
 from wattgate.operations.core.context import GraphQLContext
 from wattgate.operations.core.field_source import NotCompilable
 from wattgate.principal import Principal
+from wattgate.requests.fair_share import FairShare, owner_of_caller
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +51,9 @@ PLAN_DISABLED_SECONDS = 60.0
 
 MAX_CONCURRENT_FALLBACKS = 8
 """Maximum number of concurrent executions by graphql-core. One costs 20 to 60 times as much as its plan."""
+
+MAX_OWNER_FALLBACKS = 6
+"""Maximum number of them for one application: they wait for its database connections, and others must not."""
 
 MAX_PLANS_PER_DOCUMENT = 16
 """Maximum number of plans of a document, for different values of the variables in its directives.
@@ -111,7 +115,7 @@ class ExecutionEngine:
         self._compile_at = compile_at
         self._clock = clock
         self.document_queue = document_queue or DocumentQueue()
-        self._fallback_semaphore = asyncio.Semaphore(MAX_CONCURRENT_FALLBACKS)
+        self._fallbacks = FairShare(MAX_CONCURRENT_FALLBACKS, share=MAX_OWNER_FALLBACKS)
 
     def coerce_variables(self, document: Document, raw_variables: Mapping[str, Any] | None) -> VariableValues:
         """Return the values of an operation's variables. Raise InvalidRequest if one does not match its type."""
@@ -171,7 +175,7 @@ class ExecutionEngine:
         is_compiled = self._count_use(document, cost)
         plan = await self.compile_in_turn(context.principal, document, variables) if is_compiled else None
         if plan is None or (plan.disabled_until and self._clock() < plan.disabled_until):
-            async with self._fallback_semaphore:
+            async with self._fallbacks.slot(owner_of_caller(context.principal)):
                 return _normalize_outcome(
                     await self._execute_with_graphql_core(context, document, raw_variables, variables)
                 )
@@ -186,7 +190,7 @@ class ExecutionEngine:
             if _is_refused(document, context):
                 return ExecutionOutcome(None)
             self._record_failure(plan)
-            async with self._fallback_semaphore:
+            async with self._fallbacks.slot(owner_of_caller(context.principal)):
                 outcome = await self._resume_with_graphql_core(
                     plan, context, document, raw_variables, completed, variables
                 )

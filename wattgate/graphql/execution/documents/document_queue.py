@@ -19,7 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from wattgate.errors import RateLimited, Unavailable
 from wattgate.graphql.execution.documents.time_queue import TimeQueue
 from wattgate.principal import Principal, Role
-from wattgate.requests.fair_share import NO_OWNER
+from wattgate.requests.fair_share import owner_of_caller
 
 T = TypeVar("T")
 
@@ -148,7 +148,7 @@ class DocumentQueue:
         if is_free:
             self._take_turn()
             return work()
-        owner = caller.application_id or NO_OWNER
+        owner = owner_of_caller(caller)
         if lane.known.count(owner) >= self._max_waiting_application:
             raise _application_refusal()
         return await self._wait(lane, partial(lane.known.push, owner), work, _application_refusal())
