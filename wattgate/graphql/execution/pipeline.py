@@ -145,6 +145,10 @@ class GraphQLPipeline:
         Raise as `charge_request` does.
         """
         await self.charge_request(principal, 0)
+        await self._charge_statement(principal)
+
+    async def _charge_statement(self, principal: Principal) -> None:
+        """Charge a known caller for a statement. The address of an anonymous one has paid for its request."""
         if principal.role is not Role.ANONYMOUS:
             await self._settled(OperationCharge.flat(self._budgets, principal, STATEMENT_WEIGHT))
 
@@ -154,12 +158,12 @@ class GraphQLPipeline:
         """Return the request with the text of its document, and the requested operation.
 
         Raise InvalidRequest if the document is missing or invalid; see also `PersistedDocuments.resolve`. Raise
-        BudgetExhausted if the budget of the caller does not cover a new document.
+        BudgetExhausted if the budget of the caller does not cover a new document, or the look-up of an id.
         """
         persisted = self._persisted_documents
         if persisted is None or not needs_resolution(principal, request):
             return request, self._find_document(request) or await self._parse_document(principal, request)
-        resolved = await persisted.resolve(principal, request)
+        resolved = await persisted.resolve(principal, request, partial(self._charge_statement, principal))
         document = self._find_document(resolved) or await self._parse_document(principal, resolved)
         if resolved is not request:
             await persisted.store_text(request)

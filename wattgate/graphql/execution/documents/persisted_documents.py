@@ -14,7 +14,7 @@ from graphql import GraphQLError
 
 from wattgate.errors import BadInput, Forbidden, PersistedQueryNotFound
 from wattgate.graphql.execution.documents.documents import InvalidRequest
-from wattgate.graphql.execution.documents.trusted_documents import TrustedDocumentStore
+from wattgate.graphql.execution.documents.trusted_documents import ChargeLookup, TrustedDocumentStore
 from wattgate.principal import Principal
 from wattgate.realtime.apq_store import ApqStore, digest_of, is_digest
 from wattgate.realtime.operation_request import PERSISTED_QUERY, OperationRequest
@@ -35,8 +35,12 @@ class PersistedDocuments:
         self._trusted_documents = trusted_documents
         self._apq_store = apq_store
 
-    async def resolve(self, principal: Principal, request: OperationRequest) -> OperationRequest:
+    async def resolve(
+        self, principal: Principal, request: OperationRequest, charge_lookup: ChargeLookup
+    ) -> OperationRequest:
         """Return the request with the text of its document, and without its id or digest.
+
+        `charge_lookup` charges the caller before each look-up in the database.
 
         Raise BadInput if it has both, or an unknown id. Raise InvalidRequest with PERSISTED_QUERY_NOT_FOUND if the
         client has to send the text. Raise Forbidden if the application accepts only registered documents and this is
@@ -45,9 +49,9 @@ class PersistedDocuments:
         digest = _persisted_query_digest(request.extensions)
         if request.document_id is None and digest is None:
             if principal.trusted_only:
-                await self._require_registered(principal, request.query or "")
+                await self._require_registered(principal, request.query or "", charge_lookup)
             return request
-        text = await self._resolve_text(principal, request, digest)
+        text = await self._resolve_text(principal, request, digest, charge_lookup)
         return msgspec.structs.replace(
             request, query=text, document_id=None, extensions=_other_extensions(request.extensions)
         )
@@ -58,7 +62,9 @@ class PersistedDocuments:
         if digest is not None and request.query:
             await self._apq_store.put(digest, request.query)
 
-    async def _resolve_text(self, principal: Principal, request: OperationRequest, digest: str | None) -> str:
+    async def _resolve_text(
+        self, principal: Principal, request: OperationRequest, digest: str | None, charge_lookup: ChargeLookup
+    ) -> str:
         """Return the text of a document.
 
         An empty query counts as none: graphql-transport-ws clients have to send one.
@@ -66,7 +72,7 @@ class PersistedDocuments:
         if request.document_id is not None:
             if request.query or digest is not None:
                 raise BadInput("a request has one document: send its text or its id")
-            text = await self._load_registered(principal, request.document_id)
+            text = await self._load_registered(principal, request.document_id, charge_lookup)
             if text is None:
                 raise BadInput(f"no document is registered under the id {request.document_id[:100]}")
             return text
@@ -75,24 +81,25 @@ class PersistedDocuments:
             if digest_of(request.query) != digest:
                 raise BadInput("sha256Hash does not match the query")
             if principal.trusted_only:
-                await self._require_registered(principal, request.query)
+                await self._require_registered(principal, request.query, charge_lookup)
             return request.query
-        text = await self._load_registered(principal, digest)
-        if text is None and not principal.trusted_only:
-            text = await self._apq_store.get(digest)
+        # first where a look-up costs less: either has the text of the digest
+        text = None if principal.trusted_only else await self._apq_store.get(digest)
+        if text is None:
+            text = await self._load_registered(principal, digest, charge_lookup)
         if text is None:
             unknown = PersistedQueryNotFound("PersistedQueryNotFound")
             raise InvalidRequest([GraphQLError(unknown.message, original_error=unknown)])
         return text
 
-    async def _load_registered(self, principal: Principal, document_id: str) -> str | None:
+    async def _load_registered(self, principal: Principal, document_id: str, charge_lookup: ChargeLookup) -> str | None:
         if principal.application_id is None:
             return None
-        return await self._trusted_documents.get_text(principal.application_id, document_id)
+        return await self._trusted_documents.get_text(principal.application_id, document_id, charge_lookup)
 
-    async def _require_registered(self, principal: Principal, text: str) -> None:
+    async def _require_registered(self, principal: Principal, text: str, charge_lookup: ChargeLookup) -> None:
         if principal.application_id is None or not await self._trusted_documents.has_text(
-            principal.application_id, text
+            principal.application_id, text, charge_lookup
         ):
             raise Forbidden("this application accepts only registered documents; send the id of one")
 

@@ -5,6 +5,7 @@ digits or as the digits alone, or a custom id from the build of a client.
 """
 
 import re
+from collections.abc import Awaitable, Callable
 
 from sqlmodel import col
 
@@ -24,6 +25,14 @@ MAX_CACHED_CHARACTERS = 16 * 2**20
 
 _PREFIX = "sha256:"
 _CUSTOM_ID = re.compile(r"(x-[A-Za-z0-9._~-]{1,32}:)?[A-Za-z0-9._~-]{1,200}")
+
+
+ChargeLookup = Callable[[], Awaitable[None]]
+"""Charge a caller for a look-up in the database, before it."""
+
+
+async def charge_nothing() -> None:
+    """Charge nobody."""
 
 
 def normalize_document_id(document_id: str) -> str | None:
@@ -57,22 +66,28 @@ class TrustedDocumentStore:
     def __len__(self) -> int:
         return len(self._cache)
 
-    async def get_text(self, application_id: str, document_id: str) -> str | None:
-        """Return the text that an application has registered under an id, or None."""
+    async def get_text(
+        self, application_id: str, document_id: str, charge_lookup: ChargeLookup = charge_nothing
+    ) -> str | None:
+        """Return the text that an application has registered under an id, or None.
+
+        `charge_lookup` is called before a look-up in the database, and may raise an error instead.
+        """
         stored_id = normalize_document_id(document_id)
         if stored_id is None:
             return None
         key = application_id, stored_id
         text = self._cache.get(key)
         if text is None:
+            await charge_lookup()
             text = await self._load_text(*key)
             if text is not None:
                 self._cache.put(key, text)
         return text
 
-    async def has_text(self, application_id: str, text: str) -> bool:
-        """Return whether an application has registered this text."""
-        return await self.get_text(application_id, digest_of(text)) == text
+    async def has_text(self, application_id: str, text: str, charge_lookup: ChargeLookup = charge_nothing) -> bool:
+        """Return whether an application has registered this text. `charge_lookup` as for `get_text`."""
+        return await self.get_text(application_id, digest_of(text), charge_lookup) == text
 
     async def _load_text(self, application_id: str, stored_id: str) -> str | None:
         async def find_document(rows: Rows) -> TrustedDocument | None:
