@@ -133,6 +133,38 @@ async def test_anonymous_requests_outside_graphql_are_limited_by_address(
                 assert (await http.get(path, headers={**exhausted, **headers})).status_code == 200
 
 
+async def test_address_pays_for_credentials_that_are_not_found(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """Each is looked up in the database. An address in debt is refused before that, also with a right token."""
+    async with gateway(tmp_path, address_requests=LIMIT, trusted_proxies=["127.0.0.1"]) as (_, http, tenant):
+        application = tenant.headers["application"]
+        fresh = {"token": await tenant.add_token()}
+        assert (await http.get("/api/v0-1/virtualentity", headers=tenant.headers["account"])).status_code == 200
+        cases: dict[str, tuple[str, str, dict[str, str], int]] = {
+            "token": ("GET", "/api/v0-1/virtualentity", {"token": "made up"}, 401),
+            "bearer": ("POST", "/graphql", {"authorization": "Bearer made up"}, 401),
+            "event stream": ("POST", "/graphql", {"token": "made up", "accept": "text/event-stream"}, 401),
+            "Basic": ("GET", "/api/v0-1/virtualentity", {"authorization": "Basic eDp5"}, 401),
+            "user": ("GET", "/api/v0-1/virtualentity", {**application, "userid": "made up"}, 403),
+            "application": ("POST", "/graphql", {"applicationid": "made up"}, 200),
+        }
+        for number, (name, (method, path, headers, status)) in enumerate(cases.items(), 1):
+            address = {"x-forwarded-for": f"203.0.113.{number}"}
+            sent: dict[str, Any] = {"json": {"query": "{ __typename }"}} if method == "POST" else {}
+            with subtests.test(name):
+                statuses: list[int] = []
+                while len(statuses) < 4 * LIMIT and 429 not in statuses:
+                    answer = await http.request(method, path, headers={**headers, **address}, **sent)
+                    statuses.append(answer.status_code)
+                assert len(statuses) > LIMIT
+                assert {*statuses} == {status, 429}
+                assert int(answer.headers["retry-after"]) > 0
+                known = {**tenant.headers["account"], **address}
+                assert (await http.get("/api/v0-1/virtualentity", headers=known)).status_code == 200  # it is remembered
+                looked_up = await http.get("/api/v0-1/virtualentity", headers={**fresh, **address})
+                assert looked_up.status_code == 429
+        assert (await http.get("/api/v0-1/virtualentity", headers=fresh)).status_code == 200
+
+
 def test_limited_routes_are_copies_and_each_kind_is_limited() -> None:
     """Two applications can have the same routes: neither charges for the other one, and none twice."""
     given: list[Route | Mount] = [Route("/one", serve_nothing), Mount("/two", PlainTextResponse("two"))]

@@ -112,9 +112,12 @@ class CredentialLookup:
         digest = hash_secret(token)
         principal = self.remembered.get(digest, now)
         if principal is None:
+            await self._check_address()
             started = self.remembered.begin_lookup()
             principal = await self._find_principal(digest, now)
-            if principal is not None:
+            if principal is None:
+                await self._charge_address()
+            else:
                 self.remembered.put(digest, principal, started)
         if principal is not None and principal.role is Role.DISPLAY:
             ends = {str(principal.token_id): principal.expires_at}
@@ -146,6 +149,7 @@ class CredentialLookup:
 
     async def principal_by_application_credential(self, username: str, secret: str) -> Principal | None:
         """Return the principal of an application credential; None if the username or the secret is wrong."""
+        await self._check_address()
         credential = await self._fetch_one(
             select(
                 col(ApplicationCredential.application_id),
@@ -242,6 +246,7 @@ class CredentialLookup:
 
     async def charge_wrong_credential(self) -> None:
         """Charge a wrong application credential to the client's address. Raise RateLimited if none is left."""
+        await self._charge_address()
         await self._address_limits.charge(AddressPolicy.LOGIN, current_client())
 
     async def _record_attempt(
@@ -266,16 +271,29 @@ class CredentialLookup:
         principal = self._anonymous_cache.get(application_id)
         if principal is not None:
             return principal
+        await self._check_address()
         started = self.remembered.begin_lookup()
         trusted_only = await self._fetch_one(
             select(col(Application.trusted_only)).where(col(Application.application_id) == application_id)
         )
         if trusted_only is None:
+            await self._charge_address()
             return None
         principal = Principal(Role.ANONYMOUS, application_id=application_id, trusted_only=trusted_only[0])
         if self.remembered.is_current(started):
             self._anonymous_cache.put(application_id, principal)
         return principal
+
+    async def _check_address(self) -> None:
+        """Raise RateLimited before a look-up for an address that has named too much that was not found.
+
+        An address may have many users, so its right credentials are not charged.
+        """
+        await self._address_limits.check(AddressPolicy.REQUEST, current_client())
+
+    async def _charge_address(self) -> None:
+        """Charge the client's address for a look-up that has found nothing, also above its attempts."""
+        await self._address_limits.charge_done(AddressPolicy.REQUEST, current_client(), 1)
 
     async def has_user(self, application_id: str, user_id: str) -> bool:
         """Return whether an application may act for the user: it is one of its own, see `accepts_applications`."""
@@ -284,6 +302,8 @@ class CredentialLookup:
                 col(User.application_id) == application_id, col(User.user_id) == user_id, accepts_applications()
             )
         )
+        if user is None:
+            await self._charge_address()
         return user is not None
 
     async def find_revoked(self, principals: Collection[Principal], now: datetime) -> set[Principal]:
