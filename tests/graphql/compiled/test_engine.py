@@ -17,6 +17,7 @@ from tests.graphql.compiled.world import World
 from wattgate.errors import NotFound
 from wattgate.graphql.execution.compiled.engine import (
     MAX_CONCURRENT_FALLBACKS,
+    MAX_OWNER_FALLBACKS,
     MAX_PLAN_FAILURES,
     MAX_PLANS_PER_DOCUMENT,
     PLAN_DISABLED_SECONDS,
@@ -183,7 +184,11 @@ async def test_plan_that_fails_occasionally_is_not_disabled() -> None:
         assert engine.fallback_count == left
 
 
-async def test_concurrent_executions_by_graphql_core_are_limited() -> None:
+@pytest.mark.parametrize(
+    ("owners", "maximum"), [(["one"], MAX_OWNER_FALLBACKS), (["one", "another"], MAX_CONCURRENT_FALLBACKS)]
+)
+async def test_concurrent_executions_by_graphql_core_are_limited(owners: list[str], maximum: int) -> None:
+    """One application leaves some to others, and all together have no more."""
     running = max_running = 0
 
     class Slow(World):
@@ -199,12 +204,22 @@ async def test_concurrent_executions_by_graphql_core_are_limited() -> None:
                 running -= 1
 
     engine = ExecutionEngine(SCHEMA, compile_at=1000)
-    text = "{ panel { path } }"
+    document = DOCUMENTS.get("{ panel { path } }")
+    variables = engine.coerce_variables(document, {})
     result = await asyncio.gather(
-        *[run(engine, text, Slow(SCHEMA, SEED, broken=ALL)) for _ in range(4 * MAX_CONCURRENT_FALLBACKS)]
+        *[
+            engine.execute(
+                GraphQLContext(Slow(SCHEMA, SEED, broken=ALL), Principal(Role.SYSTEM, application_id=owner)),  # type: ignore[arg-type]
+                document,
+                variables,
+                {},
+            )
+            for _ in range(4 * MAX_CONCURRENT_FALLBACKS)
+            for owner in owners
+        ]
     )
     assert all(record.data for record in result)
-    assert max_running == MAX_CONCURRENT_FALLBACKS
+    assert max_running == maximum
 
 
 async def test_document_is_compiled_at_its_second_use() -> None:
