@@ -19,6 +19,7 @@ from wattgate.graphql.execution.documents.document_limits import DocumentLimits
 from wattgate.graphql.execution.documents.document_tokens import parse_cost
 from wattgate.operations.types.homes.virtual_entities import VirtualEntityChange
 from wattgate.operations.types.messages.alerts import Channel, NewAlert
+from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
 
 CLIENTS = {"Apollo Client": "show-apollo.ts", "urql": "show-urql.ts", "gql": "show.py"}
 each_client = pytest.mark.parametrize("script", CLIENTS.values(), ids=CLIENTS)
@@ -144,7 +145,9 @@ async def test_client_retries_after_the_delay_that_the_gateway_states(
         homes_cost, days_cost = [await recorded.cost(request) for request in requests if request.status == 200]
     texts = {request.body["query"] for request in requests if request.has_text}
     parsing = sum(parse_cost(text, DocumentLimits()) for text in texts)
-    budget = homes_cost + parsing + days_cost // 2  # enough to parse both documents, and to run one of them
+    looking_up = STATEMENT_WEIGHT * [request.status for request in requests].count(400)  # of unknown digests
+    # enough to look up and parse both documents, and to run one of them
+    budget = homes_cost + parsing + looking_up + days_cost // 2
     async with recorded_gateway(
         tmp_path / "limited", caller_budget=budget, caller_budget_seconds=ceil(3 * budget / days_cost)
     ) as limited:
