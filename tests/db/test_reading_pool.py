@@ -79,7 +79,7 @@ async def test_readers_and_sessions_share_the_connections_of_the_pool(database: 
 
 
 async def test_pool_without_a_free_connection_refuses_a_reader_after_its_timeout(database: Database) -> None:
-    database.shares._max_wait_seconds = 0.01
+    database.shares.max_wait_seconds = 0.01
     async with database.session(EVERYTHING), database.reader(EVERYTHING), database.reader(EVERYTHING):
         with pytest.raises(Unavailable):
             await read_pid(database)
