@@ -116,7 +116,9 @@ class BenchHome:
 
     async def measure_all(self, inside: str) -> float:
         """Return the time of a selection inside all resources, in µs."""
-        return await self.min_cpu_microseconds(f"{{ resources {{ resourceId {inside} }} }}")
+        return await self.min_cpu_microseconds(
+            f"{{ viewer {{ resources(first: 100) {{ edges {{ node {{ resourceId {inside} }} }} }} }} }}"
+        )
 
     async def measure_one(self, inside: str) -> float:
         """Return the time of a selection inside one resource, in µs."""

@@ -199,9 +199,10 @@ async def test_unknown_paths_and_methods_are_reported_in_the_same_form(served: H
 
 async def test_sibling_fields_have_their_own_sessions(served: House) -> None:
     document = """{
-      a: virtualEntities { resources { current { value } firstTime lastTime tariff { rate } type { name } } }
-      b: accounts { name }
-      c: resources { lastTime }
+      a: viewer { homes { edges { node { resources {
+        current { value } firstTime lastTime tariff { rate } type { name } } } } } }
+      b: viewer { accounts { edges { node { name } } } }
+      c: viewer { resources { edges { node { lastTime } } } }
     }"""
     user = await resident(served.one)  # the homes of other tests may have withheld data
     resource_id = await user.add_resource()
@@ -210,7 +211,8 @@ async def test_sibling_fields_have_their_own_sessions(served: House) -> None:
     await user.add_home(resource_id)
     response = await served.graphql(document, user.headers["account"])
     assert "errors" not in response, response["errors"]
-    assert response["data"]["a"][0]["resources"][0]["tariff"]["rate"] == "24.500000"
+    (home,) = response["data"]["a"]["homes"]["edges"]
+    assert home["node"]["resources"][0]["tariff"]["rate"] == "24.500000"
 
 
 async def test_web_pages_of_other_origins_may_call_with_tokens(served: House) -> None:
@@ -228,7 +230,7 @@ async def test_web_pages_of_other_origins_may_call_with_tokens(served: House) ->
 async def test_unknown_header_of_a_client_is_ignored_and_does_not_fail_a_preflight(served: House) -> None:
     """Monitoring and clients of other gateways add headers, which would otherwise stop each request of a browser."""
     unknown = {"X-Acme-Build": "42", "userOrganizationId": "17", "apollographql-client-name": "app"}
-    query = {"query": "{ virtualEntities { veId } }"}
+    query = {"query": "{ viewer { homes { edges { node { veId } } } } }"}
     headers = served.one.headers["account"]
     for known, extended in (
         (

@@ -45,7 +45,7 @@ def test_names_that_differ_from_machine_to_machine_are_no_zones(name: str) -> No
 
 async def test_a_document_with_many_unknown_zones_is_not_searched(served: House) -> None:
     fields = [f'r{n}: readings(range: {RANGE}, period: P1D, timeZone: "Qa{n}") {{ unit }}' for n in range(45)]
-    document = f"{{ resources {{ {' '.join(fields)} }} }}"
+    document = f"{{ viewer {{ resources {{ edges {{ node {{ {' '.join(fields)} }} }} }} }} }}"
     before = nearest_time_zone.cache_info().misses
     body = await served.graphql(document, served.one.headers["account"])
     assert "'Qa1' is not an IANA time zone" in " ".join(error["message"] for error in body["errors"])

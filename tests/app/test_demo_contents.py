@@ -73,6 +73,15 @@ async def _log_in(url: str, username: str) -> str:
     return str(answer["data"]["authenticate"]["token"])
 
 
+def nodes_of(connection: dict[str, Any]) -> list[Any]:
+    return [edge["node"] for edge in connection["edges"]]
+
+
+async def homes_of(demo: Demo, username: str, document: str, **variables: Any) -> list[Any]:
+    """Return the homes of a document that selects `viewer { homes }`."""
+    return nodes_of((await demo.graphql(username, document, **variables))["viewer"]["homes"])
+
+
 async def test_every_account_is_printed_as_a_login(demo: Demo, capsys: pytest.CaptureFixture[str]) -> None:
     print_demo(demo.settings, 12_345)
     printed = capsys.readouterr().out
@@ -93,10 +102,10 @@ def test_readme_lists_every_login() -> None:
 
 @pytest.mark.parametrize("username", [login.username for login in LOGINS])
 async def test_each_login_sees_its_homes_and_nothing_is_withheld(demo: Demo, username: str) -> None:
-    document = """{ virtualEntities { name resources {
+    document = """{ viewer { homes { edges { node { name resources {
       resourceId classifier lastTime noCurrentReason current { value unit } freshness { state }
-    } } }"""
-    homes = (await demo.graphql(username, document))["virtualEntities"]
+    } } } } } }"""
+    homes = await homes_of(demo, username, document)
     assert {home["name"] for home in homes} == HOMES_OF[username]
     for resource in (resource for home in homes for resource in home["resources"]):
         if not resource["classifier"].endswith(".cost"):
@@ -108,19 +117,21 @@ async def test_each_login_sees_its_homes_and_nothing_is_withheld(demo: Demo, use
 
 
 async def test_editor_sees_templates_and_no_home_and_no_live_power(demo: Demo) -> None:
-    document = """{ virtualEntities { veId } resources { resourceId }
-      viewer { devices { edges { node { deviceId } } }
+    document = """{
+      viewer { homes { edges { node { veId } } } resources { edges { node { resourceId } } }
+        devices { edges { node { deviceId } } } accounts { edges { node { username } } }
         alertRules { ruleId } consents { edges { node { mpxn } } } alerts { edges { node { data } } } }
       alerts(first: 9) { edges { node { data } } }
-      templates { cultureCode } accounts { username } }"""
+      templates { cultureCode } }"""
     data = await demo.graphql(EDITOR_USERNAME, document)
-    viewer = data.pop("viewer")
+    viewer = data["viewer"]
     assert len(viewer["alerts"]["edges"]) == 1
-    assert data.pop("alerts") == viewer.pop("alerts")
-    assert viewer == {"devices": {"edges": []}, "alertRules": [], "consents": {"edges": []}}
-    assert {template["cultureCode"] for template in data.pop("templates")} == {"en-GB", "fr-FR"}
-    assert data.pop("accounts") == [{"username": EDITOR_USERNAME}]
-    assert {name for name, records in data.items() if records} == set()
+    assert data["alerts"] == viewer.pop("alerts")
+    assert nodes_of(viewer.pop("accounts")) == [{"username": EDITOR_USERNAME}]
+    empty: dict[str, Any] = {"edges": []}
+    lists = dict.fromkeys(("homes", "resources", "devices", "consents"), empty)
+    assert viewer == {**lists, "alertRules": []}
+    assert {template["cultureCode"] for template in data["templates"]} == {"en-GB", "fr-FR"}
     for path in ("/virtualentity", "/resource", "/device", "/alertrule", "/user/verification/status"):
         answer = await demo.rest(EDITOR_USERNAME, path)
         assert not (answer if isinstance(answer, list) else answer.get("data", answer.get("mpxns", []))), (path, answer)
@@ -146,10 +157,6 @@ async def test_editor_sees_templates_and_no_home_and_no_live_power(demo: Demo) -
 CONSENTS = "{ viewer { consents { edges { node { mpxn state verified } } } } }"
 
 
-def nodes_of(connection: dict[str, Any]) -> list[Any]:
-    return [edge["node"] for edge in connection["edges"]]
-
-
 async def test_consents_are_valid_but_one_that_was_withdrawn(demo: Demo) -> None:
     consents = nodes_of((await demo.graphql(USERNAME, CONSENTS))["viewer"]["consents"])
     points = {point for home in seed.HOMES if home.owner == USERNAME for point in home.meter_points}
@@ -162,8 +169,10 @@ async def test_consents_are_valid_but_one_that_was_withdrawn(demo: Demo) -> None
     ]
     assert FORMER_METER_POINT in str(await demo.rest(USERNAME, "/user/verification/status"))
     assert await demo.rest(USERNAME, f"/user/verification/status/mpxn/{FORMER_METER_POINT}/revocation")
-    resources = (await demo.graphql(USERNAME, "{ resources { mpxn } }"))["resources"]
-    assert FORMER_METER_POINT not in {resource["mpxn"] for resource in resources}
+    resources = (await demo.graphql(USERNAME, "{ viewer { resources { edges { node { mpxn } } } } }"))["viewer"][
+        "resources"
+    ]
+    assert FORMER_METER_POINT not in {resource["mpxn"] for resource in nodes_of(resources)}
 
 
 async def test_user_can_join_the_open_event_that_the_neighbour_has_joined(demo: Demo) -> None:
@@ -261,12 +270,12 @@ async def _kept_mails(demo: Demo) -> list[Any]:
 
 
 async def test_dynamic_tariff_has_the_prices_of_today_and_after_16_of_tomorrow(demo: Demo) -> None:
-    document = """query ($range: TimeRange!) { virtualEntities { name resources {
+    document = """query ($range: TimeRange!) { viewer { homes { edges { node { name resources {
       classifier currentRates { rate } tariff { kind prices(range: $range) { at rate } }
-    } } }"""
+    } } } } } }"""
     before = utc_now()
     range_ = {"start": format_iso(before - timedelta(days=1)), "end": format_iso(before + timedelta(days=9))}
-    homes = (await demo.graphql(NEIGHBOUR_USERNAME, document, range=range_))["virtualEntities"]
+    homes = await homes_of(demo, NEIGHBOUR_USERNAME, document, range=range_)
     mill = next(home for home in homes if home["name"] == "Flat 5, Mill Court")
     electricity = next(one for one in mill["resources"] if one["classifier"] == "electricity.consumption")
     assert electricity["tariff"]["kind"] == "DYNAMIC"
@@ -277,13 +286,14 @@ async def test_dynamic_tariff_has_the_prices_of_today_and_after_16_of_tomorrow(d
 
 
 async def test_home_without_a_tariff_has_readings_and_the_reason_for_no_cost(demo: Demo) -> None:
-    document = """query ($range: TimeRange!) { virtualEntities { name resources { resourceId classifier
+    document = """query ($range: TimeRange!) { viewer { homes { edges { node { name resources {
+      resourceId classifier
       tariff { name } cost(range: $range) { total } noCostReason(range: $range)
       readings(range: $range, period: P1D) { total }
-    } } }"""
+    } } } } } }"""
     now = utc_now()
     range_ = {"start": format_iso(now - timedelta(days=2)), "end": format_iso(now)}
-    homes = (await demo.graphql(NEIGHBOUR_USERNAME, document, range=range_))["virtualEntities"]
+    homes = await homes_of(demo, NEIGHBOUR_USERNAME, document, range=range_)
     studio = next(home for home in homes if home["name"] == "Garden Studio")
     electricity = next(one for one in studio["resources"] if one["classifier"] == "electricity.consumption")
     assert (electricity["tariff"], electricity["cost"], electricity["noCostReason"]) == (None, None, "NO_TARIFF")

@@ -24,8 +24,7 @@ from wattgate.principal import Principal, Role
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "trusted-documents.md").read_text()
 
 HOMES_DOCUMENT = """query Homes {
-  virtualEntities { ...Home }
-  accounts { ...Named }
+  viewer { homes { edges { node { ...Home } } } account { ...Named } }
 }
 
 mutation LogOut {
@@ -104,12 +103,12 @@ def sha256(text: str) -> str:
 
 def test_documents_of_folder_are_registered_under_sha256_of_files(shell: Shell) -> None:
     homes = shell.write("homes.graphql", HOMES_DOCUMENT)
-    windows = shell.write("deep/accounts.gql", "query Accounts {\r\n  accounts { name }\r\n}\r\n")
+    windows = shell.write("deep/types.gql", "query Types {\r\n  resourceTypes { name }\r\n}\r\n")
     shell.write("notes.txt", "no document")
     assert "Document IDs: 2 new, 0 already registered." in shell.output("register", str(shell.folder))
-    assert shell.registered() == {homes: "Homes, LogOut", windows: "Accounts"}
+    assert shell.registered() == {homes: "Homes, LogOut", windows: "Types"}
     assert shell.stored_text(f"sha256:{homes}") == HOMES_DOCUMENT
-    assert shell.stored_text(windows) == "query Accounts {\r\n  accounts { name }\r\n}\r\n"
+    assert shell.stored_text(windows) == "query Types {\r\n  resourceTypes { name }\r\n}\r\n"
     assert "Document IDs: 0 new, 2 already registered." in shell.output("register", str(shell.folder))
 
 
@@ -121,7 +120,7 @@ def test_dry_run_registers_nothing(shell: Shell) -> None:
 
 
 def test_code_generator_manifest_is_registered_under_its_ids(shell: Shell) -> None:
-    text, other = "query Names { accounts { name } }", "{ accounts { username } }"
+    text, other = "query Names { resourceTypes { name } }", "{ resourceTypes { classifier } }"
     sha1 = hashlib.sha1(text.encode()).hexdigest()
     shell.write("persisted-documents.json", {sha1: text, sha256(other): other})
     shell.output("register", str(shell.folder / "persisted-documents.json"))
@@ -130,7 +129,7 @@ def test_code_generator_manifest_is_registered_under_its_ids(shell: Shell) -> No
 
 
 def test_apollo_manifest_is_registered(shell: Shell) -> None:
-    text = "query Names { accounts { name __typename } }"
+    text = "query Names { resourceTypes { name __typename } }"
     entry = {"id": sha256(text), "name": "Names", "type": "query", "body": text}
     shell.write(
         "persisted-query-manifest.json",
@@ -141,21 +140,21 @@ def test_apollo_manifest_is_registered(shell: Shell) -> None:
 
 
 def test_every_error_is_printed_with_location_and_nothing_is_registered(shell: Shell) -> None:
-    valid, invalid = "{ accounts { name } }", "{ accounts { name\n nothing } }"
+    valid, invalid = "{ resourceTypes { name } }", "{ resourceTypes { name\n nothing } }"
     shell.write("a-good.graphql", HOMES_DOCUMENT)
-    shell.write("b-unknown.graphql", "query Q {\n  accounts { nothing }\n  nobody\n}\n")
-    shell.write("c-syntax.graphql", "query Q {\n  accounts {\n")
+    shell.write("b-unknown.graphql", "query Q {\n  resourceTypes { nothing }\n  nobody\n}\n")
+    shell.write("c-syntax.graphql", "query Q {\n  resourceTypes {\n")
     shell.write("d-fragment.graphql", "fragment Home on VirtualEntity { veId }")
-    shell.write("e-large.graphql", "{ " + " ".join(f"a{n}: accounts {{ name }}" for n in range(60)) + " }")
+    shell.write("e-large.graphql", "{ " + " ".join(f"a{n}: resourceTypes {{ name }}" for n in range(60)) + " }")
     shell.write("f-schema.graphql", "type Query { a: String }")
     shell.write("g.json", '{\n  "a": \n}')
     shell.write("h.json", ["no manifest"])
     shell.write("i.json", {sha256(invalid): invalid, sha256("other"): valid, "ä": valid})
-    (shell.folder / "j.graphql").write_bytes(b"{ accounts { \xff } }")
+    (shell.folder / "j.graphql").write_bytes(b"{ resourceTypes { \xff } }")
     output = shell.output("register", str(shell.folder), status=1)
     folder = re.escape(str(shell.folder))
     for line in (
-        r"b-unknown.graphql:2:14: Cannot query field 'nothing' on type 'Account'",
+        r"b-unknown.graphql:2:19: Cannot query field 'nothing' on type 'ResourceType'",
         r"b-unknown.graphql:3:3: Cannot query field 'nobody' on type 'Query'",
         r"c-syntax.graphql:3:1: Syntax Error",
         r"d-fragment.graphql: has no operation",
@@ -175,14 +174,14 @@ def test_every_error_is_printed_with_location_and_nothing_is_registered(shell: S
 
 
 def test_same_id_for_two_texts_is_rejected(shell: Shell) -> None:
-    shell.write("a.json", {"home": "query A { accounts { name } }"})
-    shell.write("b.json", {"home": "query B { accounts { name } }"})
+    shell.write("a.json", {"home": "query A { resourceTypes { name } }"})
+    shell.write("b.json", {"home": "query B { resourceTypes { name } }"})
     output = shell.output("register", str(shell.folder), status=1)
     assert "b.json: home: is also the ID of another text (A)" in output
     shell.output("register", str(shell.folder / "a.json"))
     result = shell.run("register", str(shell.folder / "b.json"), "--application", shell.application_id)
     assert isinstance(result.exception, Conflict)
-    assert shell.stored_text("home") == "query A { accounts { name } }"
+    assert shell.stored_text("home") == "query A { resourceTypes { name } }"
 
 
 def test_folder_without_documents_is_rejected(shell: Shell) -> None:
@@ -197,7 +196,7 @@ def test_unknown_application_is_rejected(shell: Shell) -> None:
 
 def test_documents_can_be_removed_and_required(shell: Shell) -> None:
     homes = shell.write("homes.graphql", HOMES_DOCUMENT)
-    shell.write("own.json", {"own": "query A { accounts { name } }"})
+    shell.write("own.json", {"own": "query A { resourceTypes { name } }"})
     shell.output("register", str(shell.folder))
     assert "Document IDs removed: 2." in shell.output("remove", "own")
     assert set(shell.registered()) == {homes}

@@ -41,7 +41,7 @@ __all__ = ["home"]
 
 ROOT = Path(__file__).parents[2]
 
-HOMES_QUERY = "query Homes { virtualEntities { name resources { classifier } } }"
+TYPES_QUERY = "query Types { resourceTypes { name classifier } }"
 LIVE_SUBSCRIPTION = "subscription Live($ids: [ID!]!) { readings(resourceIds: $ids) { value } }"
 SHORT_EXPORT_DELAY = {"OTEL_BSP_SCHEDULE_DELAY": "50"}
 
@@ -132,22 +132,22 @@ def attributes(span: ExportedSpan) -> dict[str, Any]:
 
 async def test_request_span_has_child_spans_down_to_statements(home: Home, collector: Collector) -> None:
     async with traced_client(home) as client:
-        answer = await client.post("/graphql", json={"query": HOMES_QUERY}, headers={"traceparent": TRACEPARENT})
+        answer = await client.post("/graphql", json={"query": TYPES_QUERY}, headers={"traceparent": TRACEPARENT})
         assert answer.headers["x-trace-id"] == TRACE
         request = await collector.span("POST /graphql", TRACE)
         query = await collector.span("query", TRACE)
-        operation = await collector.span("virtualEntities", TRACE)
+        operation = await collector.span("resourceTypes", TRACE)
     assert (request.parent_span_id.hex(), request.kind) == ("00f067aa0ba902b7", ExportedSpan.SPAN_KIND_SERVER)
     expected = {"http.request.method": "POST", "http.route": "/graphql", "http.response.status_code": 200}
     assert attributes(request) == expected
     assert (query.parent_span_id, query.kind) == (request.span_id, ExportedSpan.SPAN_KIND_SERVER)
-    assert attributes(query) == {"graphql.operation.type": "query", "graphql.operation.name": "Homes"}
+    assert attributes(query) == {"graphql.operation.type": "query", "graphql.operation.name": "Types"}
     assert operation.parent_span_id == query.span_id
     statements = [span for span in collector.spans if span.parent_span_id == operation.span_id]
     assert [span.name for span in statements] == ["SELECT"]
     statement = attributes(statements[0])
     assert statement["db.system.name"] == "sqlite"
-    assert "FROM virtual_entity" in statement["db.query.text"]
+    assert "FROM resource_type" in statement["db.query.text"]
     assert collector.resource["service.name"] == "wattgate"
     assert "service.version" in collector.resource
 
@@ -192,7 +192,7 @@ async def test_new_trace_has_id_of_response_header(home: Home, collector: Collec
 async def test_unsampled_trace_and_health_check_have_no_spans(home: Home, collector: Collector) -> None:
     async with traced_client(home) as client:
         unsampled = {"traceparent": TRACEPARENT.removesuffix("1") + "0"}
-        assert (await client.post("/graphql", json={"query": HOMES_QUERY}, headers=unsampled)).status_code == 200
+        assert (await client.post("/graphql", json={"query": TYPES_QUERY}, headers=unsampled)).status_code == 200
         await client.get("/healthz")
         await client.get("/api/v0-1/account")
         await collector.span("GET /api/v0-1/account")
@@ -211,9 +211,9 @@ async def test_websocket_handshake_and_each_operation_have_spans(home: Home, col
         subscription = await collector.span("subscription")
         client_trace = TRACE.replace("4", "5")
         extensions = {"traceparent": TRACEPARENT.replace(TRACE, client_trace)}
-        await client_socket.say(id="2", type="subscribe", payload={"query": HOMES_QUERY, "extensions": extensions})
+        await client_socket.say(id="2", type="subscribe", payload={"query": TYPES_QUERY, "extensions": extensions})
         query = await collector.span("query", client_trace)
-        operation = await collector.span("virtualEntities", client_trace)
+        operation = await collector.span("resourceTypes", client_trace)
     assert attributes(handshake)["http.response.status_code"] == 101
     assert attributes(subscription) == {"graphql.operation.type": "subscription", "graphql.operation.name": "Live"}
     assert subscription.trace_id.hex() != TRACE

@@ -84,7 +84,7 @@ async def test_each_argument_comes_from_its_place(served: House) -> None:
     cookie = await raw(served, "GET", "/api/v0-1/virtualentity", {"Cookie": f"token={token}"})
     assert cookie.status_code == 401
     document = {"query": "{ __typename }"}
-    both = await served.http.post("/graphql?query={virtualEntities{name}}", json=document, headers=account)
+    both = await served.http.post("/graphql?query={viewer{userId}}", json=document, headers=account)
     assert both.json()["data"] == {"__typename": "Query"}
 
 

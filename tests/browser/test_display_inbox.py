@@ -198,9 +198,8 @@ async def test_budget_changes_the_level_of_the_display(page: Page) -> None:
     await expect(notice).to_have_text("Saved.")
     await expect(budget).to_have_value("4.25")
     await expect(explanation).to_contain_text("Compared with your budget", timeout=READINGS_TIMEOUT_MS)
-    attributes = (await query_graphql(page, "{ virtualEntities { name attributes } }"))["virtualEntities"][0][
-        "attributes"
-    ]
+    data = await query_graphql(page, "{ viewer { homes { edges { node { name attributes } } } } }")
+    attributes = data["viewer"]["homes"]["edges"][0]["node"]["attributes"]
     assert attributes["display"] == {"dailyBudget": "4.25"}
     assert "address" in attributes  # other attributes are kept
     await budget.fill("")

@@ -21,8 +21,8 @@ from wattgate.clock import utc_now
 
 pytestmark = pytest.mark.browser
 
-HOMES = "{ virtualEntities { veId name } }"
-TWO_OPERATIONS = "query First { virtualEntities { name } }\n\nquery Second { __typename }"
+HOMES = "{ viewer { homes { edges { node { veId name } } } } }"
+TWO_OPERATIONS = "query First { viewer { userId } }\n\nquery Second { __typename }"
 KEPT = "() => Object.entries(localStorage).filter(([key]) => !key.includes('session')).join()"
 
 
@@ -115,18 +115,16 @@ async def test_problems_appear_while_typing_with_their_place_and_correction(page
     await open_ide(page)
     await log_in(page)
     problems = page.get_by_test_id("problem")
-    await write(page, "{\n  virtualEntites { name }\n}")
-    await expect(problems).to_have_text(
-        '2:3 The type "Query" has no field "virtualEntites". Did you mean "virtualEntities"?'
-    )
+    await write(page, "{\n  viwer { userId }\n}")
+    await expect(problems).to_have_text('2:3 The type "Query" has no field "viwer". Did you mean "viewer"?')
     await expect(page.locator(".query-editor .gutter .wrong")).to_have_text("2")
     await page.get_by_test_id("fix").click()
-    await expect(page.get_by_label("GraphQL document")).to_have_value("{\n  virtualEntities { name }\n}")
+    await expect(page.get_by_label("GraphQL document")).to_have_value("{\n  viewer { userId }\n}")
     await expect(problems).to_have_count(0)
-    await write(page, "{ virtualEntities { name }")
+    await write(page, "{ viewer { userId }")
     await expect(problems).to_have_text('1:1 This "{" is not closed.')
     # only the gateway knows this rule: the dry run reports it, and executes nothing
-    await write(page, "{ a: __typename\n  a: virtualEntities { name } }")
+    await write(page, "{ a: __typename\n  a: viewer { userId } }")
     await expect(problems.first).to_contain_text("conflict")
     await expect(page.get_by_test_id("response")).to_contain_text("Run the operation")
     # a document of another version of the schema
@@ -223,12 +221,12 @@ async def test_link_opens_a_document_and_never_runs_it(page: Page) -> None:
 async def test_two_windows_keep_the_documents_of_both(page: Page, context: BrowserContext) -> None:
     tabs, area = page.get_by_test_id("tab"), page.get_by_label("GraphQL document")
     await open_ide(page)
-    await write(page, "query One { virtualEntities { name } }")
+    await write(page, "query One { viewer { userId } }")
     other = await context.new_page()
     await open_ide(other, path=f"/graphql#document={quote('query Two { __typename }')}")
     await expect(other.get_by_test_id("tab")).to_have_text(["One×", "Two×"])
     await expect(tabs).to_have_text(["One×", "Two×"])
-    await expect(area).to_have_value("query One { virtualEntities { name } }")
+    await expect(area).to_have_value("query One { viewer { userId } }")
     await write(other, "query Three { __typename }")
     await expect(tabs).to_have_text(["One×", "Three×"])
     await write(page, "query Four { __typename }")
@@ -259,7 +257,7 @@ async def test_history_keeps_no_secret_and_a_log_out_clears_it(page: Page) -> No
     await run_to_end(page)
     await log_in(page)
     for name in ("One", "Two"):
-        await write(page, f"query {name} {{ virtualEntities {{ name }} }}")
+        await write(page, f"query {name} {{ viewer {{ userId }} }}")
         await run_to_end(page)
         await run_to_end(page)
     await page.get_by_test_id("panel-history").click()
@@ -274,7 +272,7 @@ async def test_history_keeps_no_secret_and_a_log_out_clears_it(page: Page) -> No
     await page.get_by_test_id("history-search").fill("")
     await expect(entries.first).to_contain_text("One")
     await entries.first.click()
-    await expect(page.get_by_label("GraphQL document")).to_have_value("query One { virtualEntities { name } }")
+    await expect(page.get_by_label("GraphQL document")).to_have_value("query One { viewer { userId } }")
     await page.get_by_label("Variables, in JSON").fill('{"password": "never-stored"}')
     await page.get_by_test_id("logout").click()
     await expect(page.get_by_label("Variables, in JSON")).to_have_value('{"password": ""}')
@@ -311,7 +309,7 @@ async def test_operation_is_chosen_and_a_subscription_stops(page: Page) -> None:
 async def test_large_response_is_complete_and_coloured_in_part(page: Page) -> None:
     await open_ide(page)
     await log_in(page)
-    await write(page, "{ virtualEntities { resources { resourceId classifier } } }")
+    await write(page, "{ viewer { homes { edges { node { resources { resourceId classifier } } } } } }")
     await run(page)
     text = page.get_by_test_id("response-text")
     await expect(text).to_contain_text("electricity.consumption")
@@ -382,6 +380,6 @@ async def test_hidden_schema_is_explained_and_operations_run(browser: Browser, d
         await expect(page.get_by_test_id("problem")).to_have_count(0)
         await run(page)
         await expect(page.get_by_test_id("response-text")).to_contain_text("12 Alder Road")
-        await write(page, "{ virtualEntites { name } }")
-        await expect(page.get_by_test_id("problem")).to_contain_text("virtualEntites")  # the gateway says it
+        await write(page, "{ viwer { userId } }")
+        await expect(page.get_by_test_id("problem")).to_contain_text("viwer")  # the gateway says it
         await context.close()

@@ -86,6 +86,10 @@ def bodies_sent(page: Page) -> list[str]:
     return sent
 
 
+HOME_PATH = "viewer.homes.edges.node"
+"""The path of a home in the explorer."""
+
+
 def editor(page: Page) -> Any:
     return page.get_by_test_id("editor").locator("textarea")
 
@@ -109,42 +113,44 @@ async def open_panel(page: Page, panel: str) -> None:
 async def test_explorer_composes_query_that_runs(page: Page) -> None:
     await open_ide(page)
     await open_panel(page, "explorer")
-    homes_box = page.locator('[data-path="virtualEntities"]')
+    await page.locator('[data-expand="viewer"]').click()
+    homes_box = page.locator('[data-path="viewer.homes"]')
     await homes_box.focus()
     await page.keyboard.press("Space")
     await expect(editor(page)).to_have_value(
-        re.compile(r"^query VirtualEntities \{\n  virtualEntities \{\n    veId\n    name\n")
+        re.compile(r"^query Viewer \{\s+viewer \{\s+homes\(first: 10\) \{\s+edges \{\s+node \{\s+veId\s+name\s")
     )
     await expect(homes_box).to_be_focused()
-    await page.locator('[data-expand="virtualEntities"]').click()
+    await page.locator('[data-expand="viewer.homes"]').click()
     await expect(page.get_by_test_id("field-cost")).to_have_text(re.compile(r"^Costs \d+ units"))
-    await page.locator('[data-expand="virtualEntities.resources"]').click()
-    await page.locator('[data-path="virtualEntities.resources.readings"]').check()
+    for path in ("viewer.homes.edges", HOME_PATH, f"{HOME_PATH}.resources"):
+        await page.locator(f'[data-expand="{path}"]').click()
+    await page.locator(f'[data-path="{HOME_PATH}.resources.readings"]').check()
     await expect(editor(page)).to_have_value(re.compile(r"readings\(range: \$range, period: \$period\)"))
     await expect(variables_of(page)).to_have_value(re.compile(r'"period": "P1D"'))
     await page.get_by_test_id("run").click()
     await expect(page.get_by_test_id("response")).to_contain_text("12 Alder Road")
     await expect(page.get_by_test_id("response")).not_to_contain_text("errors")
-    await page.locator('[data-path="virtualEntities.resources.readings"]').uncheck()
+    await page.locator(f'[data-path="{HOME_PATH}.resources.readings"]').uncheck()
     await expect(variables_of(page)).to_have_value("")
     await expect(editor(page)).not_to_have_value(re.compile(r"resources|\$"))
 
 
 @pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")
 async def test_explorer_follows_text_and_keeps_it(page: Page) -> None:
-    await open_ide(page, "# mine\n{ virtualEntities { name # why\n } }", log_in=False)
+    await open_ide(page, "# mine\n{ viewer { userId # why\n } }", log_in=False)
     await open_panel(page, "explorer")
-    await page.locator('[data-expand="virtualEntities"]').click()
-    await expect(page.locator('[data-path="virtualEntities.name"]')).to_be_checked()
-    await page.locator('[data-path="virtualEntities.city"]').check()
-    await expect(editor(page)).to_have_value("# mine\n{ virtualEntities { name city # why\n } }")
+    await page.locator('[data-expand="viewer"]').click()
+    await expect(page.locator('[data-path="viewer.userId"]')).to_be_checked()
+    await page.locator('[data-path="viewer.unreadAlerts"]').check()
+    await expect(editor(page)).to_have_value("# mine\n{ viewer { userId unreadAlerts # why\n } }")
     await editor(page).press("Control+z")
-    await expect(page.locator('[data-path="virtualEntities.city"]')).not_to_be_checked()
-    await editor(page).fill("{ virtualEntities { veId")
-    await page.locator('[data-path="virtualEntities.name"]').click()
+    await expect(page.locator('[data-path="viewer.unreadAlerts"]')).not_to_be_checked()
+    await editor(page).fill("{ viewer { accountId")
+    await page.locator('[data-path="viewer.userId"]').click()
     await expect(page.get_by_test_id("notice")).to_have_text("Correct the syntax of the document first.")
-    await expect(editor(page)).to_have_value("{ virtualEntities { veId")
-    await expect(page.locator('[data-path="virtualEntities.name"]')).not_to_be_checked()
+    await expect(editor(page)).to_have_value("{ viewer { accountId")
+    await expect(page.locator('[data-path="viewer.userId"]')).not_to_be_checked()
     await page.get_by_role("button", name="Close Explorer").click()
     await expect(page.get_by_test_id("panel-explorer")).to_be_focused()
 
@@ -350,7 +356,7 @@ async def test_wrong_token_and_rejected_subscription_say_why(page: Page) -> None
 
 @pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")
 async def test_cost_and_budget_follow_typing(page: Page) -> None:
-    await open_ide(page, "{ virtualEntities { name } }", log_in=False)
+    await open_ide(page, "{ viewer { homes { edges { node { name } } } } }", log_in=False)
     await open_panel(page, "cost")
     await expect(page.get_by_test_id("cost-units")).to_have_text(re.compile(r"^\d+ units for one run$"))
     await expect(page.get_by_test_id("anonymous")).to_contain_text("Not logged in")
@@ -359,7 +365,7 @@ async def test_cost_and_budget_follow_typing(page: Page) -> None:
     await choose_log_in(page)
     await expect(page.get_by_test_id("anonymous")).to_have_count(0)
     await expect(page.get_by_test_id("budget")).to_contain_text("units left")
-    await editor(page).fill("{ virtualEntities { name resources { name } } }")
+    await editor(page).fill("{ viewer { homes { edges { node { name resources { name } } } } } }")
     await expect(page.get_by_test_id("cost-units")).not_to_have_text(first)
     await expect(page.get_by_test_id("polling").locator("tbody tr")).to_have_count(3)
     await expect(page.get_by_test_id("polling")).to_contain_text("%")
@@ -393,7 +399,7 @@ async def open_copy(page: Page) -> None:
 @pytest.mark.long("sizes and side paths of the panels; guides, charts and credentials stay in the short form")
 async def test_operation_is_copied_as_code(page: Page) -> None:
     await open_ide(
-        page, "query A { ...H }\nquery B { resources { name } }\nfragment H on Query { virtualEntities { name } }"
+        page, "query A { ...H }\nquery B { resourceTypes { name } }\nfragment H on Query { viewer { userId } }"
     )
     await open_copy(page)
     await expect(page.get_by_test_id("code-block")).to_contain_text("$TOKEN")
@@ -412,7 +418,7 @@ async def test_operation_is_copied_as_code(page: Page) -> None:
 async def test_trusted_document_is_registered_with_shown_commands(
     page: Page, homes: ControlledHomes, tmp_path: Path
 ) -> None:
-    await open_ide(page, "query Trusted {\n  virtualEntities { name }\n}\n")
+    await open_ide(page, "query Trusted {\n  viewer { userId }\n}\n")
     await page.get_by_test_id("more").locator("summary").click()
     await page.get_by_test_id("action-trust").click()
     await page.get_by_test_id("check-trust").click()
@@ -438,7 +444,7 @@ async def test_panels_fit_a_phone(browser: Browser, homes: ControlledHomes) -> N
     phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
     context = await desktop_context(browser, homes.url, **phone)
     page = await context.new_page()
-    await open_ide(page, "{ virtualEntities { name } }")
+    await open_ide(page, "{ viewer { homes { edges { node { name } } } } }")
     await page.get_by_role("button", name="Panels").click()
     for panel in ("explorer", "guides", "live", "cost"):
         await open_panel(page, panel)

@@ -82,10 +82,11 @@ async def outbox(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Outb
     settings, _ = await demonstration(tmp_path_factory.mktemp("outbox"), timedelta(days=1))
     await silence_demonstration(settings)
     async with serving(create_app(settings)) as url:
-        data = await query_graphql(url, "{ accounts { userId username } }")
+        data = await query_graphql(url, "{ application { accounts { edges { node { userId username } } } } }")
         alert_type_id = (await query_graphql(url, ADD_ALERT_TYPE))["addAlertType"]["alertTypeId"]
         await query_graphql(url, ADD_TEMPLATE, kind=alert_type_id, html=HTML)
-        (user_id,) = (account["userId"] for account in data["accounts"] if account["username"] == USERNAME)
+        accounts = [edge["node"] for edge in data["application"]["accounts"]["edges"]]
+        (user_id,) = (account["userId"] for account in accounts if account["username"] == USERNAME)
         yield Outbox(url, user_id, alert_type_id)
 
 

@@ -110,14 +110,14 @@ async def test_resume_position_serves_nobody_without_valid_credentials(cluster: 
 
 
 async def test_persisted_document_serves_nobody_without_valid_credentials(cluster: Cluster, holder: Holder) -> None:
-    text, mine = f"query Q{holder.user_id.replace('-', '')} {{ accounts {{ accountId }} }}", await holder.token()
+    text, mine = f"query Q{holder.user_id.replace('-', '')} {{ viewer {{ accountId }} }}", await holder.token()
     by_digest = {"extensions": {"persistedQuery": {"version": 1, "sha256Hash": digest_of(text)}}}
     stored = await cluster.http.post("/graphql", json={"query": text, **by_digest}, headers=mine)
-    assert [found["accountId"] for found in stored.json()["data"]["accounts"]] == [holder.account_id]
+    assert stored.json()["data"]["viewer"] == {"accountId": holder.account_id}
     neighbour = await cluster.person()
     async with httpx.AsyncClient(base_url=cluster.other, timeout=30) as http:
         theirs = await http.post("/graphql", json=by_digest, headers=await neighbour.token())
-        assert [found["accountId"] for found in theirs.json()["data"]["accounts"]] == [neighbour.account_id]
+        assert theirs.json()["data"]["viewer"] == {"accountId": neighbour.account_id}
         await cluster.rest(cluster.one, "DELETE", "/auth/deleteToken", mine)
         ended = await http.post("/graphql", json=by_digest, headers=mine)
         assert ended.status_code == 401

@@ -112,9 +112,10 @@ async def test_demonstration_works_from_the_wheel_in_an_empty_folder(environment
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
             page = await client.get("/display")
             assert (page.status_code, "Home display" in page.text) == (200, True)
-            query = {"query": "{ virtualEntities { name resources { current { value unit } } } }"}
+            fields = "name resources { current { value unit } }"
+            query = {"query": f"{{ application {{ virtualEntities {{ edges {{ node {{ {fields} }} }} }} }} }}"}
             answer = await client.post("/graphql", json=query, auth=("demo-app", "demo-secret"))
-            assert len(answer.json()["data"]["virtualEntities"]) == 4, answer.text
+            assert len(answer.json()["data"]["application"]["virtualEntities"]["edges"]) == 4, answer.text
         process.send_signal(signal.SIGINT)
         await process.wait()
     finally:

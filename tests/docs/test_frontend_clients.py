@@ -191,7 +191,9 @@ async def test_trusted_clients_run_with_trusted_documents_only(project: Project,
                 assert await first_live_resource(shown) == recorded.tenant.ids["resource"]
         assert not [request for request in recorded.recorder.requests if request.has_text and not request.logs_in]
         async with httpx.AsyncClient(base_url=recorded.url, headers=recorded.tenant.headers["account"]) as http:
-            refused = await http.post("/graphql", json={"query": "{ resources { resourceId } }"})
+            refused = await http.post(
+                "/graphql", json={"query": "{ viewer { resources { edges { node { resourceId } } } } }"}
+            )
             assert (refused.status_code, refused.json()["errors"][0]["extensions"]["code"]) == (403, "FORBIDDEN")
             (homes,) = [digest for digest, text in json.loads(manifest.read_text()).items() if "query Homes" in text]
             response = await http.post("/graphql", json={"documentId": homes, "variables": {}})

@@ -78,9 +78,10 @@ async def test_revoked_consent_does_not_affect_other_resources_in_a_graphql_list
 ) -> None:
     resource_id, mpxn = metered
     await request(served, "POST", f"/mpxn/{mpxn}/revocation")
-    document = "{ resources { resourceId current { value } } }"
+    document = "{ viewer { resources { edges { node { resourceId current { value } } } } } }"
     response = await served.graphql(document, served.one.headers["account"])
-    by_id = {resource["resourceId"]: resource["current"] for resource in response["data"]["resources"]}
+    nodes = [edge["node"] for edge in response["data"]["viewer"]["resources"]["edges"]]
+    by_id = {resource["resourceId"]: resource["current"] for resource in nodes}
     assert by_id[resource_id] is None
     assert by_id[served.one.ids["resource"]] is not None
     assert {error["extensions"]["code"] for error in response["errors"]} == {"CONSENT_REVOKED"}

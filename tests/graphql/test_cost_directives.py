@@ -133,8 +133,8 @@ class SpecifiedCost:
 @pytest.mark.parametrize(
     "text",
     [
-        "{ resources { name type { name } } }",
-        "{ virtualEntities { name resources { name device { status { lastPacketAt } } lastTime } } }",
+        '{ resourceTypeResources(resourceTypeId: "x") { name type { name } } }',
+        "{ viewer { homes { edges { node { name resources { device { status { lastPacketAt } } lastTime } } } } } }",
         "{ alerts(first: 20) { edges { cursor node { priority } } pageInfo { hasNextPage } } }",
         "{ alertTypes { name declared variables { name } } }",
         "{ templates { published { version } versions { version } duplicates { inUse } } }",

@@ -23,7 +23,7 @@ async def test_error_names_the_header_that_is_missing_or_wrong(
     served: House, headers: dict[str, str], status: int, text: str
 ) -> None:
     rest = await served.call("GET", "/resource", headers)
-    graphql = await served.graphql("{ resources { resourceId } }", headers)
+    graphql = await served.graphql("{ viewer { resources { edges { node { resourceId } } } } }", headers)
     assert (rest.status_code, rest.json()["code"]) == (status, "UNAUTHENTICATED")
     assert text in rest.json()["error"]
     assert graphql["errors"][0]["message"] == rest.json()["error"]

@@ -218,13 +218,13 @@ def test_half_hourly_device_is_stale_after_three_intervals_and_offline_after_a_d
 
 
 async def test_edges_lead_from_homes_to_devices_and_back(served: House) -> None:
-    query = """{ virtualEntities { resources { resourceId device {
-        deviceId type { description } status { status } resources { resourceId } } } } }"""
+    query = """{ viewer { homes { edges { node { resources { resourceId device {
+        deviceId type { description } status { status } resources { resourceId } } } } } } } }"""
     answer = await served.graphql(query, served.one.headers["account"])
     fed = [
         resource
-        for home in answer["data"]["virtualEntities"]
-        for resource in home["resources"]
+        for home in answer["data"]["viewer"]["homes"]["edges"]
+        for resource in home["node"]["resources"]
         if resource["resourceId"] == served.one.ids["resource"]
     ]
     for resource in fed:

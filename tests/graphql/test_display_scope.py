@@ -169,7 +169,6 @@ def test_display_may_write_nothing_but_its_own_end() -> None:
 
 
 OWN_HOME: dict[str, str] = {
-    "homes": "{ virtualEntities { veId name resources { name current { value } tariff { name } } } }",
     "home": """query ($veId: ID!) { virtualEntity(veId: $veId) { name resources { resourceId freshness { state } }
       display { name tariff { rate } unreadAlerts } } }""",
     "resource": """query ($id: ID!) { resource(resourceId: $id) { name tariff { name } tariffs { name }
@@ -192,16 +191,29 @@ async def test_display_reads_its_home(flat: Flat, name: str) -> None:
     answer = await flat.house.graphql(query, flat.display, **variables)
     assert "errors" not in answer, answer
     as_user = await flat.house.graphql(query, flat.user.headers["account"], **variables)
-    if name == "homes":
-        assert [home["veId"] for home in answer["data"]["virtualEntities"]] == [flat.home.ids["virtual_entity"]]
-        assert answer["data"]["virtualEntities"][0] in as_user["data"]["virtualEntities"]
-    elif name == "home":  # alerts belong to the user, not to the home
+    if name == "home":  # alerts belong to the user, not to the home
         shown, seen = answer["data"]["virtualEntity"]["display"], as_user["data"]["virtualEntity"]["display"]
         assert shown.pop("unreadAlerts") == 0
         assert seen.pop("unreadAlerts") > 0
         assert answer["data"] == as_user["data"]
     else:
         assert answer["data"] == as_user["data"]
+
+
+@pytest.mark.alternate_databases("the faces have the same statements")
+async def test_display_finds_its_home_and_resources_without_ids(flat: Flat) -> None:
+    """`ownDisplay` leads to what the lists of REST have: the home that the display is bound to, and its resources."""
+    home = "virtualEntity { veId name resources { resourceId name current { value } tariff { name } } }"
+    answer = await flat.house.graphql(f"{{ ownDisplay {{ {home} }} }}", flat.display)
+    assert "errors" not in answer, answer
+    found = answer["data"]["ownDisplay"]["virtualEntity"]
+    homes = (await flat.house.call("GET", "/virtualentity", flat.display)).json()
+    resources = (await flat.house.call("GET", "/resource", flat.display)).json()
+    assert [found["veId"]] == [each["veId"] for each in homes] == [flat.home.ids["virtual_entity"]]
+    assert {each["resourceId"] for each in found["resources"]} == {each["resourceId"] for each in resources} != set()
+    listed = home.replace("virtualEntity", f'virtualEntity(veId: "{found["veId"]}")')
+    as_user = await flat.house.graphql(f"{{ {listed} }}", flat.user.headers["account"])
+    assert as_user["data"]["virtualEntity"] == found
 
 
 async def test_display_subscribes_to_its_home_only(flat: Flat) -> None:

@@ -66,7 +66,7 @@ def fragments(count: int, fields: int) -> str:
     spreads = " ".join(f"...F{number}" for number in range(count))
     selection = " ".join(names[position % 3] for position in range(fields))
     parts = " ".join(f"fragment F{number} on VirtualEntity {{ {selection} }}" for number in range(count))
-    return f"{{ virtualEntities {{ {spreads} }} }} {parts}"
+    return f"{{ viewer {{ homes {{ edges {{ node {{ {spreads} }} }} }} }} }} {parts}"
 
 
 INVALID: Mapping[str, str] = {
@@ -108,7 +108,7 @@ async def test_valid_documents_are_charged_once_and_beside_their_operation(settl
     assert price == (count_tokens(text) - FREE_TOKENS) * UNITS_PER_TOKEN > 3_000
     assert (await pipeline.resolve_document(settled.account, request))[1] is document
     assert await charged(settled, budgets) == price, "a document in the cache costs nothing"
-    small = OperationRequest(query="{ virtualEntities { name resources { name } } }")
+    small = OperationRequest(query="{ viewer { homes { edges { node { name resources { name } } } } } }")
     await pipeline.resolve_document(settled.account, small)
     assert await charged(settled, budgets) == price, "a small document costs no more than its operation"
 

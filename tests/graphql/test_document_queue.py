@@ -136,7 +136,7 @@ async def test_flood_of_anonymous_documents_neither_delays_nor_evicts_those_of_k
     async with tenant_on(f"sqlite:///{tmp_path / 'queue.sqlite3'}") as tenant:
         queue = DocumentQueue(anonymous_share=ALMOST_NOTHING, max_waiting_anonymous=5)
         pipeline = GraphQLPipeline(tenant.gateway.schema, tenant.gateway.runner, document_queue=queue)
-        used = OperationRequest(query="{ resources { name } }")
+        used = OperationRequest(query="{ viewer { resources { edges { node { name } } } } }")
         _, document = await pipeline.resolve_document(tenant.account, used)
         flood = [
             asyncio.create_task(pipeline.resolve_document(ANONYMOUS, OperationRequest(query=f"{{ made{number} }}")))
@@ -147,7 +147,7 @@ async def test_flood_of_anonymous_documents_neither_delays_nor_evicts_those_of_k
                 await asyncio.sleep(0.01)
         refused = [task for task in flood if task.done() and isinstance(task.exception(), RateLimited)]
         assert len(refused) == 94, "one is served, five wait"
-        fresh = OperationRequest(query="{ resources { resourceId } }")
+        fresh = OperationRequest(query="{ viewer { resources { edges { node { resourceId } } } } }")
         await pipeline.resolve_document(tenant.account, fresh)
         assert sum(not task.done() for task in flood) == 5
         assert (await pipeline.resolve_document(ANONYMOUS, used))[1] is document, "documents in the cache do not wait"

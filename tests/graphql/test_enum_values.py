@@ -69,11 +69,11 @@ async def test_rest_error_lists_the_values(served: House) -> None:
 @pytest.mark.parametrize(
     ("document", "variables"),
     [
-        ("{ resources { readings(range: {}, period: DAY) { unit } } }", {}),
-        ('{ resources { readings(range: {}, period: "P1D") { unit } } }', {}),
+        ("{ viewer { resources { edges { node { readings(range: {}, period: DAY) { unit } } } } } }", {}),
+        ('{ viewer { resources { edges { node { readings(range: {}, period: "P1D") { unit } } } } } }', {}),
         (
             "query ($range: TimeRange!, $period: Period!) {"
-            " resources { readings(range: $range, period: $period) { unit } } }",
+            " viewer { resources { edges { node { readings(range: $range, period: $period) { unit } } } } } }",
             {"period": "DAY", "range": {}},
         ),
     ],

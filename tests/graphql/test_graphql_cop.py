@@ -50,7 +50,9 @@ async def test_get_method_support(served: House) -> None:
     assert answer.json()["data"] == {"__typename": "Query"}
     assert "set-cookie" not in answer.headers
     cookie = {"cookie": f"token={served.one.headers['account']['token']}"}
-    private = await served.http.get("/graphql", params={"query": "{ resources { resourceId } }"}, headers=cookie)
+    private = await served.http.get(
+        "/graphql", params={"query": "{ viewer { resources { edges { node { resourceId } } } } }"}, headers=cookie
+    )
     assert private.json()["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
 
 

@@ -110,7 +110,7 @@ async def test_new_home_has_no_resource_of_another_user(served: House) -> None:
 async def test_closed_home_is_opened_again_with_its_resources(served: House, owner: Tenant) -> None:
     resource_id = await owner.add_resource()
     home_id = await owner.add_home(resource_id)
-    listed = {"query": "{ virtualEntities { veId } }"}
+    listed = {"query": "{ viewer { homes { edges { node { veId } } } } }"}
     await served.call("DELETE", f"/virtualentity/{home_id}", owner.headers["account"])
     assert (await served.call("GET", "/virtualentity", owner.headers["account"])).json() == []
     opened = await put(served, owner, f"/virtualentity/{home_id}", active=True)
@@ -123,7 +123,8 @@ async def test_closed_home_is_opened_again_with_its_resources(served: House, own
         id=home_id,
     )
     assert answer["data"]["updateVirtualEntity"] == {"active": False}
-    assert (await served.graphql(listed["query"], owner.headers["account"]))["data"]["virtualEntities"] == []
+    homes = (await served.graphql(listed["query"], owner.headers["account"]))["data"]["viewer"]["homes"]
+    assert homes == {"edges": []}
 
 
 async def test_closed_home_takes_and_gives_no_resource_until_it_is_open(served: House, owner: Tenant) -> None:

@@ -39,8 +39,14 @@ HOSTILE = {
     "a bomb of aliases": (bomb(12, spread="a: __typename ...{0} b: __typename ...{0}"), "fields"),
     "a chain of fragments": (chain(500), "tokens"),
     "1,000 aliases of __typename": (f"{{ {many(1_000, 'a{}: __typename')} }}", "tokens"),
-    "600 aliases": (f"{{ resources {{ {many(600, 'a{}: name')} }} }}", "600 aliases"),
-    "500 times one field": (f"{{ resources {{ {many(500, 'name')} }} }}", "500 fields of the same name"),
+    "600 aliases": (
+        f"{{ viewer {{ resources {{ edges {{ node {{ {many(600, 'a{}: name')} }} }} }} }} }}",
+        "600 aliases",
+    ),
+    "500 times one field": (
+        f"{{ viewer {{ resources {{ edges {{ node {{ {many(500, 'name')} }} }} }} }} }}",
+        "500 fields of the same name",
+    ),
     "500 times __typename": (f"{{ {many(500, '__typename')} }}", "500 root fields"),
     "a text of 2 MB": (f'{{ resource(resourceId: "{"x" * 2 * MEGABYTE}") {{ name }} }}', "characters"),
     "2 MB of spaces": ("{ __typename }" + " " * 2 * MEGABYTE, "characters"),

@@ -223,7 +223,11 @@ async def test_query_string_without_a_request_gets_status_400(served: House, sub
 
 async def test_large_responses_are_compressed_for_clients_that_accept_gzip(served: House) -> None:
     fields = "resourceId resourceTypeId ownerId name description classifier createdAt type { name description }"
-    query = "{ " + " ".join(f"a{n:03}: resources {{ {fields} }}" for n in range(20)) + " }"
+    query = (
+        "{ "
+        + " ".join(f"a{n:03}: viewer {{ resources {{ edges {{ node {{ {fields} }} }} }} }}" for n in range(20))
+        + " }"
+    )
     for accepts, encoding in (("gzip", "gzip"), ("identity", None)):
         headers = {"accept-encoding": accepts, **served.one.headers["account"]}
         answer = await served.http.post("/graphql", json={"query": query}, headers=headers)
@@ -279,7 +283,9 @@ async def test_operation_and_its_statement_are_cancelled_after_the_time_limit(
             body = answer.json()
             assert (answer.status_code, body["data"]) == (200, None)
             assert body["errors"][0]["extensions"]["code"] == "TIMED_OUT"
-        assert (await served.graphql("{ resources { name } }", served.one.headers["account"]))["data"]
+        assert (
+            await served.graphql("{ viewer { resources { edges { node { name } } } } }", served.one.headers["account"])
+        )["data"]
         if not served.gateway.database.is_sqlite:
             await _wait_until_cancelled(served)
 

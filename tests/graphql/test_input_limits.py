@@ -212,9 +212,10 @@ async def test_a_stored_value_that_breaks_the_rule_does_not_break_the_list(serve
     response = await served.call("GET", "/virtualentity", headers)
     assert response.status_code == 200
     assert len(response.json()) > 1
-    answer = await served.graphql("{ virtualEntities { veId attributes } }", headers)
+    document = "{ application { virtualEntities(last: 100) { edges { node { veId attributes } } } } }"
+    answer = await served.graphql(document, headers)
     assert "errors" not in answer
-    assert home in {entity["veId"] for entity in answer["data"]["virtualEntities"]}
+    assert home in {edge["node"]["veId"] for edge in answer["data"]["application"]["virtualEntities"]["edges"]}
 
 
 class CountedName(str):

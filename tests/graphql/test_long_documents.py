@@ -127,9 +127,11 @@ async def test_event_loop_turns_while_a_long_document_is_parsed(settled: Tenant,
         **INVALID,
         "fragments": fragments(59, 16),
         "wrong values in one call": wrong_values(300),
-        "many operations": " ".join(f"query Q{n} {{ resources {{ name resourceId }} }}" for n in range(100)),
-        "inline fragments": "{ resources { " + "... on Resource { name resourceId } " * 20 + "} }",
-        "one text": '{ resources(filter: "' + "x" * 20_000 + '") { name } }',
+        "many operations": " ".join(f"query Q{n} {{ viewer {{ userId accountId }} }}" for n in range(100)),
+        "inline fragments": "{ viewer { resources { edges { node { "
+        + "... on Resource { name resourceId } " * 20
+        + "} } } } }",
+        "one text": '{ viewer(filter: "' + "x" * 20_000 + '") { userId } }',
     }
     is_long_of = {True: 0, False: 0}
     for caller in (settled.account, ANONYMOUS):
@@ -151,7 +153,7 @@ async def test_long_document_is_compiled_in_the_thread_at_its_second_use(settled
     occupied = asyncio.create_task(queue.run(known("other"), partial(may_end.wait, WAIT_SECONDS), is_long=True))
     await pipeline.execute(settled.account, request, document)
     second = asyncio.create_task(pipeline.execute(settled.account, request, document))
-    small = OperationRequest(query="{ virtualEntities { name } }")
+    small = OperationRequest(query="{ viewer { homes { edges { node { name } } } } }")
     for _ in range(3):
         await pipeline.execute(settled.account, *await pipeline.resolve_document(settled.account, small))
     assert not second.done()
@@ -174,7 +176,7 @@ async def test_long_subscription_is_compiled_in_the_thread(settled: Tenant) -> N
     queue = service.pipeline.engine.document_queue
     occupied = asyncio.create_task(queue.run(known("other"), partial(may_end.wait, WAIT_SECONDS), is_long=True))
     started = asyncio.create_task(service.start_operation(settled.account, request))
-    small = OperationRequest(query="{ virtualEntities { name } }")
+    small = OperationRequest(query="{ viewer { homes { edges { node { name } } } } }")
     for _ in range(3):
         await service.start_operation(settled.account, small)
     assert document.plans == {}

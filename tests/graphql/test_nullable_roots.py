@@ -12,7 +12,7 @@ from wattgate.enums import to_camel_case
 from wattgate.operations.catalogue import OPERATIONS
 
 GRAPHQL = "application/graphql-response+json"
-HOMES = 'query { virtualEntities { veId } resource(resourceId: "nope") { name } }'
+HOMES = 'query { viewer { homes { edges { node { veId } } } } resource(resourceId: "nope") { name } }'
 RENAME = """mutation ($id: ID!) {
   first: updateVirtualEntity(veId: $id, input: {name: "first"}) { name }
   second: updateVirtualEntity(veId: "nope", input: {name: "second"}) { name }
@@ -23,7 +23,7 @@ BOTH_EXECUTORS = range(3)
 
 
 def assert_homes_and_one_error(result: Any) -> None:
-    assert result["data"]["virtualEntities"]
+    assert result["data"]["viewer"]["homes"]["edges"]
     assert result["data"]["resource"] is None
     (error,) = result["errors"]
     assert (error["path"], error["extensions"]["code"]) == (["resource"], "NOT_FOUND")
@@ -75,12 +75,12 @@ async def test_a_mutation_that_fails_does_not_stop_the_later_ones(served: House)
 
 async def test_a_caller_without_credentials_gets_null_and_an_error_for_each_root_field(served: House) -> None:
     """The status is 200, because the answer has data. Credentials that are not accepted get 401."""
-    for query in (HOMES, "{ virtualEntities { veId } resource(resourceId: 7) { name } __typename }"):
+    for query in (HOMES, "{ viewer { userId } resource(resourceId: 7) { name } __typename }"):
         answer = await served.http.post("/graphql", json={"query": query}, headers={"accept": GRAPHQL})
         assert answer.status_code == 200
         result = answer.json()
-        assert (result["data"]["virtualEntities"], result["data"]["resource"]) == (None, None)
-        assert [error["path"] for error in result["errors"]] == [["virtualEntities"], ["resource"]]
+        assert (result["data"]["viewer"], result["data"]["resource"]) == (None, None)
+        assert [error["path"] for error in result["errors"]] == [["viewer"], ["resource"]]
         assert {error["extensions"]["code"] for error in result["errors"]} == {"UNAUTHENTICATED"}
     answer = await served.http.post("/graphql", json={"query": HOMES}, headers={"token": "ended"})
     assert (answer.status_code, "data" in answer.json()) == (401, False)

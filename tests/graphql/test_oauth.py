@@ -27,7 +27,7 @@ from wattgate.operations.homes.display_pairing import DEVICE_GRANT
 from wattgate.operations.types.homes.resources import Resource
 from wattgate.principal import OAUTH_SCOPES, Permission
 
-BY_TOKEN = "{ virtualEntities { name } }"
+BY_TOKEN = "{ viewer { homes { edges { node { name } } } } }"
 
 
 @dataclass

@@ -207,16 +207,21 @@ async def test_pages_of_many_parents_equal_the_page_of_each(served: House) -> No
 
 async def test_cursor_below_several_records_is_rejected_with_the_reason(served: House) -> None:
     document = """query ($first: Int, $after: String, $last: Int, $before: String) {
-      accounts { user { accounts(first: $first, after: $after, last: $last, before: $before) { edges { cursor } } } }
+      viewer { accounts { edges { node { user {
+        accounts(first: $first, after: $after, last: $last, before: $before) { edges { cursor } } } } } } }
     }"""
+    of_all_users = document.replace("viewer", "application")
+
+    async def lists_of(**arguments: Any) -> list[Any]:
+        found = (await served.graphql(document, neighbour.headers["account"], **arguments))["data"]["viewer"]
+        return [edge["node"]["user"]["accounts"]["edges"] for edge in found["accounts"]["edges"]]
+
     neighbour = await resident(served.one)
     for username in ("first", "second"):
         await neighbour.add_account(f"{username}-{neighbour.username}")
-    headers = neighbour.headers["account"]
-    own = (await served.graphql(document, headers, first=1))["data"]["accounts"]
-    cursor = own[0]["user"]["accounts"]["edges"][0]["cursor"]
+    cursor = (await lists_of(first=1))[0][0]["cursor"]
     for argument in ("after", "before"):
-        answer = await served.graphql(document, served.one.headers["application"], **{argument: cursor})
+        answer = await served.graphql(of_all_users, served.one.headers["application"], **{argument: cursor})
         error = answer["errors"][0]
         problem = {"path": [argument], "message": "is a cursor of one list, and this field returns several lists"}
         assert (error["extensions"]["code"], error["extensions"]["problems"]) == ("BAD_INPUT", [problem])
@@ -224,8 +229,7 @@ async def test_cursor_below_several_records_is_rejected_with_the_reason(served: 
             f"`{argument}` is a cursor of one list, and this field returns several lists. "
             "Ask for the next page below one record."
         )
-    rest = (await served.graphql(document, headers, after=cursor))["data"]["accounts"]  # several parents, one list
-    assert [len(account["user"]["accounts"]["edges"]) for account in rest] == [2, 2, 2]
+    assert [len(rest) for rest in await lists_of(after=cursor)] == [2, 2, 2]  # several parents, one list
 
 
 CONNECTIONS = [

@@ -10,7 +10,7 @@ import pytest
 from starlette.applications import Starlette
 
 from tests.support.costs import priced_half_hours
-from tests.support.house import House, house
+from tests.support.house import House, Tenant, house
 from tests.support.servers import serving
 from tests.support.timed import Clock
 from wattgate.app.server.factory import create_app
@@ -36,9 +36,10 @@ Refuse = Callable[[Budgets, Principal], Awaitable[tuple[GatewayError, Balance | 
 RESOURCES = 300
 READINGS = """readings(range: {start: "2026-01-01T00:00:00Z", end: "2026-02-01T00:00:00Z"}, period: PT30M)
     { buckets { start end value count completeness } }"""
-MONTH = f"{{ resources {{ {READINGS} }} }}"
+MONTH = f'{{ resourceTypeResources(resourceTypeId: "TYPE") {{ {READINGS} }} }}'
 READINGS_OF_ONE = f'{{ a: resource(resourceId: "ID") {{ {READINGS} }} b: resource(resourceId: "ID") {{ {READINGS} }} }}'
-TYPES = "{ resources { name type { name } } }"
+TYPES = '{ resourceTypeResources(resourceTypeId: "TYPE") { name type { name } } }'
+NAMES = '{ resourceTypeResources(resourceTypeId: "TYPE") { name } }'
 USES = [pytest.param(0, id="first use, by graphql-core"), pytest.param(1, id="second use, compiled")]
 
 
@@ -79,12 +80,18 @@ def build_pipeline(
     served: House, text: str, *, uses: int = 0, capacity: int | None = None
 ) -> tuple[GraphQLPipeline, CountedLoads, OperationRequest, Document]:
     """Return a pipeline that counts loads, and a request with its document, which was used before."""
+    text = text.replace("TYPE", served.one.ids["resource_type"])
     runner = CountedLoads(served.gateway.runner)
     pipeline = GraphQLPipeline(served.gateway.schema, runner, budgets=build_budgets(capacity))  # type: ignore[arg-type]
     request = OperationRequest(query=text)
     document = pipeline.document_for(request)
     document.use_count = uses
     return pipeline, runner, request, document
+
+
+def types_of(tenant: Tenant) -> str:
+    """Return the document TYPES with the resource type of a tenant."""
+    return TYPES.replace("TYPE", tenant.ids["resource_type"])
 
 
 def cost_of(answer: dict[str, Any]) -> dict[str, int]:
@@ -116,14 +123,15 @@ async def test_budget_that_covers_only_the_estimate_refuses_the_edge(crowded: Ho
 
 
 async def test_charge_is_the_cost_of_the_real_sizes(crowded: House) -> None:
+    estimate = 60 + 3 * 5
     for _ in range(2):
-        answer = await crowded.graphql(TYPES, crowded.one.headers["account"])
-        count = len(answer["data"]["resources"])
+        answer = await crowded.graphql(types_of(crowded.one), crowded.one.headers["account"])
+        count = len(answer["data"]["resourceTypeResources"])
         assert count > RESOURCES
         cost = cost_of(answer)
-        assert (cost["estimated"], cost["charged"]) == (120, 60 + 3 * count)
-    fewer = cost_of(await crowded.graphql(TYPES, crowded.other.headers["account"]))
-    assert (fewer["estimated"], fewer["charged"]) == (120, 120)
+        assert (cost["estimated"], cost["charged"]) == (estimate, 60 + 3 * count)
+    fewer = cost_of(await crowded.graphql(types_of(crowded.other), crowded.other.headers["account"]))
+    assert (fewer["estimated"], fewer["charged"]) == (estimate, estimate)
 
 
 async def test_lists_of_edges_are_counted_too(crowded: House) -> None:
@@ -134,8 +142,9 @@ async def test_lists_of_edges_are_counted_too(crowded: House) -> None:
 
 
 async def test_two_selections_of_a_fragment_are_counted_by_the_one_that_costs_more(crowded: House) -> None:
-    fragment = f"fragment Of on Query {{ listed: resources {{ name {READINGS} }} }}"
-    text = f"query {{ ...Of listed: resources {{ type {{ name }} }} }} {fragment}"
+    listed = 'listed: resourceTypeResources(resourceTypeId: "TYPE")'
+    fragment = f"fragment Of on Query {{ {listed} {{ name {READINGS} }} }}"
+    text = f"query {{ ...Of {listed} {{ type {{ name }} }} }} {fragment}"
     pipeline, runner, request, document = build_pipeline(crowded, text)
     with pytest.raises(CostTooHigh):
         await pipeline.execute(crowded.one.account, request, document)
@@ -143,10 +152,10 @@ async def test_two_selections_of_a_fragment_are_counted_by_the_one_that_costs_mo
 
 
 async def test_dry_run_returns_the_estimate_and_charges_nothing(crowded: House) -> None:
-    body = {"query": TYPES, "extensions": {"dryRun": True}}
+    body = {"query": types_of(crowded.one), "extensions": {"dryRun": True}}
     answer = await crowded.http.post("/graphql", json=body, headers=crowded.one.headers["account"])
     cost = cost_of(answer.json())
-    assert (cost["estimated"], cost["charged"]) == (120, 0)
+    assert (cost["estimated"], cost["charged"]) == (60 + 3 * 5, 0)
 
 
 @pytest.mark.parametrize("uses", USES)
@@ -189,7 +198,7 @@ async def test_each_event_of_a_subscription_is_charged_above_its_estimate(crowde
     event.count(node_id, 1, 320)
     await event.settle()
     assert event.balance is not None
-    assert event.balance.remaining == 1_000 - 300 * 3
+    assert event.balance.remaining == 1_000 - (320 - 5) * 3
     later = OperationCharge.for_event(budgets, crowded.one.account, estimate)
     later.count(node_id, 1, 320)
     for _ in range(2):
@@ -197,7 +206,7 @@ async def test_each_event_of_a_subscription_is_charged_above_its_estimate(crowde
             await later.settle()
 
 
-@pytest.mark.parametrize(("text", "is_compiled"), [("{ resources { name } }", False), (READINGS_OF_ONE, True)])
+@pytest.mark.parametrize(("text", "is_compiled"), [(NAMES, False), (READINGS_OF_ONE, True)])
 async def test_expensive_document_is_compiled_at_its_first_use(crowded: House, text: str, is_compiled: bool) -> None:
     text = text.replace("ID", crowded.one.ids["resource"])
     pipeline, _, request, document = build_pipeline(crowded, text)
@@ -268,8 +277,8 @@ async def test_computed_costs_of_a_rest_call_are_charged_by_their_readings(crowd
 
 
 async def test_display_of_a_home_with_very_many_resources_is_refused(crowded: House) -> None:
-    homes = "{ virtualEntities { veId display { at } } }"
-    answer = await crowded.graphql(homes, crowded.one.headers["account"])
+    home = f'{{ virtualEntity(veId: "{crowded.one.ids["crowded home"]}") {{ veId display {{ at }} }} }}'
+    answer = await crowded.graphql(home, crowded.one.headers["account"])
     (error,) = answer["errors"]
     assert error["extensions"]["code"] == "NOT_SUPPORTED"
     assert "Divide them between several virtual entities" in error["message"]
@@ -385,7 +394,7 @@ def is_granted(balance: Balance | None) -> bool:
 async def test_refused_request_pays_for_the_rows_that_it_loaded(crowded: House, uses: int) -> None:
     budgets = build_budgets(250)
     pipeline = GraphQLPipeline(crowded.gateway.schema, crowded.gateway.runner, budgets=budgets)
-    request = OperationRequest(query=TYPES)
+    request = OperationRequest(query=types_of(crowded.one))
     document = pipeline.document_for(request)
     document.use_count = uses
     with pytest.raises(CostTooHigh):

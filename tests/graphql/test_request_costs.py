@@ -18,7 +18,7 @@ from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 
 HELLO = {"query": "{ __typename }"}
-HOMES = {"query": "{ virtualEntities { name resources { name } } }"}
+HOMES = {"query": "{ viewer { homes(first: 1) { edges { node { name resources { name } } } } } }"}
 
 
 @asynccontextmanager

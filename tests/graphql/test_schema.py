@@ -21,6 +21,10 @@ def test_committed_schema_file_equals_the_served_schema() -> None:
     assert SDL.read_text() == sdl() + "\n"
 
 
+def test_schema_has_nothing_that_is_deprecated() -> None:
+    assert "@deprecated" not in sdl()
+
+
 def test_every_type_field_and_argument_has_a_description() -> None:
     descriptions = dict(described())
     assert len(descriptions) > 1_000

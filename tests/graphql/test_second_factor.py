@@ -315,7 +315,7 @@ async def test_administrator_without_a_second_factor_can_only_enrol(strict: Hous
             assert (answer.status_code, answer.json()["code"]) == (403, "FORBIDDEN")
             assert "/account/secondfactor" in answer.json()["error"]
         assert (await strict.call("GET", PATH, sent)).json()["required"] is True
-    graphql = await strict.graphql("{ accounts { accountId } }", headers)
+    graphql = await strict.graphql("{ viewer { accounts { edges { node { accountId } } } } }", headers)
     assert graphql["errors"][0]["extensions"]["code"] == "FORBIDDEN"
     assert (await strict.call("GET", "/account", strict.one.headers["account"])).status_code == 200
     secret = (await strict.call("POST", PATH, headers, json={"password": PASSWORD})).json()["secret"]

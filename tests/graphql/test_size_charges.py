@@ -94,7 +94,11 @@ async def test_empty_budget_refuses_before_the_request_is_parsed(tmp_path: Path,
     async with gateway(tmp_path, caller_budget=100, caller_budget_seconds=DAY) as (url, http, tenant):
         caller = tenant.headers["account"]
         while (
-            await http.post("/graphql", json={"query": "{ resources { name } }"}, headers=caller)
+            await http.post(
+                "/graphql",
+                json={"query": "{ viewer { resources(first: 1) { edges { node { name } } } } }"},
+                headers=caller,
+            )
         ).status_code == 200:
             pass
         no_json = b"[" * 24_000

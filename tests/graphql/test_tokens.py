@@ -133,7 +133,7 @@ async def test_expired_token_is_rejected(served: House) -> None:
     answer = await served.call("GET", "/virtualentity", {"token": token})
     assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED")
     assert "WWW-Authenticate" in answer.headers
-    response = await served.graphql("{ virtualEntities { name } }", {"token": token})
+    response = await served.graphql("{ viewer { homes { edges { node { name } } } } }", {"token": token})
     assert response["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
 
 

@@ -308,7 +308,7 @@ async def test_login_must_wait_after_five_wrong_passwords(served: House, person:
     assert refused.headers["Retry-After"] == str(refused.json()["retryAfter"])
     by_basic = await served.call("GET", "/account", person.basic)
     assert (by_basic.status_code, by_basic.json()["code"]) == (429, "RATE_LIMITED")
-    response = await served.graphql("{ accounts { username } }", person.basic)
+    response = await served.graphql("{ viewer { accounts { edges { node { username } } } } }", person.basic)
     assert response["errors"][0]["extensions"]["retryAfter"] >= 1
     await age_failures(served, timedelta(seconds=3))
     assert (await person.log_in("wrong")).status_code == 401  # the sixth failure doubles the wait

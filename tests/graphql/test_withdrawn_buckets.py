@@ -261,15 +261,17 @@ async def test_ways_to_ask_agree(timed: Timed) -> None:
     await begin_later(home)
     expected = [bucket["start"] for bucket in await half_hours.poll()]
     range_ = {"start": format_iso(START), "end": format_iso(START + timedelta(days=1))}
-    query = """query ($range: TimeRange!, $since: DateTime!, $function: Function!) { resources {
-      resourceId readings(range: $range, period: PT30M, function: $function, revisedSince: $since) {
-        buckets { start value } } } }"""
+    query = """query ($range: TimeRange!, $since: DateTime!, $function: Function!) {
+      viewer { resources { edges { node {
+        resourceId readings(range: $range, period: PT30M, function: $function, revisedSince: $since) {
+          buckets { start value } } } } } } }"""
     acting = home.user.headers["acting"]
     for function in Function:
         variables = {"range": range_, "since": since, "function": function.name}
         answer = await timed.house.graphql(query, acting, **variables)
         assert "errors" not in answer, answer
-        by_id = {node["resourceId"]: node["readings"]["buckets"] for node in answer["data"]["resources"]}
+        nodes = [edge["node"] for edge in answer["data"]["viewer"]["resources"]["edges"]]
+        by_id = {node["resourceId"]: node["readings"]["buckets"] for node in nodes}
         assert by_id[home.resource_id] == [{"start": start, "value": None} for start in expected], function
     span = {"from": "2026-06-01T00:00:00", "to": "2026-06-01T23:59:59", "period": "PT30M", "function": "sum"}
     path = f"/resource/{home.resource_id}/readings"

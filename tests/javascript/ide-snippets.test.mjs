@@ -22,7 +22,7 @@ const HOSTILE = [
 
 const REQUEST = {
   url: "http://127.0.0.1:8000/graphql",
-  text: "query Homes { virtualEntities { name } }",
+  text: "query Homes { viewer { homes { edges { node { name } } } } }",
   operation: "query",
   name: "Homes",
   variables: {},

@@ -60,8 +60,8 @@ async def test_gql_client_queries_writes_and_receives_readings_posted_over_rest(
     headers = served.one.headers["account"]
     http = HTTPXAsyncTransport(url=f"{served.url}/graphql", headers=headers)
     async with Client(transport=http, schema=SDL.read_text()) as session:
-        homes = await session.execute(gql("{ virtualEntities { name resources { name } } }"))
-        assert homes["virtualEntities"][0]["name"] == "Home"
+        homes = await session.execute(gql("{ viewer { homes { edges { node { name resources { name } } } } } }"))
+        assert homes["viewer"]["homes"]["edges"][0]["node"]["name"] == "Home"
         mutation = gql("mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { recorded } }")
         series = [{"resourceId": resource_id, "readings": [{"at": "2026-04-01T00:00:00Z", "value": "0.5"}]}]
         mutation.variable_values = {"s": series}

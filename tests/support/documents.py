@@ -59,7 +59,7 @@ def in_page(page: str) -> list[str]:
 
 
 def _is_document(text: str) -> bool:
-    if not re.match(r"\s*(?:\{\s*\w|(?:query|mutation|subscription|fragment)\b)", text):
+    if not re.match(r"\s*(?:\{\s+\w|(?:query|mutation|subscription|fragment)\b)", text):
         return False
     try:
         parse(text)

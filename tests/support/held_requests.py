@@ -71,7 +71,10 @@ async def held_changes(url: str, headers: Mapping[str, str], role: Role) -> dict
 
 async def held_reads(url: str, headers: Mapping[str, str]) -> dict[str, HeldRequest]:
     """Begin a read by each kind of request."""
-    query, stream = {"query": "{ virtualEntities { veId } }"}, {"query": "subscription { alerts { alertId } }"}
+    query, stream = (
+        {"query": "{ viewer { homes { edges { node { veId } } } } }"},
+        {"query": "subscription { alerts { alertId } }"},
+    )
     begin = HeldRequest.begin
     return {
         "query": await begin(url, "POST", "/graphql", headers, query),

@@ -56,7 +56,7 @@ MAX_PUSH_TOKENS = 20
     needs=Permission.ACCOUNT_READ,
     rest=RestRoute("GET", "/account", Tag.ACCOUNTS),
     sizes=[ListSize(GROWING_LIST_SIZE)],
-    deprecation="Use `viewer { accounts }` or `application { accounts }`.",
+    in_graphql=("viewer", "accounts"),
 )
 async def accounts(call: Call) -> list[models.Account]:
     """List the accounts that the caller may see, oldest first."""

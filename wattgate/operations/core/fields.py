@@ -53,7 +53,6 @@ def build_root_field(operation: Operation) -> StrawberryField:
             resolver=resolve,
             name=to_camel_case(operation.name),
             description=operation.description,
-            deprecation_reason=operation.deprecation,
             metadata={_OPERATION_METADATA: operation},
             directives=[] if type(None) in get_args(operation.returns) else [ONLY_ON_ERROR],
         )
@@ -70,7 +69,6 @@ def edge(
     sizes: Sequence[ListSize] = (),
     result_units: ResultUnits | None = None,
     graphql_type: Any = None,
-    deprecation: str | None = None,
 ) -> Any:
     """Return the field of an edge.
 
@@ -95,7 +93,6 @@ def edge(
     return strawberry.field(
         resolver=resolve,
         description=description,
-        deprecation_reason=deprecation,
         graphql_type=graphql_type,
         metadata={_EDGE_METADATA: declared},
     )

@@ -176,13 +176,12 @@ class Operation:
     reason for which the operation may touch the rows of all applications. The system cannot run it without an
     application unless it declares one. `prepare` runs before the session opens. The resolver of an operation that
     `delegates` gets a `RunOperation` instead of a `Call`: it only runs other operations, with their permissions.
-    `deprecation` says which field replaces it in GraphQL. An operation with `in_graphql` has no GraphQL field: this is
-    the path of the fields that lead to the same records, without the members of connections. An operation that
-    `renews_token` also accepts a token that has expired within TOKEN_GRACE, on an open connection. `rest_names` has
-    the names of arguments in REST where they are not those of GraphQL. An `internal` operation has no field and no
-    route: the command line, the workers, the intake and the demo run it. One that needs Permission.SYSTEM always is
-    internal. `raises` has the errors that its permission, its routes and its arguments do not imply: the OpenAPI
-    document lists them.
+    An operation with `in_graphql` has no GraphQL field: this is the path of the fields that lead to the same records,
+    without the members of connections. An operation that `renews_token` also accepts a token that has expired within
+    TOKEN_GRACE, on an open connection. `rest_names` has the names of arguments in REST where they are not those of
+    GraphQL. An `internal` operation has no field and no route: the command line, the workers, the intake and the demo
+    run it. One that needs Permission.SYSTEM always is internal. `raises` has the errors that its permission, its routes
+    and its arguments do not imply: the OpenAPI document lists them.
     """
 
     name: str
@@ -202,7 +201,6 @@ class Operation:
     system_access: SystemAccess | None = None
     prepare: Prepare | None = None
     delegates: bool = False
-    deprecation: str | None = None
     in_graphql: tuple[str, ...] = ()
     renews_token: bool = False
     rest_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -252,7 +250,6 @@ class OperationFacts(TypedDict, total=False):
     system_access: SystemAccess | None
     prepare: Prepare | None
     delegates: bool
-    deprecation: str | None
     in_graphql: tuple[str, ...]
     renews_token: bool
     rest_names: Mapping[str, str]

@@ -26,7 +26,7 @@ from wattgate.principal import Permission
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/resource", Tag.RESOURCES_AND_READINGS),
     sizes=[ListSize(20)],
-    deprecation="Use `viewer { resources }` or `application { resources }`.",
+    in_graphql=("viewer", "resources"),
 )
 async def resources(call: Call) -> list[models.Resource]:
     """List the active resources that the caller may see."""

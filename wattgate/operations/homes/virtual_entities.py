@@ -45,7 +45,7 @@ class SatisfactionResult:
     needs=Permission.VIRTUAL_ENTITY_READ,
     rest=RestRoute("GET", "/virtualentity", Tag.HOMES, edges=("resources",)),
     sizes=[ListSize(5)],
-    deprecation="Use `viewer { homes }` or `application { virtualEntities }`.",
+    in_graphql=("viewer", "homes"),
 )
 async def virtual_entities(call: Call) -> list[models.VirtualEntity]:
     """List the active virtual entities that the caller may see, oldest first."""

@@ -123,7 +123,7 @@ def _selection(type_: Any, edges: Collection[str]) -> str:
     inner = [
         f"{name} {_selection(get_named_type(member.type), ())}"
         for name, member in type_.fields.items()
-        if name in edges or (_is_plain(member) and member.deprecation_reason is None)
+        if name in edges or _is_plain(member)
     ]
     return "{ " + " ".join(inner) + " }"
 

@@ -3,7 +3,7 @@
 import { clock, now } from "../shared/clock.js";
 import { Connection } from "../shared/connection.js";
 import { find, findAs } from "../shared/dom.js";
-import { listHomes, readHistory, toGatewayError } from "../shared/gateway.js";
+import { listHomes, listPairedHome, readHistory, toGatewayError } from "../shared/gateway.js";
 import { TimerQueue } from "../shared/timer-queue.js";
 import { WallClock } from "./format.js";
 import { currentCarbon, freshnessAt } from "./frame.js";
@@ -150,7 +150,8 @@ export class Display {
   }
 
   async #loadHomes() {
-    const homes = await this.#request("load", () => listHomes(this.#token), () => this.#loadHomes());
+    const list = this.#session?.isPaired ? listPairedHome : listHomes;
+    const homes = await this.#request("load", () => list(this.#token), () => this.#loadHomes());
     if (!homes) return;
     const home = this.#picker.setHomes(homes.filter((one) => Object.keys(resourceIdsByEnergy(one)).length > 0));
     find(this.#root, ".no-homes").hidden = Boolean(home);

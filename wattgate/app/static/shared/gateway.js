@@ -137,20 +137,46 @@ export async function logOut(token) {
   await call("mutation LogOut { deleteToken { valid } }", {}, token);
 }
 
+const HOME = "fragment Home on VirtualEntity { veId name city timeZone resources { resourceId classifier } }";
+
+/** Users have no access to `application`. Administrators see the homes of all users there, with closed ones. */
+const HOMES = `query Homes($own: String, $all: String) {
+  viewer { homes(first: 100, after: $own) { ...Page } }
+  application { virtualEntities(first: 100, after: $all) { ...Page } }
+}
+fragment Page on VirtualEntityConnection { edges { node { active ...Home } } pageInfo { hasNextPage endCursor } }
+${HOME}`;
+
+const PAIRED_HOME = `query PairedHome { ownDisplay { virtualEntity { ...Home } } }
+${HOME}`;
+
 /**
- * Return the homes of an account.
+ * Return the homes of an account: those of its user, or of all users for an administrator. Oldest first.
  * @param {string} token
  * @returns {Promise<Home[]>}
  */
 export async function listHomes(token) {
-  const data = await call(
-    `query Homes {
-      virtualEntities { veId name city timeZone resources { resourceId classifier } }
-    }`,
-    {},
-    token,
-  );
-  return data.virtualEntities;
+  /** @type {Home[]} */
+  const homes = [];
+  const after = { own: null, all: null };
+  for (;;) {
+    const { data, refused } = await callInPart(HOMES, after, token, "FORBIDDEN");
+    const page = data.application?.virtualEntities ?? data.viewer?.homes;
+    if (!page) throw refused ?? new GatewayError("The gateway responded without homes");
+    homes.push(...page.edges.map((/** @type {any} */ { node }) => node).filter((/** @type {any} */ { active }) => active));
+    if (!page.pageInfo.hasNextPage) return homes;
+    after[data.application ? "all" : "own"] = page.pageInfo.endCursor;
+  }
+}
+
+/**
+ * Return the home of a paired screen, as a list of one home.
+ * @param {string} token
+ * @returns {Promise<Home[]>}
+ */
+export async function listPairedHome(token) {
+  const { ownDisplay } = await call(PAIRED_HOME, {}, token);
+  return ownDisplay.virtualEntity ? [ownDisplay.virtualEntity] : [];
 }
 
 /** The gateway charges fields under `@include` in any case. So a document without a comparison leaves them out. */
@@ -225,21 +251,24 @@ export async function call(query, variables, token) {
 
 /**
  * Send a GraphQL operation as `call` does, but accept null in place of a part of the data that has this error code.
+ * `refused` is the first such error.
  * @param {string} query
  * @param {Record<string, unknown>} variables
  * @param {string} [token]
  * @param {string} [accepted]
- * @returns {Promise<{ data: any }>}
+ * @returns {Promise<{ data: any, refused: GatewayError | null }>}
  */
 async function callInPart(query, variables, token, accepted) {
   /** @type {Record<string, string>} */
   const headers = { "Content-Type": "application/json", ...(token && { token }) };
   const { status, body } = await post(headers, JSON.stringify({ query, variables }));
-  const error = (body.errors ?? []).find((/** @type {any} */ one) => !accepted || one.extensions?.code !== accepted);
-  if (error) throw new GatewayError(error.message, error.extensions?.code, error.extensions?.retryAfter);
+  /** @type {GatewayError[]} */
+  const errors = (body.errors ?? []).map((/** @type {any} */ { message, extensions }) => new GatewayError(message, extensions?.code, extensions?.retryAfter));
+  const error = errors.find(({ code }) => !accepted || code !== accepted);
+  if (error) throw error;
   if (status === 401) throw new GatewayError("The session has expired", "UNAUTHENTICATED");
   if (!body.data) throw new GatewayError(`The gateway responded with status ${status}`);
-  return { data: body.data };
+  return { data: body.data, refused: errors[0] ?? null };
 }
 
 /**
