@@ -158,6 +158,7 @@ CREATE TABLE meter_point_tenancy (
     proof VARCHAR(16) NOT NULL,
     created_at TIMESTAMPTZ NOT NULL,
     updated_at TIMESTAMPTZ NOT NULL,
+    listed_change TIMESTAMPTZ,
     CONSTRAINT pk_meter_point_tenancy PRIMARY KEY (tenancy_id),
     CONSTRAINT fk_meter_point_tenancy_application_id FOREIGN KEY(application_id) REFERENCES application (application_id),
     CONSTRAINT fk_meter_point_tenancy_user_id FOREIGN KEY(user_id) REFERENCES app_user (user_id)
@@ -167,3 +168,5 @@ CREATE INDEX ix_meter_point_tenancy_mpxn ON meter_point_tenancy (mpxn);
 CREATE INDEX ix_meter_point_tenancy_user_id ON meter_point_tenancy (user_id);
 CREATE UNIQUE INDEX ix_meter_point_tenancy_application_id_mpxn ON meter_point_tenancy (application_id, mpxn)
     WHERE ended_at IS NULL;
+CREATE INDEX ix_meter_point_tenancy_unlisted ON meter_point_tenancy (application_id)
+    WHERE listed_change IS NULL OR listed_change <> updated_at;
