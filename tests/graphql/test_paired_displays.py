@@ -23,7 +23,6 @@ from wattgate.db.identity.credential_states import MAX_KEYS_PER_STATEMENT
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME, USE_RESOLUTION
 from wattgate.db.identity.login_backoff import BACKOFF_LIFETIME, FREE_ATTEMPTS
-from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.rows.lookups import model_columns, model_table
 from wattgate.db.rows.quotas import MAX_PAIRED_DISPLAYS
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
@@ -435,19 +434,6 @@ async def test_display_in_use_stays_and_one_in_a_drawer_ends(timed_interface: In
     await maintain_once(timed.house.gateway.runner)
     listed = await interface.listed(owner.headers["acting"])
     assert [display["name"] for display in listed] == ["Used"]
-
-
-async def test_earlier_version_gives_the_token_of_a_display_no_permission(interface: Interface, owner: Tenant) -> None:
-    """Code that does not know `token.ve_id` takes the token for one of an OAuth client, whose scope is empty."""
-    paired = await interface.pair(owner, owner.ids["virtual_entity"])
-    async with interface.house.gateway.database.reader(EVERYTHING) as session:
-        statement = select(col(models.Token.scope)).where(col(models.Token.digest) == hash_secret(paired.token))
-        scope = (await session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one()
-    assert scope is not None
-    for role in (Role.ACCOUNT, Role.TEMPLATE_EDITOR, Role.ADMINISTRATOR):
-        served_before = Principal(role, oauth_scopes=frozenset(scope.split()))
-        assert [permission for permission in Permission if served_before.access_scope(permission)] == []
-    assert (await interface.own(paired.headers))["name"] == "Kitchen"
 
 
 async def test_uses_of_many_displays_are_stored_in_batches(served: House, owner: Tenant) -> None:

@@ -132,7 +132,6 @@ class CredentialLookup:
         if not rows:
             return None
         application_id, user_id, account_id, token_id, expires_at, scope, family, ve_id, *roles, trusted_only = rows[0]
-        is_of_oauth_client = scope is not None and ve_id is None  # the scope of a display is for older versions
         return Principal(
             role=self._states.role_of(*roles) if ve_id is None else Role.DISPLAY,
             scheme=AuthScheme.TOKEN,
@@ -142,7 +141,7 @@ class CredentialLookup:
             ve_id=ve_id,
             token_id=token_id,
             expires_at=expires_at,
-            oauth_scopes=frozenset(scope.split()) if is_of_oauth_client else None,
+            oauth_scopes=None if scope is None else frozenset(scope.split()),
             trusted_only=trusted_only,
             grant_id=family,
         )

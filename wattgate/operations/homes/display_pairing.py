@@ -56,8 +56,6 @@ POLL_TOLERANCE = timedelta(seconds=1)
 """A call that comes this much too early is in time, because networks delay calls differently."""
 
 DISPLAY_FRAMEWORK = "display"
-DISPLAY_SCOPE = ""
-"""The OAuth scopes of the token of a display: none, so that code without paired displays refuses it everything."""
 
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 """The grant type of RFC 8628, section 3.4."""
@@ -249,7 +247,6 @@ async def _issue_credential(rows: Rows, pairing: DisplayPairing, home: VirtualEn
     token = Token(
         token_id=new_id(),
         digest=hash_secret(secret),
-        scope=DISPLAY_SCOPE,
         authentication_framework=DISPLAY_FRAMEWORK,
         grant_type=DEVICE_GRANT,
         created_at=rows.now,

@@ -107,8 +107,8 @@ class Token(Tenanted, table=True):
 
     A token of an OAuth client has the `authentication_framework` oauth, a `scope` (names separated by spaces), the
     `family` that all tokens from one authorization code share, and the `grant_type` of its request. The token of a
-    paired display has the `authentication_framework` display, an empty `scope`, and `ve_id`: the only home that it may
-    read. `authenticated_at` is the time of the log-in from which the token comes, if that is not its creation.
+    paired display has the `authentication_framework` display, and `ve_id`: the only home that it may read.
+    `authenticated_at` is the time of the log-in from which the token comes, if that is not its creation.
     """
 
     key: ClassVar[str] = "token_id"
