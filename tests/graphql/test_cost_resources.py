@@ -1,14 +1,12 @@
 """Resources that hold the costs of another resource's energy: linked, computed, never recorded."""
 
-from collections.abc import Awaitable, Callable
-from typing import Any
 from uuid import uuid4
 
 import pytest
 from strawberry import ID
 
-from tests.support.calls import code_of, move_meter_point, move_resource, send
-from tests.support.costs import cost_resource, priced_half_hours, query_field, set_meter_point
+from tests.support.calls import code_of, send
+from tests.support.costs import cost_resource, priced_half_hours, query_field
 from tests.support.house import House, Tenant
 from tests.support.metering import START, metered
 from tests.support.socket import socket
@@ -101,18 +99,15 @@ WITHHELD = """query ($id: ID!) { resource(resourceId: $id) {
 } }"""
 
 
-@pytest.mark.parametrize("own_number", [None, "another", "the same"])
+@pytest.mark.parametrize("has_number", [False, True])
 @pytest.mark.alternate_databases("the cases have the same statements")
-async def test_costs_are_withheld_with_the_energy_that_they_price(served: House, own_number: str | None) -> None:
-    """The costs have no meter point, another one than their energy, which version 0.1.0 accepted, or the same one."""
+async def test_costs_are_withheld_with_the_energy_that_they_price(served: House, has_number: bool) -> None:
+    """The costs have no meter point, or that of their energy."""
     one = served.one
     point = await metered(one)
     await one.record(point.resource_id, (START, "1"))
-    cost = await cost_resource(one, cost_of=ID(point.resource_id))
+    cost = await cost_resource(one, cost_of=ID(point.resource_id), mpxn=point.mpxn if has_number else None)
     await one.run("verify_meter_point", mpxn=point.mpxn)
-    if own_number is not None:
-        number = point.mpxn if own_number == "the same" else (await metered(one)).mpxn
-        await set_meter_point(served, cost, number)
     before = await query_field(served, one, WITHHELD, id=cost)
     assert (before["withheld"], before["firstTime"], before["lastTime"]) == (None, format_iso(START), format_iso(START))
     async with socket(served.url) as client:
@@ -155,22 +150,3 @@ async def test_costs_are_at_the_meter_point_of_their_energy(served: House, ada: 
     spelled = f"{other.mpxn[:3]} {other.mpxn[3:]}"
     same = await send(served, ada, "POST", "/resource", caller, **{**new, "mpxn": spelled}, costOf=other.resource_id)
     assert same.status_code == 200, same.text
-
-
-@pytest.mark.parametrize("way", [move_resource, move_meter_point])
-async def test_a_move_leaves_costs_at_another_meter_point(
-    served: House, ada: Tenant, bob: Tenant, way: Callable[..., Awaitable[Any]]
-) -> None:
-    """Version 0.1.0 accepted such costs."""
-    point, other = await metered(ada), await metered(ada)
-    nowhere = await ada.add_resource()
-    costs = [await cost_resource(ada, cost_of=ID(source)) for source in (point.resource_id, nowhere)]
-    for cost in costs:
-        await set_meter_point(served, cost, other.mpxn)
-    await way(served, point.mpxn if way is move_meter_point else point.resource_id, bob)
-    await move_resource(served, nowhere, bob)
-    for cost in costs:
-        kept = (await send(served, ada, "GET", f"/resource/{cost}")).json()
-        assert (kept["active"], kept["mpxn"]) == (True, other.mpxn)
-    listed = (await send(served, bob, "GET", "/resource")).json()
-    assert [one["mpxn"] for one in listed if one["mpxn"] not in (None, point.mpxn)] == []

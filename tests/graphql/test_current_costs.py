@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from strawberry import ID
 
-from tests.support.costs import COST_STORAGE, cost_resource, query_field, set_meter_point
+from tests.support.costs import COST_STORAGE, cost_resource, query_field
 from tests.support.house import STORAGE, House, Tenant
 from wattgate.enums import Period, TariffKind
 from wattgate.operations.types.homes import resources as types
@@ -156,14 +156,11 @@ async def test_stale_power_is_not_the_same_as_no_reading(served: House) -> None:
     assert (current, reason, rest["data"], rest["noValue"][0]["reason"]) == (None, "NO_POWER", [], "NO_POWER")
 
 
-@pytest.mark.parametrize("withheld", ["energy", "cost"])
 @pytest.mark.both_databases("readings and their sums in SQL")
-async def test_current_cost_needs_consent_to_the_energy_and_to_the_cost(served: House, withheld: str) -> None:
+async def test_current_cost_needs_consent_to_the_energy(served: House) -> None:
     number = str(uuid4().int)[:13]
-    energy = await served.one.add_resource(mpxn=number if withheld == "energy" else None)
+    energy = await served.one.add_resource(mpxn=number)
     cost = await cost_resource(served.one, cost_of=ID(energy))
-    if withheld == "cost":
-        await set_meter_point(served, cost, number)
     await served.one.record(energy, (seconds_ago(30), "1500"), field="POWER")
     await served.one.set_tariff(energy, rate=Decimal(20))
     await served.one.run("verify_meter_point", mpxn=number)

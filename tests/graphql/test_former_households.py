@@ -15,7 +15,7 @@ from tests.graphql.test_flexibility import announce, move
 from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, TOKEN, Stream, stream
 from tests.support.asking import with_rows
 from tests.support.calls import add_resource, code_of, move_meter_point, move_resource, report, report_state, send
-from tests.support.costs import cost_resource, set_meter_point
+from tests.support.costs import cost_resource
 from tests.support.house import House, Tenant
 from tests.support.interfaces import document, field_of
 from tests.support.live import RESUMING
@@ -119,26 +119,17 @@ async def test_texts_of_the_former_household_are_not_copied(served: House, ada: 
     assert (await send(served, bob, "GET", f"/resource/{present}")).status_code == 200
 
 
-@pytest.mark.parametrize("is_of_elsewhere", [False, True])
-@pytest.mark.alternate_databases("the cases have the same statements")
-async def test_a_cost_resource_at_the_meter_point_keeps_no_right(
-    served: House, ada: Tenant, bob: Tenant, is_of_elsewhere: bool
-) -> None:
-    """It has the number of the meter point itself.
-
-    It has the costs of the energy there, or at another meter point, which version 0.1.0 accepted.
-    """
-    point, other = await metered(ada), await metered(ada)
+async def test_a_cost_resource_at_the_meter_point_keeps_no_right(served: House, ada: Tenant, bob: Tenant) -> None:
+    """It has the number of the meter point itself, and the costs of the energy there."""
+    point = await metered(ada)
     await ada.run("verify_meter_point", mpxn=point.mpxn)
-    source = other if is_of_elsewhere else point
-    cost = await cost_resource(ada, mpxn=source.mpxn)
-    await set_meter_point(served, cost, point.mpxn)
+    cost = await cost_resource(ada, mpxn=point.mpxn)
 
     async def shown(who: Tenant, resource_id: str) -> dict[str, Any]:
         return dict((await send(served, who, "GET", f"/resource/{resource_id}")).json())
 
     before = await shown(ada, cost)
-    assert (before["mpxn"], before["costOf"], before["active"]) == (point.mpxn, source.resource_id, True)
+    assert (before["mpxn"], before["costOf"], before["active"]) == (point.mpxn, point.resource_id, True)
     moved = await move_resource(served, point.resource_id, bob)
     assert (await shown(ada, cost))["active"] is False
     for caller, status in (("account", 403), ("acting", 409)):

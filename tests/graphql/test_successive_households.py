@@ -324,8 +324,8 @@ PAIR_WALKS: dict[str, Callable[..., Awaitable[None]]] = {
     "operations.flexibility:participate_in_dfs_event": (
         former_households.test_a_household_that_closed_its_resources_is_not_in_flexibility
     ),
-    "operations.homes.resources:_find_cost_source": partial(
-        former_households.test_a_cost_resource_at_the_meter_point_keeps_no_right, is_of_elsewhere=False
+    "operations.homes.resources:_find_cost_source": (
+        former_households.test_a_cost_resource_at_the_meter_point_keeps_no_right
     ),
     "operations.moves.resource_changes:_correct_move": (
         tenancies.test_a_repeated_move_corrects_since_when_the_next_household_lives_there

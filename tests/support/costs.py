@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import text
 from strawberry import ID
 
 from tests.support.house import House, Tenant
@@ -32,13 +31,6 @@ async def cost_resource(tenant: Tenant, **values: Any) -> str:
     added = await tenant.run("add_resource_type", input=resource_type)
     resource = types.NewResource(resource_type_id=ID(added.resource_type_id), name="electricity cost", **values)
     return str((await tenant.run("add_resource", input=resource)).resource_id)
-
-
-async def set_meter_point(house: House, resource_id: str, mpxn: str) -> None:
-    """Set the meter point of a stored resource, as an older version has stored it."""
-    statement = text("UPDATE resource SET mpxn = :mpxn WHERE resource_id = :id")
-    async with house.gateway.database.engine.begin() as connection:
-        await connection.execute(statement, {"mpxn": mpxn, "id": resource_id})
 
 
 async def priced_half_hours(tenant: Tenant, count: int) -> tuple[str, str]:

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import or_
 from sqlmodel import col
 
 from wattgate.db import models
@@ -141,8 +140,8 @@ async def _find_former(rows: Rows, number: str, user_id: str) -> models.MeterPoi
 async def _resources_that_leave(rows: Rows, named: models.Resource) -> list[models.Resource]:
     """Return the resources that leave with a named one, which is the first: those at its meter point, with their costs.
 
-    Closed resources at the meter point leave as well, so that they cannot be opened again. Costs at another meter point
-    stay, which older versions accepted: the next household does not live there.
+    Closed resources at the meter point leave as well, so that they cannot be opened again. `addResource` accepts costs
+    only at the meter point of their energy or at none, so that all of them leave with it.
     """
     others = []
     if named.mpxn is not None:
@@ -160,7 +159,6 @@ async def _resources_that_leave(rows: Rows, named: models.Resource) -> list[mode
         models.Resource,
         col(models.Resource.cost_of).in_(ids),
         col(models.Resource.successor_id).is_(None),
-        or_(col(models.Resource.mpxn).is_(None), *([] if named.mpxn is None else [is_at(named.mpxn)])),
         order_by=[col(models.Resource.active).desc(), models.Resource.number],
     )
     return [named, *others, *costs]
