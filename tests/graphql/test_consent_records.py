@@ -31,7 +31,7 @@ async def receipts(house: House, mpxn: str) -> list[tuple[str, str]]:
 
 
 async def forget_consent(house: House, mpxn: str) -> None:
-    """Delete the consent, as if a version before had added the resource."""
+    """Delete the consent, so that none is recorded for the meter point."""
     async with house.gateway.database.engine.begin() as connection:
         await connection.execute(text("DELETE FROM meter_point_consent WHERE mpxn = :mpxn"), {"mpxn": mpxn})
 
