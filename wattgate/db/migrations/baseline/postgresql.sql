@@ -103,7 +103,7 @@ CREATE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION 'Entries of the audit log cannot be changed or deleted'
     USING ERRCODE = 'insufficient_privilege'; END $$;
 
--- An entry is never deleted. An erasure may only remove its network address and values in `changes`.
+-- An entry is never deleted. An erasure may only remove its network address.
 CREATE TRIGGER audit_entry_append_only BEFORE DELETE OR TRUNCATE ON audit_entry
 FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change();
 
@@ -114,6 +114,7 @@ CREATE TRIGGER audit_entry_no_update BEFORE UPDATE ON audit_entry FOR EACH ROW W
     OR NEW.operation IS DISTINCT FROM OLD.operation
     OR NEW.actor IS DISTINCT FROM OLD.actor
     OR NEW.target IS DISTINCT FROM OLD.target
+    OR NEW.changes IS DISTINCT FROM OLD.changes
     OR NEW.trace_id IS DISTINCT FROM OLD.trace_id
     OR NEW.previous_digest IS DISTINCT FROM OLD.previous_digest
     OR NEW.digest IS DISTINCT FROM OLD.digest

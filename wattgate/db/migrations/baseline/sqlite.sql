@@ -60,7 +60,7 @@ CREATE TABLE stored_event (
     created_at DATETIME NOT NULL
 );
 
--- An entry is never deleted. An erasure may only remove its network address and values in `changes`.
+-- An entry is never deleted. An erasure may only remove its network address.
 CREATE TRIGGER audit_entry_no_delete BEFORE DELETE ON audit_entry
 BEGIN SELECT RAISE(ABORT, 'Entries of the audit log cannot be changed or deleted'); END;
 
@@ -71,6 +71,7 @@ CREATE TRIGGER audit_entry_no_update BEFORE UPDATE ON audit_entry WHEN
     OR NEW.operation IS NOT OLD.operation
     OR NEW.actor IS NOT OLD.actor
     OR NEW.target IS NOT OLD.target
+    OR NEW.changes IS NOT OLD.changes
     OR NEW.trace_id IS NOT OLD.trace_id
     OR NEW.previous_digest IS NOT OLD.previous_digest
     OR NEW.digest IS NOT OLD.digest
