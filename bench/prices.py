@@ -117,7 +117,7 @@ class BenchHome:
     async def measure_all(self, inside: str) -> float:
         """Return the time of a selection inside all resources, in µs."""
         return await self.min_cpu_microseconds(
-            f"{{ viewer {{ resources(first: 100) {{ edges {{ node {{ resourceId {inside} }} }} }} }} }}"
+            f'{{ resourceTypeResources(resourceTypeId: "{self.ids["type"]}") {{ resourceId {inside} }} }}'
         )
 
     async def measure_one(self, inside: str) -> float:
@@ -300,7 +300,8 @@ async def _seed_home(seeded: SeededGateway) -> dict[str, str]:
     live = seeded.resource_ids[-1]
     await _fill(seeded, live, "POWER", interval_ms=10_000, days=1)
     dynamic = await run("set_tariff", input=_tariff(live, NOW - timedelta(days=DAYS), TariffKind.DYNAMIC, None))
-    ids = {"home": home, "live": live, "dynamic": dynamic.tariff_id}
+    type_id = (await run("resource", resource_id=live)).resource_type_id
+    ids = {"home": home, "live": live, "dynamic": dynamic.tariff_id, "type": type_id}
     return {"rule": (await run("add_alert_rule", input=rule)).rule_id, **ids}
 
 
