@@ -72,7 +72,7 @@ async def test_request_waits_for_log_in_and_shows_its_response(page: Page) -> No
     await expect(card.get_by_test_id("status")).to_have_text("200 OK")
     headers = card.get_by_test_id("response-headers")
     await expect(headers).to_contain_text("GraphQL operation")
-    await expect(headers).to_contain_text("virtualEntities")
+    await expect(headers).to_contain_text("viewer.homes")
     await expect(headers).to_contain_text("Budget left")
     await expect(headers).to_contain_text("Trace ID")
     body = card.get_by_label("Response body", exact=True)

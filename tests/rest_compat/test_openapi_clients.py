@@ -91,7 +91,7 @@ def assert_results(printed: str) -> None:
         "written": True,
         "status": 404,
         "code": "NOT_FOUND",
-        "operation": "virtualEntities",
+        "operation": "viewer.homes",
     }
     assert results["home"]
     assert results["resources"] >= 1
