@@ -23,7 +23,7 @@ EXCLUDED = frozenset({"previewTemplate"})
 
 
 CENTRAL = frozenset(
-    {"virtualEntities", "virtualEntity", "resources", "resource", "device", "readings", "rawReadings"}
+    {"virtualEntity", "resource", "device", "readings", "rawReadings"}
     | {"meterRead", "alerts", "viewer", "display", "alertTypes", "application"}
 )
 """Root fields that are requested most."""
