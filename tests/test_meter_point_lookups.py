@@ -78,7 +78,6 @@ LOOKUPS = {
         ),
         TENANCY,
     ),
-    "operations/moves/move_plans.py:_resources_that_leave": "The former household's own, whose tenancy ends.",
     "db/queries/series/standing_charges.py:load_following": "Resources of the same household.",
     "operations/messages/account_mails.py:_has_moved_in_again": TENANCY,
     "operations/tenancies/tenancy_repeats.py:_make_room": TENANCY,
