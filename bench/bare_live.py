@@ -23,7 +23,7 @@ from websockets.utils import accept_key
 from wattgate.realtime import topics
 from wattgate.realtime.bus.redis_client import OPEN_STREAM_SCRIPT, stream_key
 from wattgate.realtime.connections.redis_connection_slots import ACQUIRE_SCRIPT
-from wattgate.realtime.connections.wires import frames
+from wattgate.realtime.connections.wires import frame_wire
 from wattgate.realtime.events import ReadingRecorded
 
 _BODY = msgspec.json.Decoder(tuple[str, str, ReadingRecorded])
@@ -56,7 +56,7 @@ class RedisLink(asyncio.Protocol):
         reading = _BODY.decode(body)[2]
         data = {"resourceId": reading.resource_id, "field": reading.field, "at": reading.at, "value": reading.value}
         payload = orjson.dumps({"data": {"readings": {**data, "unit": reading.unit}}})
-        frame = frames.text(b'{"id":"1","type":"next","payload":' + payload + b"}")
+        frame = frame_wire.text(b'{"id":"1","type":"next","payload":' + payload + b"}")
         for client in self.clients.get(channel, ()):
             client.write(frame if client.display is None else client.display.draw(reading))
 
@@ -82,7 +82,8 @@ class Display:
             },
             "freshness": {"state": "LIVE", "ageSeconds": 0},
         }
-        return frames.text(b'{"id":"1","type":"next","payload":' + orjson.dumps({"data": {"display": display}}) + b"}")
+        payload = orjson.dumps({"data": {"display": display}})
+        return frame_wire.text(b'{"id":"1","type":"next","payload":' + payload + b"}")
 
 
 class Client(asyncio.Protocol):
@@ -124,7 +125,7 @@ class Client(asyncio.Protocol):
                     keys = (b"by-hand:{%b}:age" % scope, b"by-hand:{%b}:lease" % scope)
                     arguments = (1, 2**50, b"%d" % self._number, self._number, 1_000_000)
                     self._commands.send(_pack(("EVAL", ACQUIRE_SCRIPT, 2, *keys, *arguments)))
-                self.write(frames.text(b'{"type":"connection_ack"}'))
+                self.write(frame_wire.text(b'{"type":"connection_ack"}'))
             case "subscribe":
                 resource_id = self._read_resource(message["payload"]["variables"])
                 self._channel = stream_key(topics.readings(resource_id)).encode()
@@ -132,7 +133,7 @@ class Client(asyncio.Protocol):
                 self._commands.waiting.append(self)
                 self._commands.send(_pack(("EVAL", OPEN_STREAM_SCRIPT, 1, self._channel, 600)))
             case "ping":
-                self.write(frames.text(b'{"type":"pong"}'))
+                self.write(frame_wire.text(b'{"type":"pong"}'))
 
     def _read_resource(self, variables: dict[str, Any]) -> str:
         """Read the resource twice, or that of a home with a display. Return its id."""

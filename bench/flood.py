@@ -40,7 +40,7 @@ from wattgate.db.encryption.key_ring import new_key
 from wattgate.operations.accounts import provisioning
 from wattgate.operations.types.identity.directories import NewDirectory
 from wattgate.operations.types.messages.alert_types import NewAlertType
-from wattgate.operations.types.messages.webhook_endpoints import NewWebhookEndpoint
+from wattgate.operations.types.messages.webhooks import NewWebhookEndpoint
 from wattgate.principal import Principal, Role
 
 SECONDS = 4.0

@@ -26,7 +26,7 @@ from tests.support.shared_records import changes_of, stored_records
 from tests.support.stalls import StallRecorder, recording
 from tests.support.timed import NOW, Clock, Timed
 from wattgate.app.demo import live
-from wattgate.app.demo.landing import describe_demonstration
+from wattgate.app.demo.demo_settings import describe_demonstration
 from wattgate.app.server.edge.serving import GARBAGE_COLLECTION_THRESHOLDS
 from wattgate.app.server.factory import create_app
 

@@ -57,9 +57,9 @@ LOOKUPS = {
     "operations/readings/raw_readings.py:meter_read": BOUNDS,
     "operations/consent/consent_records.py:find_consent": OWN,
     "operations/consent/consent_records.py:resources_of": OWN,
-    "operations/types/consent/consent_results.py:consents_of_resources": CONSENT,
-    "operations/devices/device_claims.py:find_claim": "A claim needs its code.",
-    "operations/devices/device_claims.py:_is_in_inventory": TENANCY,
+    "operations/types/consent/consent.py:consents_of_resources": CONSENT,
+    "operations/devices/device_changes.py:find_claim": "A claim needs its code.",
+    "operations/devices/device_changes.py:_is_in_inventory": TENANCY,
     "operations/devices/device_records.py:find_by_any_id": "Open devices of the caller. A device has one owner.",
     "operations/devices/device_records.py:has_any_id": "A condition for the devices of the caller.",
     "operations/devices/device_records.py:close_other_holders": "It returns nothing: the new owner has proof.",
@@ -78,10 +78,10 @@ LOOKUPS = {
         ),
         TENANCY,
     ),
-    "db/queries/series/standing_charges.py:load_following": "Resources of the same household.",
+    "db/queries/series/costs.py:load_following": "Resources of the same household.",
     "operations/messages/account_mails.py:_has_moved_in_again": TENANCY,
-    "operations/tenancies/tenancy_repeats.py:_make_room": TENANCY,
-    "operations/tenancies/tenancy_repeats.py:_open_consent": TENANCY,
+    "operations/tenancies/listed_tenancies.py:_make_room": TENANCY,
+    "operations/tenancies/listed_tenancies.py:_open_consent": TENANCY,
 }
 """Each lookup, and the rule that bounds it to the household that lives there."""
 

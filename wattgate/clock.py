@@ -1,4 +1,4 @@
-"""Instants: aware datetimes in UTC, milliseconds since 1970 for stored instants, and their text form."""
+"""Instants: aware datetimes in UTC, stored as milliseconds since 1970, their text form, and offsets of clocks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +9,20 @@ from typing import Annotated
 import orjson
 
 from wattgate.values.annotations import Described
+
+WARNING_SECONDS, ERROR_SECONDS = 1.0, 30.0
+"""Differences from which tokens and leases end at the wrong time, and from which workers send messages twice."""
+
+REMEDY = "synchronize the clocks of both machines by NTP, for example by chrony"
+
+
+def describe_clock_offset(seconds: float) -> str | None:
+    """Return what is wrong and what to do, or None if the clocks agree.
+
+    `seconds` says how far the clock of the server is ahead of the clock of this machine.
+    """
+    return f"differ by {abs(seconds):.1f} seconds: {REMEDY}" if abs(seconds) >= WARNING_SECONDS else None
+
 
 Clock = Callable[[], datetime]
 """A function that returns the present instant, aware and in UTC."""

@@ -5,6 +5,16 @@ import stat
 from pathlib import Path
 from typing import IO
 
+
+def sync_to_disk(path: Path) -> None:
+    """Wait until the disk has the content of a file, or the names in a folder. Raise OSError if it fails."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE = 0o600, 0o700
 """The modes of files and folders with personal data or keys."""
 

@@ -4,8 +4,15 @@ from ipaddress import ip_network
 
 import pytest
 
-from wattgate.app.server.gate.client_addresses import address_groups, parse_address, resolve_client_address
-from wattgate.app.server.gate.request_client import DEVICE_COOKIE, MAX_DEVICE_LENGTH, begin_client, device_cookie
+from wattgate.app.server.gate.client_addresses import (
+    DEVICE_COOKIE,
+    MAX_DEVICE_LENGTH,
+    address_groups,
+    begin_client,
+    device_cookie,
+    parse_address,
+    resolve_client_address,
+)
 
 TRUSTED = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
 

@@ -12,7 +12,7 @@ import pytest
 from typer.models import CommandInfo, TyperInfo
 
 from tests.support.command import wattgate_in
-from wattgate.app.cli.commands import personal_data_commands
+from wattgate.app.cli.commands import data_protection_commands
 from wattgate.app.cli.commands.dispatch import ACTIONS, find_action
 from wattgate.app.cli.main import app
 
@@ -156,7 +156,7 @@ def _declarations(group: TyperInfo | None = None) -> dict[str, CommandInfo]:
 def test_each_declared_command_has_an_action_with_its_arguments() -> None:
     declarations = _declarations()
     assert declarations.keys() == ACTIONS.keys()
-    assert personal_data_commands.user_erase is declarations["user_erase"].callback
+    assert data_protection_commands.user_erase is declarations["user_erase"].callback
     for name, command in declarations.items():
         assert command.callback is not None
         declared = list(inspect.signature(command.callback).parameters)

@@ -7,7 +7,7 @@ from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Message, Receive, Scope, Send
 
-from wattgate.app.server.gate.cors import ALLOWED_METHODS, EXPOSED_HEADERS, MAX_AGE_SECONDS, CorsPolicy
+from wattgate.app.server.gate.response_headers import ALLOWED_METHODS, EXPOSED_HEADERS, MAX_AGE_SECONDS, CorsPolicy
 
 PAGE = "https://page.example"
 ALLOWED: tuple[list[str], ...] = ([], ["*"], [PAGE], [PAGE, "https://other.example"], [PAGE, "*"])

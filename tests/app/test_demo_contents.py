@@ -17,9 +17,9 @@ from tests.support.socket import socket
 from wattgate.app.cli.actions.gateway.demonstration import print_demo
 from wattgate.app.demo import live, seed
 from wattgate.app.demo.alerts import RULE_LIMIT, RULE_NAME
-from wattgate.app.demo.consents import FORMER_METER_POINT
 from wattgate.app.demo.flexibility import EVENT_NAME
 from wattgate.app.demo.logins import EDITOR_USERNAME, LOGINS, NEIGHBOUR_USERNAME, PASSWORD, USERNAME
+from wattgate.app.demo.seed import FORMER_METER_POINT
 from wattgate.app.demo.tariffs import priced_until
 from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings

@@ -17,10 +17,10 @@ from tests.support.filled_databases import copy_filled
 from tests.support.schema import bring_up
 from tests.support.servers import Databases
 from wattgate.app.demo import seed
-from wattgate.app.demo.consents import MIN_REMAINING
 from wattgate.app.demo.demo_settings import demo_settings
 from wattgate.app.demo.flexibility import EVENT_DURATION, MIN_NOTICE, keep_event_open, next_event_start
 from wattgate.app.demo.logins import NEIGHBOUR_USERNAME, USERNAME
+from wattgate.app.demo.seed import MIN_REMAINING
 from wattgate.app.demo.simulation import HALF_HOUR
 from wattgate.app.demo.tariffs import priced_until
 from wattgate.app.homes.series import find_operation

@@ -8,7 +8,7 @@ import httpx
 from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
 
-from wattgate.app.server.pages.display_shell import (
+from wattgate.app.server.pages.page_routes import (
     MANIFEST_PATH,
     MAX_PARAMETER_CHARACTERS,
     WORKER_PATH,

@@ -23,16 +23,15 @@ from tests.support.redis_server import redis_server
 from tests.support.smtp import mail_server
 from tests.support.sqlite_files import execute
 from wattgate.app.cli.checks.certificates import TlsServer, TlsStart, check_certificate, tls_servers
-from wattgate.app.cli.checks.clocks import check_clock
 from wattgate.app.cli.checks.hardening import check_bounds, check_files, check_interpreter
-from wattgate.app.cli.checks.result import CheckState
+from wattgate.app.cli.checks.result import CheckState, check_clock
 from wattgate.app.server.components import build_components
 from wattgate.app.settings import Settings
 from wattgate.app.workers.server_problems import log_server_problems
 from wattgate.clock import utc_now
 from wattgate.db.connections.engine import Database
 from wattgate.db.readings.partitions import ensure_upcoming_partitions
-from wattgate.realtime.bus.redis_state import find_state_problems
+from wattgate.realtime.bus.redis import find_state_problems
 from wattgate.realtime.redis_url import TlsFiles
 
 

@@ -17,7 +17,7 @@ from wattgate.app.cli.main import app
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.errors import Conflict, NotFound
-from wattgate.graphql.execution.documents.trusted_documents import TrustedDocumentStore
+from wattgate.graphql.execution.documents.persisted_documents import TrustedDocumentStore
 from wattgate.operations.accounts import provisioning
 from wattgate.principal import Principal, Role
 

@@ -12,9 +12,9 @@ import pytest
 from tests.app.test_login_page import add_applications, database
 from tests.support.servers import ON_SQLITE_ONLY
 from wattgate.app.demo import logins
-from wattgate.app.demo.landing import describe_demonstration
+from wattgate.app.demo.demo_settings import describe_demonstration
 from wattgate.app.server.factory import create_app
-from wattgate.app.server.gate.security_headers import OWN_FILES
+from wattgate.app.server.gate.response_headers import OWN_FILES
 from wattgate.app.server.pages.pages import STATIC_DIRECTORY
 from wattgate.app.settings import Settings
 

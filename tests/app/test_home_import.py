@@ -17,8 +17,7 @@ from typer.testing import CliRunner
 
 from tests.support.command import wattgate
 from tests.support.house import PASSWORD, Tenant, settle, tenant_on
-from wattgate.app.cli.imports.home_resources import resources_of_home
-from wattgate.app.cli.imports.reading_targets import UnitOptions
+from wattgate.app.cli.imports.reading_targets import UnitOptions, resources_of_home
 from wattgate.app.cli.imports.readings import ImportReport, import_csv
 from wattgate.app.cli.main import app
 from wattgate.app.homes.home_selection import HomeChoice, Meter, find_home

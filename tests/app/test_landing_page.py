@@ -14,7 +14,7 @@ import pytest
 from tests.app.test_login_page import add_applications, database, opened
 from tests.support.markdown import code_blocks
 from wattgate.app.demo import logins, seed
-from wattgate.app.demo.landing import describe_demonstration
+from wattgate.app.demo.demo_settings import describe_demonstration
 from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
 

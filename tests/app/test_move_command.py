@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.cli import Command, command_in
 from tests.support.schema import bring_up_url
-from wattgate.app.homes.moves import parse_moved_in
+from wattgate.app.cli.actions.moves import parse_moved_in
 from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now

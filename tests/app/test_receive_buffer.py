@@ -9,8 +9,7 @@ import pytest
 import trustme
 
 from bench.mqtt_messages import MessageServer
-from wattgate.app.workers.mqtt_intake import MqttClient, ReceivedMessage
-from wattgate.app.workers.receive_buffer import ReceiveBuffer
+from wattgate.app.workers.mqtt_intake import MqttClient, ReceiveBuffer, ReceivedMessage
 from wattgate.realtime.server_address import ServerAddress
 
 COUNT = 400

@@ -2,7 +2,7 @@
 
 import logging
 
-from wattgate.app.observability.repeated_records import (
+from wattgate.app.observability.logs import (
     MAX_COUNTED_ADDRESSES,
     MAX_RECORDS_OF_ADDRESS,
     MAX_RECORDS_OF_KIND,

@@ -29,14 +29,14 @@ from wattgate.app.settings import Settings
 from wattgate.app.workers.user_jobs import process_jobs
 from wattgate.db import models
 from wattgate.db.backup import back_up_sqlite
+from wattgate.db.personal_data.erasure_check import UNLISTED, read_tenancies
 from wattgate.db.personal_data.erasure_list import ErasureList, ListedTenancy, encode_list
-from wattgate.db.personal_data.tenancy_check import UNLISTED, read_tenancies
 from wattgate.errors import Conflict, Forbidden
 from wattgate.operations.accounts import users
 from wattgate.operations.devices import catch_ups
 from wattgate.operations.homes import resources
 from wattgate.operations.moves import resource_changes
-from wattgate.operations.types.homes.resource_changes import ResourceChange
+from wattgate.operations.types.homes.meter_points import ResourceChange
 from wattgate.operations.types.homes.resources import NewResource, Resource
 from wattgate.principal import Permission, Principal
 

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 
 from tests.support.schema import bring_up
 from wattgate.app.server.factory import create_app
-from wattgate.app.server.gate.security_headers import (
+from wattgate.app.server.gate.response_headers import (
     API,
     BASE,
     HEADER_POLICIES,

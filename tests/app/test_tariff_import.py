@@ -13,11 +13,10 @@ import pytest
 
 from tests.support.command import wattgate
 from tests.support.house import Tenant, tenant_on
-from wattgate.clock import format_iso
+from wattgate.clock import TimeRange, format_iso
 from wattgate.operations.core.fields import find_edge
 from wattgate.operations.types.homes.resources import Resource
 from wattgate.operations.types.meters.tariffs import Tariff
-from wattgate.operations.types.meters.time_ranges import TimeRange
 
 DAY = datetime(2026, 1, 5, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)

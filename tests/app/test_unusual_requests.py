@@ -7,7 +7,7 @@ from uuid import uuid4
 import httpx
 
 from tests.support.house import House
-from wattgate.app.server.gate.security_headers import API
+from wattgate.app.server.gate.response_headers import API
 from wattgate.app.server.pages.pages import STATIC_DIRECTORY
 
 METHODS = ("TRACE", "TRACK", "CONNECT", "DEBUG", "PROPFIND")

@@ -18,7 +18,7 @@ from tests.support.house import Tenant, tenant_on
 from tests.support.outbox import Post, Recorder
 from tests.support.servers import Databases
 from wattgate.app.workers.deliveries import DeliveryHandler
-from wattgate.app.workers.mail_outbox_channel import OutboxChannel
+from wattgate.app.workers.delivery_handlers import OutboxChannel
 from wattgate.app.workers.user_jobs import JobPolicy, process_jobs
 from wattgate.db import models
 from wattgate.db.personal_data.erasure_list import ErasureList, ErasureListError, ListedErasure

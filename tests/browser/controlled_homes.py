@@ -16,7 +16,7 @@ from tests.browser.displays import WITHOUT_WORKER
 from tests.support.demonstration import demonstration
 from tests.support.house import CALLER_BUDGET
 from tests.support.servers import Relay, serving
-from wattgate.app.demo import landing, seed
+from wattgate.app.demo import demo_settings, seed
 from wattgate.app.server.factory import create_app
 from wattgate.clock import utc_now
 from wattgate.operations.core.runner import Runner
@@ -75,7 +75,7 @@ async def controlled_homes(
     async def note_runner(runner: Runner) -> None:
         runners.append(runner)
 
-    gateway = create_app(settings, background=[note_runner], demonstration=landing.describe_demonstration())
+    gateway = create_app(settings, background=[note_runner], demonstration=demo_settings.describe_demonstration())
     async with serving(wrap(gateway)) as url:
         relay = Relay(url)
         await relay.open()

@@ -14,7 +14,7 @@ from tests.delivery.mail.test_account_mails import Mailed, code_of, link_of, ser
 from tests.support.house import PASSWORD
 from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.smtp import ReceivedMail
-from wattgate.app.server.pages.account_pages import ACCOUNT_PAGES
+from wattgate.app.server.pages.page_routes import ACCOUNT_PAGES
 
 pytestmark = [pytest.mark.browser, ON_SQLITE_ONLY]
 

@@ -25,7 +25,7 @@ from tests.browser.displays import (
     open_login_form,
 )
 from tests.browser.sessions import start_session
-from wattgate.app.server.pages.display_shell import shell_files, shell_version
+from wattgate.app.server.pages.page_routes import shell_files, shell_version
 from wattgate.clock import utc_now
 
 pytestmark = pytest.mark.browser

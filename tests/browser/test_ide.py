@@ -14,7 +14,7 @@ from tests.browser.page_checks import accessibility_violations, violations_in_bo
 from tests.support.demonstration import demonstration
 from tests.support.servers import serving
 from wattgate.app.demo import live
-from wattgate.app.demo.landing import describe_demonstration
+from wattgate.app.demo.demo_settings import describe_demonstration
 from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now

@@ -12,7 +12,7 @@ from tests.support.servers import serving
 from tests.support.short_form import sample
 from wattgate.app.demo.demo_settings import DEMO_LINK_KEY
 from wattgate.app.server.factory import create_app
-from wattgate.app.server.gate.security_headers import BASE, HEADER_POLICIES, HTML_POLICIES, MAIL_PAGE, PAGE
+from wattgate.app.server.gate.response_headers import BASE, HEADER_POLICIES, HTML_POLICIES, MAIL_PAGE, PAGE
 from wattgate.delivery.signed_links import SignedLinks
 
 pytestmark = pytest.mark.browser

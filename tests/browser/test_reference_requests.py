@@ -12,7 +12,7 @@ from playwright.async_api import Browser, BrowserContext, Locator, Page, Route, 
 from tests.support.demonstration import demonstration
 from tests.support.servers import serving
 from wattgate.app.demo import logins, seed
-from wattgate.app.demo.landing import describe_demonstration
+from wattgate.app.demo.demo_settings import describe_demonstration
 from wattgate.app.server.factory import create_app
 
 pytestmark = pytest.mark.browser

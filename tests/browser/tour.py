@@ -18,7 +18,7 @@ from tests.support.chromium import started_chromium
 from tests.support.demonstration import demonstration
 from tests.support.servers import serving
 from wattgate.app.demo import live, logins
-from wattgate.app.demo.landing import describe_demonstration
+from wattgate.app.demo.demo_settings import describe_demonstration
 from wattgate.app.server.factory import create_app
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"

@@ -16,7 +16,7 @@ from tests.support.tables import columns_of_requests
 from wattgate.errors import BadInput, Conflict, NotFound
 from wattgate.operations.accounts import accounts, user_changes, users
 from wattgate.operations.alerts import alerts
-from wattgate.operations.homes import home_attributes, virtual_entities
+from wattgate.operations.homes import home_resources, virtual_entities
 from wattgate.operations.moves import resource_changes
 from wattgate.operations.types.homes.virtual_entities import VirtualEntityChange
 from wattgate.operations.types.identity import accounts as account_types
@@ -45,7 +45,7 @@ def changes(caller: Caller, home: str) -> dict[str, tuple[Any, dict[str, Any]]]:
         "update user": (user_changes.update_user, {"user_id": user_id, "input": UserChange(culture_code="fr-CA")}),
         "home": (virtual_entities.update_virtual_entity, {"ve_id": ID(home), "input": VirtualEntityChange(name="New")}),
         "attributes": (
-            home_attributes.set_virtual_entity_attributes,
+            home_resources.set_virtual_entity_attributes,
             {"ve_id": ID(home), "attributes": {"rooms": 4}},
         ),
         "alert": (alerts.send_alert, {"input": alert}),

@@ -11,7 +11,7 @@ from tests.credentials.cluster import ACCOUNT_ACTS, ENDED_SECONDS, TOKEN_ACTS, A
 from tests.support import people
 from tests.support.live import RESUMING, LiveHouse, Settled, live_house, settled_in
 from tests.support.socket import socket
-from wattgate.app.server.pages.unsubscribe_page import unsubscribe_route
+from wattgate.app.server.pages.shared_preview_page import unsubscribe_route
 from wattgate.delivery.signed_links import SignedLinks
 from wattgate.realtime.apq_store import digest_of
 

@@ -21,9 +21,8 @@ from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.identity import passwords
-from wattgate.db.identity.credentials import CredentialLookup
+from wattgate.db.identity.credentials import REMEMBERED_SECONDS, CredentialLookup, RememberedTokens
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME, USE_RESOLUTION
-from wattgate.db.identity.remembered_tokens import REMEMBERED_SECONDS, RememberedTokens
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.models import Account, Token
 from wattgate.db.rows.rows import Rows

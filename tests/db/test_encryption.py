@@ -30,7 +30,7 @@ from wattgate.db.encryption.key_ring import (
 from wattgate.db.encryption.secret_columns import ENCRYPTED_MODELS, SECRET_COLUMNS, SECRET_NAME, Protection
 from wattgate.db.key_rotation import KeyCount, count_secrets, rotate_secrets, verify_keys
 from wattgate.db.migrate import upgrade
-from wattgate.operations.types.messages.webhook_endpoints import NewWebhookEndpoint
+from wattgate.operations.types.messages.webhooks import NewWebhookEndpoint
 
 AT = SecretLocation("webhook_endpoint", "secret", "row")
 SECRET = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"

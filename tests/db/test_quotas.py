@@ -15,7 +15,7 @@ from wattgate.db.models import Tenanted
 from wattgate.db.rows.quotas import NOT_COUNTED, QUOTAS, Quota, QuotaChecker
 from wattgate.db.rows.rows import Rows
 from wattgate.errors import QuotaExceeded
-from wattgate.operations.homes.home_attributes import MAX_ATTRIBUTES_BYTES
+from wattgate.operations.homes.home_resources import MAX_ATTRIBUTES_BYTES
 
 ACTION = """mutation ($type: ID!) { addUserAction(input: {userActionTypeId: $type, data: {}}) { userActionId } }"""
 ACTION_TYPE = """mutation { addUserActionType(input: {name: "quota", description: "d"}) { userActionTypeId } }"""

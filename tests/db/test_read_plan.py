@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 
 from tests.support.chance import examples
 from wattgate.clock import to_ms
-from wattgate.db.readings.aggregates import Aggregates, EncodedSamples, ReadSpan, plan_reads, store_columns
-from wattgate.db.readings.encoded_columns import decode_column, decode_scaled
+from wattgate.db.readings.aggregates import (
+    Aggregates,
+    EncodedSamples,
+    ReadSpan,
+    decode_column,
+    decode_scaled,
+    plan_reads,
+    store_columns,
+)
 from wattgate.db.readings.rollups import AGGREGATE_COLUMNS, DAY_SOURCE, HOUR_SOURCE, READING_SOURCE, ReadingSource
 from wattgate.energy.buckets import DAY_MS, BucketGrid, BucketRun, build_grid
 from wattgate.enums import Period, Weekday

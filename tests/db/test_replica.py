@@ -19,8 +19,7 @@ from tests.support.postgresql_server import CopiedServer, PostgresqlServer, repl
 from tests.support.scopes import EVERYTHING
 from wattgate.db.connections.engine import Database
 from wattgate.db.connections.reader import fetch
-from wattgate.db.connections.replica import StreamingReplica
-from wattgate.db.connections.replica_state import read_replica_state
+from wattgate.db.connections.replica import StreamingReplica, read_replica_state
 from wattgate.db.connections.scoped_connection import ROW_ROLE
 from wattgate.db.migrate import upgrade
 from wattgate.db.scope.row_scope import RowScope, Scope

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wattgate.db.identity.username_rules import find_username_flaw
+from wattgate.db.identity.password_rules import find_username_flaw
 
 
 @pytest.mark.parametrize(

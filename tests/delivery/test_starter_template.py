@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wattgate.app.demo.templates import TEMPLATES, DemoTemplate
+from wattgate.app.demo.alerts import TEMPLATES, DemoTemplate
 from wattgate.delivery.templates.language.contract import BASE_VARIABLES, Contract, build_contract
 from wattgate.delivery.templates.language.diagnostics import Severity
 from wattgate.delivery.templates.rendering import TemplateSource

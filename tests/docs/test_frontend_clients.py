@@ -15,8 +15,7 @@ from tests.support.client_project import FILES, PAGES, Project, RecordedGateway,
 from tests.support.command import wattgate
 from tests.support.link import Client
 from tests.support.node import GUIDE, Node
-from wattgate.graphql.execution.documents.document_limits import DocumentLimits
-from wattgate.graphql.execution.documents.document_tokens import parse_cost
+from wattgate.graphql.execution.documents.document_limits import DocumentLimits, parse_cost
 from wattgate.operations.types.homes.virtual_entities import VirtualEntityChange
 from wattgate.operations.types.messages.alerts import Channel, NewAlert
 from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT

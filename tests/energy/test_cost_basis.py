@@ -2,7 +2,7 @@
 
 import pytest
 
-from wattgate.energy.costs.cost_basis import CostBasis
+from wattgate.energy.costs.tariffs import CostBasis
 from wattgate.enums import NoValueReason, TariffKind
 
 BASIS = CostBasis([100, 200, 300], [TariffKind.FLAT, TariffKind.DYNAMIC, TariffKind.FLAT])

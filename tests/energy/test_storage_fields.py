@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from wattgate.clock import from_ms
 from wattgate.db.models import StorageDefinition, StorageField
-from wattgate.energy.storage_fields import MAX_STORED_VALUE, ReadingField, StorageError, parse_fields
-from wattgate.energy.storage_limits import StorageLimits
+from wattgate.energy.storage_fields import MAX_STORED_VALUE, ReadingField, StorageError, StorageLimits, parse_fields
 
 
 class Changes(TypedDict, total=False):

@@ -6,7 +6,7 @@ The texts of the data contain an element. An independent parser of HTML must not
 from html.parser import HTMLParser
 
 from tests.fuzz.harness import Harness
-from wattgate.app.demo.templates import TEMPLATES
+from wattgate.app.demo.alerts import TEMPLATES
 from wattgate.delivery.templates.language.diagnostics import (
     MissingVariables,
     TemplateError,

@@ -25,7 +25,7 @@ from wattgate.operations.core.fields import find_edge
 from wattgate.operations.moves import resource_changes
 from wattgate.operations.readings import recording
 from wattgate.operations.templates import templates
-from wattgate.operations.types.homes import resource_changes as inputs
+from wattgate.operations.types.homes import meter_points as inputs
 from wattgate.operations.types.messages import alert_rules as types
 from wattgate.operations.types.messages import alerts as alert_types
 from wattgate.operations.types.messages.alerts import Channel

@@ -22,7 +22,7 @@ from wattgate.operations.catalogue import OPERATIONS, SYSTEM_OPERATIONS
 from wattgate.operations.core.operation import Call, OperationKind
 from wattgate.operations.core.operation import operation as declare
 from wattgate.operations.types.identity import accounts as account_types
-from wattgate.operations.types.messages import webhook_endpoints as endpoint_types
+from wattgate.operations.types.messages import webhooks as endpoint_types
 from wattgate.principal import AuthScheme, Permission, Principal, Role
 
 pytestmark = pytest.mark.both_databases("locks and claims differ between databases")

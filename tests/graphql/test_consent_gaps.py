@@ -24,7 +24,7 @@ from wattgate.db.queries.displays.display_inputs import StoredEnergy, learn_leve
 from wattgate.db.queries.displays.displays import load_homes
 from wattgate.db.readings.aggregates import Aggregates
 from wattgate.db.rows.rows import Rows
-from wattgate.db.scope.consent_policy import ConsentPolicy
+from wattgate.db.scope.policies import ConsentPolicy
 from wattgate.energy.buckets import BucketGrid, BucketRun
 from wattgate.energy.display.meter import MeterKind
 from wattgate.energy.meters.meter_messages import Measurement, MeterMessage

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from tests.support.house import House
-from wattgate.db.scope.consent_policy import ConsentPolicy
+from wattgate.db.scope.policies import ConsentPolicy
 from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.types.homes.resources import Resource

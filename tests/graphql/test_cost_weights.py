@@ -27,7 +27,7 @@ from wattgate.operations.vocabulary.cost_weights import (
     sample_count,
     stored_reading_count,
 )
-from wattgate.operations.vocabulary.edge import EdgeField
+from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.principal import Permission
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -40,7 +40,7 @@ from wattgate.operations.vocabulary.cost_weights import (
     VALUES_PER_UNIT,
     Amount,
 )
-from wattgate.operations.vocabulary.edge import EdgeField
+from wattgate.operations.vocabulary.node import EdgeField
 
 RULES = [rule for rule in specified_rules if rule not in (NoUnusedFragmentsRule, NoUnusedVariablesRule)]
 

@@ -17,9 +17,14 @@ from tests.support.scaling import check_linear
 from tests.support.timed import NOW, Clock
 from wattgate.errors import BadInput
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
-from wattgate.graphql.execution.documents.document_limits import DocumentLimits
+from wattgate.graphql.execution.documents.document_limits import (
+    FREE_TOKENS,
+    UNITS_PER_TOKEN,
+    DocumentLimits,
+    count_tokens,
+    parse_cost,
+)
 from wattgate.graphql.execution.documents.document_queue import DocumentQueue
-from wattgate.graphql.execution.documents.document_tokens import FREE_TOKENS, UNITS_PER_TOKEN, count_tokens, parse_cost
 from wattgate.graphql.execution.documents.documents import (
     MAX_CACHED_NAME_CHARACTERS,
     MAX_VALIDATION_ERRORS,

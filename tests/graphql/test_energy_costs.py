@@ -372,7 +372,7 @@ async def test_range_with_too_many_readings_is_rejected_not_truncated(
     served: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resource_id = await add_day(served)
-    monkeypatch.setattr("wattgate.db.queries.series.energy_samples.MAX_SAMPLES", 47)
+    monkeypatch.setattr("wattgate.db.queries.series.costs.MAX_SAMPLES", 47)
     answer = await served.graphql(
         COST, served.one.headers["account"], id=resource_id, range=span(DAY, DAY + timedelta(days=1))
     )

@@ -4,7 +4,7 @@ from enum import Enum
 
 import pytest
 
-from wattgate.operations.vocabulary.enum_types import declare_enum
+from wattgate.operations.vocabulary.scalars import declare_enum
 
 
 class Side(Enum):

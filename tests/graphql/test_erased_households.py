@@ -20,7 +20,7 @@ from wattgate.operations.accounts import users
 from wattgate.operations.devices import catch_ups
 from wattgate.operations.moves import resource_changes
 from wattgate.operations.personal_data import erasures
-from wattgate.operations.types.homes.resource_changes import ResourceChange
+from wattgate.operations.types.homes.meter_points import ResourceChange
 from wattgate.principal import Permission, Principal
 
 pytestmark = pytest.mark.both_databases("separation of households")

@@ -22,7 +22,7 @@ from wattgate.errors import BadInput
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.input_limits import check_arguments, list_limit
 from wattgate.operations.core.operation import Argument
-from wattgate.operations.vocabulary.definitions import declared_facts
+from wattgate.operations.vocabulary.directives import declared_facts
 from wattgate.rest_compat.arguments import parse_json_body
 from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.row_renderer import wire_name

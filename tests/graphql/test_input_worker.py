@@ -9,7 +9,7 @@ import pytest
 from tests.support.documents import ROOT
 from wattgate.errors import TooLarge, Unavailable
 from wattgate.principal import Principal, Role
-from wattgate.requests.input_worker import MAX_WAITING, InputWorker
+from wattgate.requests.bodies import MAX_WAITING, InputWorker
 from wattgate.requests.request_limits import (
     BYTES_PER_UNIT,
     FREE_BODY_BYTES,

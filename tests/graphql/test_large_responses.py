@@ -14,8 +14,8 @@ from strawberry import ID
 
 from tests.support.house import House
 from tests.support.stalls import StallRecorder
+from wattgate.db.column_types import SerializedColumn
 from wattgate.db.queries import alert_rules as queries
-from wattgate.db.serialized_column import SerializedColumn
 from wattgate.enums import Function, RuleKind
 from wattgate.graphql.execution.json_encoding import PIECE_VALUES, encode_large_json, encode_pieces
 from wattgate.graphql.transport.http import LARGE_BODY_BYTES, GraphQLResponse

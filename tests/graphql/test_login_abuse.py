@@ -18,7 +18,7 @@ from tests.support.house import PASSWORD, House, basic, house
 from tests.support.servers import Databases
 from tests.support.socket import socket
 from tests.support.timed import Clock
-from wattgate.app.server.gate.request_client import DEVICE_COOKIE
+from wattgate.app.server.gate.client_addresses import DEVICE_COOKIE
 from wattgate.clock import utc_now
 from wattgate.db.identity.passwords import HASH_POOL, HashPool
 from wattgate.enums import TRACE_ID

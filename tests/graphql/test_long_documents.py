@@ -11,10 +11,9 @@ from tests.graphql.test_document_prices import INVALID, fragments, wrong_values
 from tests.graphql.test_document_queue import ALMOST_NOTHING, ANONYMOUS, known
 from tests.support.house import Tenant
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
-from wattgate.graphql.execution.documents.document_queue import DocumentQueue
-from wattgate.graphql.execution.documents.document_tokens import LONG_CHARACTERS, LONG_TOKENS, count_tokens, is_long
+from wattgate.graphql.execution.documents.document_limits import LONG_CHARACTERS, LONG_TOKENS, count_tokens, is_long
+from wattgate.graphql.execution.documents.document_queue import DocumentQueue, TimeQueue
 from wattgate.graphql.execution.documents.documents import InvalidRequest
-from wattgate.graphql.execution.documents.time_queue import TimeQueue
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.realtime.operation_request import OperationRequest
 

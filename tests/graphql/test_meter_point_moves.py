@@ -22,7 +22,7 @@ from wattgate.energy.meters.meter_points import check_digit
 from wattgate.errors import Conflict
 from wattgate.operations.moves import meter_point_moves
 from wattgate.operations.tenancies import tenancies
-from wattgate.operations.types.homes.meter_point_moves import MeterPointMove
+from wattgate.operations.types.homes.meter_points import MeterPointMove
 from wattgate.operations.types.homes.resources import NewResourceType
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")

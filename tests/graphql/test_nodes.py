@@ -14,7 +14,7 @@ from wattgate.enums import to_camel_case
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
 from wattgate.operations.core.operation import Operation, OperationKind
-from wattgate.operations.nodes import MAX_NODES, reading_operations
+from wattgate.operations.entities import MAX_NODES, reading_operations
 from wattgate.operations.types.users.users import NewUser
 from wattgate.operations.vocabulary.node import Node, decode_global_id, encode_global_id, is_global_id
 from wattgate.principal import GRANTS, Role

@@ -15,7 +15,7 @@ from tests.support.house import House
 from wattgate.clock import TimeRange, format_iso, to_ms, utc_now
 from wattgate.db import models
 from wattgate.db.queries.series import costs as cost_queries
-from wattgate.db.queries.series.energy_samples import MAX_SAMPLES
+from wattgate.db.queries.series.costs import MAX_SAMPLES
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import RowScope
 from wattgate.energy.buckets import build_grid

@@ -26,7 +26,7 @@ from wattgate.operations.readings.recording import record_readings
 from wattgate.operations.types.meters.readings import NewReading, NewReadings
 from wattgate.operations.vocabulary.cost_weights import per_reading
 from wattgate.operations.vocabulary.decoded_readings import DecodedReadings
-from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 from wattgate.realtime import topics
 
 FIELD: Any = GATEWAY_SCHEMA._schema.mutation_type.fields["recordReadings"]  # type: ignore[union-attr]

@@ -9,9 +9,9 @@ from graphql import GraphQLObjectType, get_named_type, is_leaf_type, is_object_t
 from tests.support.gateway_schema import SCHEMA
 from tests.support.house import STORAGE
 from tests.support.timed import Timed, half_hours
-from wattgate.operations.core.field_source import field_source_of
+from wattgate.operations.core.fields import field_source_of
 from wattgate.operations.readings.readings import VALUE_FIELDS
-from wattgate.operations.vocabulary.edge import EdgeField
+from wattgate.operations.vocabulary.node import EdgeField
 
 pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support import people
 from tests.support.house import PASSWORD, Tenant
 from tests.support.timed import Timed
-from wattgate.db.scope.account_policy import AccountPolicy
+from wattgate.db.scope.policies import AccountPolicy
 from wattgate.errors import BadInput, Unauthenticated
 from wattgate.operations.accounts import oauth as oauth_operations
 from wattgate.operations.core.runner import Runner

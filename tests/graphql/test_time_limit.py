@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import pytest
 import uvloop
 
-from wattgate.graphql.execution.time_limit import TimeLimit
+from wattgate.graphql.execution.pipeline import TimeLimit
 
 SECONDS = 10.0
 

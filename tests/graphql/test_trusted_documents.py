@@ -9,7 +9,7 @@ from tests.support.house import Tenant
 from wattgate.app.server.gate.auth import Authenticator
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.errors import Conflict, NotFound
-from wattgate.graphql.execution.documents.trusted_documents import TrustedDocumentStore, normalize_document_id
+from wattgate.graphql.execution.documents.persisted_documents import TrustedDocumentStore, normalize_document_id
 from wattgate.operations import trusted_documents
 from wattgate.operations.trusted_documents import DocumentRegistration, NewDocument
 from wattgate.principal import Principal, Role

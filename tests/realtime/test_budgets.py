@@ -25,7 +25,7 @@ from wattgate.errors import CostTooHigh, RateLimited
 from wattgate.graphql.cost.call_cost import cost_of_call
 from wattgate.metrics import RATE_LIMIT_REJECTIONS
 from wattgate.operations.catalogue import OPERATIONS
-from wattgate.operations.templates.address_charge import UNITS_PER_ATTEMPT, AddressCharge
+from wattgate.operations.templates.template_sharing import UNITS_PER_ATTEMPT, AddressCharge
 from wattgate.principal import Principal, Role
 from wattgate.rate_limit.address_limits import NETWORK_FACTOR, AddressLimits
 from wattgate.rate_limit.budgets import (

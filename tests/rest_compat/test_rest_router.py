@@ -16,8 +16,7 @@ from starlette.types import ASGIApp, Message, Scope
 from tests.support.chance import examples
 from tests.support.house import House
 from wattgate.operations.catalogue import OPERATIONS
-from wattgate.rest_compat.rest_router import RestRouter
-from wattgate.rest_compat.routes import Endpoint, build_routes
+from wattgate.rest_compat.routes import Endpoint, RestRouter, build_routes
 
 BASE = "/base"
 PATHS = sorted({rest.path for operation in OPERATIONS for rest in operation.rest})

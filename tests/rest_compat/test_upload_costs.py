@@ -20,10 +20,10 @@ from wattgate.operations.vocabulary.cost_weights import BULK_READINGS_PER_UNIT
 from wattgate.rate_limit.scopes import Allowance
 from wattgate.rest_compat.arrow.frames import MESSAGE_LINES
 from wattgate.rest_compat.bulk_intake import BODY_READERS, MAX_REASON_CHARACTERS, NDJSON, record_stream
-from wattgate.rest_compat.call_charge import MAX_PACE_SECONDS
-from wattgate.rest_compat.upload_charge import (
+from wattgate.rest_compat.call_charge import (
     BYTES_PER_UNIT,
     LINES_PER_UNIT,
+    MAX_PACE_SECONDS,
     PORTION,
     REFUSED_LINES_PER_UNIT,
     UploadCharge,

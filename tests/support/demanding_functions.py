@@ -19,7 +19,7 @@ DEMANDS = (
     ),
     Demand(
         "graphql.execution.documents.document_limits:DocumentLimits",
-        "graphql.execution.documents.document_tokens:parse_cost",
+        "graphql.execution.documents.document_limits:parse_cost",
         (
             "graphql.execution.documents.document_limits:parse_document calls parse_text",
             "graphql.execution.documents.documents:_read calls validate",
@@ -51,13 +51,13 @@ DEMANDS = (
             "graphql.execution.pipeline:_encode calls encode_json",
             "graphql.execution.pipeline:_encode calls encode_large_json",
             "graphql.transport.http:encode calls gzip.compress",
-            "graphql.transport.selection:_encode_data calls encode_json",
-            "graphql.transport.selection:execute_with_graphql_core calls encode_json",
+            "graphql.transport.subscriptions:_encode_data calls encode_json",
+            "graphql.transport.subscriptions:execute_with_graphql_core calls encode_json",
         ),
     ),
     Demand(
         "graphql.execution.schema:MAX_ERROR_CHARACTERS",
-        "graphql.execution.documents.document_tokens:parse_cost",
+        "graphql.execution.documents.document_limits:parse_cost",
         ("graphql.transport.http:refusal_response calls encode_json",),
     ),
     Demand(
@@ -75,7 +75,7 @@ DEMANDS = (
     ),
     Demand(
         "rest_compat.bulk_intake:MAX_LINE_BYTES",
-        "rest_compat.upload_charge:UploadCharge",
+        "rest_compat.call_charge:UploadCharge",
         (
             "operations.readings.bulk_recorder:decode_line calls decoder.decode",
             "rest_compat.bulk_intake:_parse_plain_lines calls _DECODER.decode_lines",
@@ -83,12 +83,12 @@ DEMANDS = (
     ),
     Demand(
         "rest_compat.arrow.frames:MAX_BODY_BYTES",
-        "rest_compat.upload_charge:UploadCharge",
+        "rest_compat.call_charge:UploadCharge",
         ("rest_compat.arrow.frames:_read_batch calls pa.ipc.open_stream",),
     ),
     Demand(
         "operations.readings.bulk_recorder:BATCH_SIZE",
-        "rest_compat.upload_charge:UploadCharge",
+        "rest_compat.call_charge:UploadCharge",
         (
             "db.readings.reading_store:record calls np.unique",
             "db.readings.recording:upsert_readings calls np.unique",
@@ -107,14 +107,14 @@ DEMANDS = (
             "delivery.templates.renderer:_read_message calls json.loads",
             "delivery.templates.worker:serve calls json.loads",
             "operations.templates.template_previews:run_preview calls templates.preview",
-            "operations.templates.template_content:check_content calls templates.check",
+            "operations.templates.templates:check_content calls templates.check",
             "operations.templates.templates:_require_no_errors calls templates.preview",
-            "operations.templates.template_names:check_names calls templates.check",
+            "operations.templates.templates:check_names calls templates.check",
         ),
     ),
     Demand(
         "delivery.templates.renderer:WorkerLimits",
-        "operations.templates.address_charge:AddressCharge.add_work",
+        "operations.templates.template_sharing:AddressCharge.add_work",
         ("operations.templates.template_sharing:shared_preview calls templates.preview",),
     ),
     Demand(
@@ -123,7 +123,7 @@ DEMANDS = (
         (
             "operations.messages.account_mails:_render_own calls templates.render",
             "operations.messages.account_mails:render_account_mail calls templates.render",
-            "operations.messages.notification_content:render_content calls templates.render",
+            "operations.messages.notifications:render_content calls templates.render",
         ),
     ),
     Demand(
@@ -133,7 +133,7 @@ DEMANDS = (
             "delivery.channels.push:_send_to_browser calls _browser_http.send",
             "delivery.channels.push:_send_to_phone calls _phone_http.send",
             "delivery.channels.webhook:send calls _http.send",
-            "delivery.http.host_lookup:look_up_in_system calls socket.getaddrinfo",
+            "delivery.http.outbound_http:look_up_in_system calls socket.getaddrinfo",
             "delivery.http.outbound_http:_open_streams calls asyncio.open_connection",
             "delivery.http.outbound_http:_send_and_receive calls http.send",
         ),
@@ -143,8 +143,8 @@ DEMANDS = (
         "requests.client:AddressPolicy.LOGIN",
         (
             "delivery.openid.keys:_parse_key calls jwt.PyJWK",
-            "delivery.openid.provider:_json_object calls json.loads",
-            "delivery.openid.provider:_send calls http.send",
+            "delivery.openid.client:_json_object calls json.loads",
+            "delivery.openid.client:_send calls http.send",
             "delivery.openid.tokens:_verify_signature calls jwt.decode",
             "delivery.openid.tokens:read_issuer calls jwt.decode",
         ),
@@ -153,7 +153,7 @@ DEMANDS = (
         "delivery.channels.smtp:build_and_encode_mail",
         "none: a worker builds stored mails in a thread, of each application at most an equal share",
         (
-            "app.workers.mail_outbox_channel:send calls build_and_encode_mail",
+            "app.workers.delivery_handlers:send calls build_and_encode_mail",
             "delivery.channels.mail:_check_round_trip calls parse_mail",
             "delivery.channels.smtp:send calls build_and_encode_mail",
         ),
@@ -217,7 +217,7 @@ DEMANDS = (
         "none: the text is of the gateway itself: its files, settings, rows, and events of other gateways",
         (
             "app.input_parser:decode_object calls orjson.loads",
-            "app.server.pages.display_shell:display_shell_routes calls json.loads",
+            "app.server.pages.page_routes:display_shell_routes calls json.loads",
             "app.server.edge.serving:bind_sockets calls socket.getaddrinfo",
             "db.connections.engine:_load_json calls orjson.loads",
             "db.personal_data.erasure_list:accept calls _DECODER.decode",
@@ -254,8 +254,8 @@ DEMANDS = (
         "app.server.pages.constant_answers:ConstantAnswer",
         "requests.client:AddressPolicy.REQUEST",
         (
-            "app.server.pages.display_shell:display_shell_routes calls json.dumps",
-            "app.server.pages.display_shell:serve_manifest calls json.dumps",
+            "app.server.pages.page_routes:display_shell_routes calls json.dumps",
+            "app.server.pages.page_routes:serve_manifest calls json.dumps",
             "app.server.factory:_openapi_answer calls json.dumps",
             "app.server.pages.graphql_page:serve calls json.dumps",
         ),
@@ -269,7 +269,7 @@ DEMANDS = (
         "errors:MAX_LISTED_PROBLEMS",
         "none: an error has a bound of problems, and closes its connection or was charged as its operation",
         (
-            "app.server.edge.refusal_response:encode_refusal calls msgspec.json.encode",
+            "app.server.edge.http_protocol:encode_refusal calls msgspec.json.encode",
             "graphql.transport.subscriptions:_rejection calls orjson.dumps",
             "realtime.connections.protocol:encode_error calls msgspec.json.encode",
             "realtime.subscriptions.subscription:build_error_result calls msgspec.json.encode",
@@ -296,10 +296,10 @@ DEMANDS = (
         "graphql.cost.operation_charge:OperationCharge.settle",
         (
             "db.audit.audit_chain:entry_digest calls orjson.dumps",
-            "db.table_parameter:parameters calls orjson.dumps",
+            "db.column_types:parameters calls orjson.dumps",
             "delivery.templates.worker:encode_message calls json.dumps",
             "operations.core.pagination:_encode_cursor calls msgspec.json.encode",
-            "operations.homes.home_attributes:_merge_attributes calls json.dumps",
+            "operations.homes.home_resources:_merge_attributes calls json.dumps",
             "realtime.bus.codec:encode_event calls _ENCODER.encode",
             "values.stored_json:encode_json calls json.dumps",
             "values.stored_json:encode_json calls orjson.dumps",

@@ -11,14 +11,14 @@ SORTS = (
         "none: The package itself defines the items.",
         "none: They are less than a few hundred.",
         (
-            "app.server.pages.display_shell:_templates calls sorted",
-            "app.server.pages.display_shell:shell_files calls sorted",
-            "app.server.gate.security_headers:__init__ calls sorted",
+            "app.server.pages.page_routes:_templates calls sorted",
+            "app.server.pages.page_routes:shell_files calls sorted",
+            "app.server.gate.response_headers:__init__ calls sorted",
             "db.row_security:_policy_statements calls sorted",
             "db.scope.tenancy_guard:require_tenant_scope calls sorted",
             "delivery.channels.mail:_check_round_trip calls sorted",
             "energy.costs.tariffs:_part_problems calls sorted",
-            "operations.vocabulary.enum_types:declare_enum calls sorted",
+            "operations.vocabulary.scalars:declare_enum calls sorted",
             "rest_compat.error_responses:respond calls sorted",
             "rest_compat.openapi.document:_by_endpoint calls sorted",
             "rest_compat.openapi.document:build_openapi_document calls sorted",
@@ -50,7 +50,7 @@ SORTS = (
         "none: The text has at most some hundred characters.",
         (
             "db.identity.password_rules:_context_words calls sorted",
-            "db.identity.username_rules:find_username_flaw calls sorted",
+            "db.identity.password_rules:find_username_flaw calls sorted",
             "operations.accounts.oauth:parse_scope calls sorted",
         ),
     ),
@@ -72,9 +72,9 @@ SORTS = (
             "operations.templates.template_previews:_coverage calls sorted",
             "operations.core.home_events:emit_homes_of_resources_changed calls sorted",
             "operations.core.home_events:emit_resources_changed calls sorted",
-            "operations.personal_data.erasure:_erase_by_address calls sorted",
+            "operations.personal_data.erasures:_erase_by_address calls sorted",
             "operations.moves.move_plans:_plan_home calls sorted",
-            "operations.alerts.rule_alerts:_find_home_id calls sorted",
+            "operations.alerts.alert_rules:_find_home_id calls sorted",
             "operations.tenancies.withdrawals:_delete_copies calls sorted",
             "db.readings.reading_store:_withdraw calls sorted",
             "db.readings.withdrawals:withdraw calls sorted",
@@ -129,7 +129,7 @@ SORTS = (
     ),
     Demand(
         "graphql.execution.documents.document_limits:DocumentLimits",
-        "graphql.execution.documents.document_tokens:parse_cost",
+        "graphql.execution.documents.document_limits:parse_cost",
         ("graphql.execution.documents.documents:_read calls sorted",),
     ),
     Demand(
@@ -140,7 +140,7 @@ SORTS = (
     Demand(
         "access_log:MAX_PENDING_COUNTERS",
         "none: The worker of the access log stores what it has counted.",
-        ("db.rows.row_inserts:add_counts calls sorted",),
+        ("db.rows.row_statements:add_counts calls sorted",),
     ),
     Demand(
         "energy.display.ambient:LEARNING_DAYS",
@@ -161,8 +161,8 @@ SORTS = (
         "db.rows.quotas:QUOTAS",
         "none: A command repeats the tenancies of a meter point after a restore, which has at most 1,000.",
         (
-            "operations.tenancies.tenancy_repeats:_end_stays calls sorted",
-            "operations.tenancies.tenancy_repeats:repeat_tenancies_at calls sorted",
+            "operations.tenancies.listed_tenancies:_end_stays calls sorted",
+            "operations.tenancies.listed_tenancies:repeat_tenancies_at calls sorted",
         ),
     ),
     Demand(

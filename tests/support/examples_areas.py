@@ -17,7 +17,7 @@ from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.types.content.flexibility import NewDfsEvent
 from wattgate.operations.types.messages.alerts import Channel, NewTemplateText, TemplateChange
 from wattgate.operations.types.messages.template_previews import TemplateToPreview
-from wattgate.operations.types.messages.webhook_endpoints import NewWebhookEndpoint
+from wattgate.operations.types.messages.webhooks import NewWebhookEndpoint
 from wattgate.operations.vocabulary.node import encode_global_id
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Permission

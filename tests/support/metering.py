@@ -10,7 +10,7 @@ from uuid import uuid4
 from strawberry import ID
 
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
-from wattgate.operations.devices.network_registry import store_registry_records
+from wattgate.operations.devices.devices import store_registry_records
 from wattgate.operations.types.homes import resources as resource_types
 from wattgate.operations.types.meters import devices as types
 from wattgate.principal import Principal, Role

@@ -8,7 +8,7 @@ from sqlmodel import col
 from wattgate.db.models import AccountMail, Delivery
 from wattgate.db.rows.rows import Rows
 from wattgate.delivery.account_mails import CONFIRM_EMAIL, RESET, VERIFY
-from wattgate.operations.accounts import accounts, oauth, oauth_clients, registration, users
+from wattgate.operations.accounts import accounts, oauth, registration, users
 from wattgate.operations.homes import paired_displays
 from wattgate.operations.messages import mail
 from wattgate.operations.types.users.users import NewUser
@@ -112,7 +112,7 @@ async def read(tenant: Any, query: Any) -> Any:
 async def oauth_client(tenant: Any, **more: Any) -> dict[str, str]:
     """Create an OAuth client with the scopes `read` and `write`. Return its ID and secret."""
     created = await tenant.gateway.runner.run(
-        oauth_clients.create_oauth_client,
+        oauth.create_oauth_client,
         tenant.system,
         {"name": "Client", "redirect_uris": [REDIRECT], "scope": "read write", **more},
     )

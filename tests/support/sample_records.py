@@ -11,7 +11,8 @@ from wattgate.enums import RuleKind
 from wattgate.operations.consent import access_log
 from wattgate.operations.types.content import content, flexibility, prompts
 from wattgate.operations.types.identity import directories
-from wattgate.operations.types.messages import alert_rules, alerts, webhook_endpoints
+from wattgate.operations.types.messages import alert_rules, alerts
+from wattgate.operations.types.messages import webhooks as webhook_endpoints
 from wattgate.operations.types.messages.alerts import Channel
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.operations.webhooks import webhooks

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from supply.registries import Answer, Finding
-from wattgate.app.python_advisories import PYTHON_ADVISORIES, find_advisories
+from wattgate.app.cli.checks.hardening import PYTHON_ADVISORIES, find_advisories
 
 PACKAGE = "python"
 """The name of the component in the statements of vex.toml."""

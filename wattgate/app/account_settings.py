@@ -1,12 +1,79 @@
-"""Settings of accounts, consents and the access log."""
+"""Settings of pages, personal data, accounts, consents and the access log."""
 
 from datetime import timedelta
+from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from wattgate.app.page_settings import PageSettings
-from wattgate.db.scope.account_policy import AccountPolicy
-from wattgate.db.scope.consent_policy import ConsentPolicy
+from wattgate.app.application_ids import SAMPLE_APPLICATION_ID, parse_application_id
+from wattgate.app.client_limit_settings import ClientLimitSettings
+from wattgate.app.setting_names import StrictSettings
+from wattgate.db.scope.policies import AccountPolicy, ConsentPolicy
+
+
+class PageSettings(ClientLimitSettings):
+    """The settings of pages."""
+
+    display_application_id: str | None = Field(
+        default=None,
+        description=(
+            "ID of the application whose users log in at /display and /preview. If not set, it is the only "
+            "application; with several, users name theirs by /display?application=ID."
+        ),
+    )
+
+    graphql_ide: bool | None = Field(
+        default=None,
+        description=(
+            "Whether browsers get the GraphQL IDE at /graphql. If not set, development serves it and production does "
+            "not. In production, the IDE does not know the schema, because introspection is hidden."
+        ),
+    )
+
+    administrators_need_second_factor: bool = Field(
+        default=False,
+        description=("Whether administrators need a second factor. One without it can only enrol one, and log out."),
+    )
+
+    @field_validator("display_application_id")
+    @classmethod
+    def _check_display_application_id(cls, text: str | None) -> str | None:
+        if text is None:
+            return None
+        application_id = parse_application_id(text)
+        if application_id is None:
+            raise ValueError(
+                f"is not an application ID such as {SAMPLE_APPLICATION_ID}; `wattgate app list` prints the IDs"
+            )
+        return application_id
+
+
+class PersonalDataSettings(StrictSettings):
+    """The settings of personal data."""
+
+    billing_retention_days: int = Field(
+        default=2_192,
+        ge=0,
+        le=36_500,
+        description=(
+            "Days for which the readings and tariffs of meter points are kept after their user is erased, for billing "
+            "(default: six years). 0 erases them with the user."
+        ),
+    )
+    erasure_list: Path | None = Field(
+        default=None,
+        description=(
+            "File with a signed list of the erased users and of the tenancies of meter points, which a restore of the "
+            "database does not change. All gateways and workers need the same file. With SQLite, the default is a file "
+            "beside the database. With PostgreSQL, there is no list by default."
+        ),
+    )
+    export_lifetime_hours: int = Field(
+        default=72,
+        ge=1,
+        le=8_760,
+        description="Hours for which the archive of a user's data can be downloaded. Then it is deleted.",
+    )
 
 
 class AccountSettings(PageSettings):

@@ -1,6 +1,7 @@
 """Settings of the gateway, read once from the environment or `.env`."""
 
 import os
+import re
 import sys
 from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network
@@ -11,11 +12,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import SettingsConfigDict
 
-from wattgate.app.account_settings import AccountSettings
-from wattgate.app.database_settings import DatabaseSettings
-from wattgate.app.mqtt_topic_filter import is_topic_filter
-from wattgate.app.personal_data_settings import PersonalDataSettings
-from wattgate.app.redis_settings import RedisSettings
+from wattgate.app.account_settings import AccountSettings, PersonalDataSettings
+from wattgate.app.storage_settings import DatabaseSettings, RedisSettings
 from wattgate.db.encryption.key_ring import parse_keys, read_keys
 from wattgate.delivery.channels.smtp import SmtpServer
 from wattgate.delivery.channels.web_push import Vapid
@@ -24,6 +22,17 @@ from wattgate.delivery.http.egress import EgressPolicy
 from wattgate.delivery.mail_addresses import AllowList, parse_mailbox
 from wattgate.realtime.server_address import ServerAddress
 from wattgate.tls import client_context
+
+_FILTER = re.compile(r"(?:(?:\+|[^+#/\0]*)/)*(?:\+|#|[^+#/\0]*)")
+
+
+def is_topic_filter(text: str) -> bool:
+    """Return whether a text is a valid MQTT topic filter.
+
+    The wildcards `+` and `#` must be the only character of their level, and `#` must be in the last level.
+    """
+    return bool(text) and _FILTER.fullmatch(text) is not None
+
 
 MQTT_REQUIREMENT = "aiomqtt>=2.5"
 

@@ -9,9 +9,8 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from wattgate.db.file_sync import sync_to_disk
 from wattgate.errors import BadInput, Conflict, Unavailable
-from wattgate.private_files import PRIVATE_FILE_MODE
+from wattgate.private_files import PRIVATE_FILE_MODE, sync_to_disk
 
 REQUIRED_TABLES = {"alembic_version", "application", "reading"}
 """Tables that every version of the schema has."""

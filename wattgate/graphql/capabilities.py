@@ -16,13 +16,13 @@ from wattgate.db.identity.login_backoff import ADDRESS, DEVICE, MAX_SOURCES, SOU
 from wattgate.db.rows.quotas import MAX_PAIRED_DISPLAYS
 from wattgate.delivery.schedule import SCHEDULES
 from wattgate.enums import DeliveryKind
-from wattgate.graphql.execution.documents.trusted_documents import MAX_CACHE_AGE_SECONDS
+from wattgate.graphql.execution.documents.persisted_documents import MAX_CACHE_AGE_SECONDS
 from wattgate.operations.accounts import oauth
 from wattgate.operations.accounts.accounts import MAX_PUSH_TOKENS
 from wattgate.operations.accounts.one_time_codes import CODE_LIFETIME, MAX_OPEN_CODES
 from wattgate.operations.credentials import email_changes, second_factor_codes
 from wattgate.operations.credentials.login import TOKEN_LIFETIME
-from wattgate.operations.devices import device_claims
+from wattgate.operations.devices import device_changes
 from wattgate.operations.homes import display_pairing
 from wattgate.operations.templates import template_sharing
 from wattgate.realtime.apq_store import MAX_TEXTS, TTL_SECONDS
@@ -296,7 +296,7 @@ CAPABILITIES: tuple[Capability, ...] = (
     Capability(
         "Claim code of a device",
         (Anchor.APPLICATION,),
-        f"one for each device; {device_claims.MAX_CODE_FAILURES} wrong codes; valid once",
+        f"one for each device; {device_changes.MAX_CODE_FAILURES} wrong codes; valid once",
         "The row is deleted when a user claims the device, and replaced when the application registers another code.",
         _AT_ONCE,
         ("device_claim.digest",),

@@ -13,7 +13,6 @@ from wattgate.operations.accounts import (
     audit,
     lookups,
     oauth,
-    oauth_clients,
     profiles,
     provisioning,
     registration,
@@ -27,11 +26,10 @@ from wattgate.operations.consent import access_log, consent
 from wattgate.operations.core.entity import build_operations
 from wattgate.operations.core.operation import Operation, declared_operations
 from wattgate.operations.credentials import directories, second_factor, tokens
-from wattgate.operations.devices import catch_ups, device_changes, devices, eligibility, network_registry
-from wattgate.operations.entities import ENTITIES
+from wattgate.operations.devices import catch_ups, device_changes, devices, eligibility
+from wattgate.operations.entities import ENTITIES, build_node_operations
 from wattgate.operations.homes import (
     displays,
-    home_attributes,
     home_resources,
     paired_displays,
     resource_lists,
@@ -41,11 +39,9 @@ from wattgate.operations.homes import (
 )
 from wattgate.operations.messages import deliveries, mail, push
 from wattgate.operations.moves import meter_point_moves, resource_changes
-from wattgate.operations.nodes import build_node_operations
 from wattgate.operations.personal_data import data_exports, erasures
 from wattgate.operations.readings import (
     bulk_recording,
-    freshness,
     live_readings,
     meter_messages,
     raw_readings,
@@ -54,7 +50,7 @@ from wattgate.operations.readings import (
     recording,
     retention,
 )
-from wattgate.operations.templates import template_previews, template_sharing, template_test_mail, templates
+from wattgate.operations.templates import template_previews, template_sharing, templates
 from wattgate.operations.tenancies import listed_tenancies
 from wattgate.operations.webhooks import webhook_endpoints, webhooks
 
@@ -80,7 +76,6 @@ _MODULES: tuple[ModuleType, ...] = (
     # Virtual entity system
     virtual_entities,
     home_resources,
-    home_attributes,
     displays,
     # Paired displays
     paired_displays,
@@ -96,7 +91,6 @@ _MODULES: tuple[ModuleType, ...] = (
     raw_readings,
     catch_ups,
     live_readings,
-    freshness,
     # Tariffs
     tariffs,
     # Consent
@@ -109,7 +103,6 @@ _MODULES: tuple[ModuleType, ...] = (
     templates,
     template_sharing,
     template_previews,
-    template_test_mail,
     alerts,
     mail,
     alert_rules,
@@ -126,9 +119,7 @@ _MODULES: tuple[ModuleType, ...] = (
     eligibility,
     # The command line, the workers and the intake
     provisioning,
-    oauth_clients,
     trusted_documents,
-    network_registry,
     listed_tenancies,
     webhooks,
     deliveries,

@@ -6,7 +6,7 @@ the nature of its records limits, is a plain list.
 
 from wattgate.db import models
 from wattgate.operations.core.pagination import paginate
-from wattgate.operations.types.identity import audit as audit_types
+from wattgate.operations.types.identity import personal_data as audit_types
 from wattgate.operations.types.messages import alerts as alert_types
 from wattgate.operations.types.messages import mail as mail_types
 from wattgate.principal import Permission

@@ -5,8 +5,8 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.queries.content import in_language, parse_version
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.operations.core.acting_user import require_user_id
-from wattgate.operations.core.inputs import check_references
+from wattgate.operations.core.context import require_user_id
+from wattgate.operations.core.input_limits import check_references
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.types.content import content as types
 from wattgate.operations.vocabulary import ids

@@ -11,7 +11,7 @@ from wattgate.energy.costs.tariffs import rate_problems
 from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.operations.content import terms_in_force
-from wattgate.operations.core.acting_user import require_user_id
+from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.devices.device_records import load_owned_resources
 from wattgate.operations.messages.webhook_events import enqueue_event

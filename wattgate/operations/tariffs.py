@@ -14,7 +14,7 @@ from wattgate.energy.costs.tariffs import MAX_PARTS, find_price_problem, find_pr
 from wattgate.energy.costs.timeline import Price, to_scaled
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.operations.core.inputs import to_column_values
+from wattgate.operations.core.input_limits import to_column_values
 from wattgate.operations.core.operation import Audit, Call, OperationKind, operation
 from wattgate.operations.types.meters import tariffs as types
 from wattgate.operations.vocabulary import ids

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from wattgate.energy.meters.network_state import NetworkState
+from wattgate.energy.meters.meter_points import NetworkState
 from wattgate.enums import CatchUpState, DeliveryKind, ReadingQuality
 from wattgate.principal import Principal
 from wattgate.realtime.operation_request import OperationRequest

@@ -12,7 +12,7 @@ from strawberry.types.enum import StrawberryEnumDefinition
 from strawberry.types.field import StrawberryField
 
 from wattgate.clock import format_iso
-from wattgate.db.serialized_column import SerializedColumn
+from wattgate.db.column_types import SerializedColumn
 from wattgate.enums import to_camel_case
 from wattgate.operations.core.fields import edge_of
 from wattgate.operations.core.operation import Operation

@@ -4,11 +4,23 @@ A name that one declaration uses alone is described there. IDs are in `operation
 """
 
 from datetime import datetime, tzinfo
+from types import MappingProxyType
 from typing import Annotated
 
 from wattgate.clock import TimeRange
 from wattgate.enums import Baseline, Function, JobState, Period, ReadingQuality, Weekday
 from wattgate.values.annotations import Described, MaxCharacters
+
+CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+"""Characters that a terminal obeys, line breaks, and those that change the direction of text."""
+
+_SPACES = MappingProxyType(dict.fromkeys(CONTROLS, " "))
+
+
+def to_one_line(text: str) -> str:
+    """Return a text without spaces around it, and with a space in place of each control character."""
+    return text.translate(_SPACES).strip()
+
 
 # Texts with a bound alone. Their descriptions are at their declarations.
 Text100 = Annotated[str, MaxCharacters(100)]

@@ -16,7 +16,7 @@ from tests.support.outbox import Post
 from tests.support.residents import resident
 from tests.support.smtp import MailServer
 from tests.support.user_jobs import erased
-from wattgate.app.server.pages.unsubscribe_page import unsubscribe_route
+from wattgate.app.server.pages.shared_preview_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.deliveries import DeliveryWorker
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers

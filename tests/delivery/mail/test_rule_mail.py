@@ -25,7 +25,7 @@ from wattgate.operations.alerts import alert_rules
 from wattgate.operations.core.operation import Call, OperationKind
 from wattgate.operations.core.operation import operation as declare
 from wattgate.operations.types.homes import virtual_entities as home_types
-from wattgate.operations.types.homes.resource_changes import ResourceChange
+from wattgate.operations.types.homes.meter_points import ResourceChange
 from wattgate.operations.types.messages.alert_rules import NewAlertRule
 from wattgate.operations.types.messages.alert_types import NewAlertType
 from wattgate.operations.types.messages.alerts import Channel, NewTemplateText

@@ -17,7 +17,7 @@ from wattgate.delivery.channels.mail import parse_mail
 from wattgate.delivery.mail_addresses import AllowList, NotMailable, parse_mailbox
 from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.errors import BadInput, NotFound, Unavailable
-from wattgate.operations.templates import template_test_mail
+from wattgate.operations.templates import template_previews
 from wattgate.operations.types.messages.alerts import Channel
 from wattgate.operations.types.messages.template_previews import TemplateToPreview
 from wattgate.principal import Principal, Role
@@ -28,12 +28,12 @@ TESTER = "tester@energy.example"
 
 async def send_test_mail(outbox: Post, address: str = TESTER, **input: Any) -> Any:
     template = TemplateToPreview(**{"html": HTML, "subject": "Budget of {{ name }}", **input})
-    return await outbox.run(template_test_mail.send_test_mail, address=address, input=template)
+    return await outbox.run(template_previews.send_test_mail, address=address, input=template)
 
 
 async def fetch_test_mail(outbox: Post, sent: Any) -> Any:
     """Return the state of a test mail."""
-    return await outbox.run(template_test_mail.test_mail, test_mail_id=sent.test_mail.test_mail_id)
+    return await outbox.run(template_previews.test_mail, test_mail_id=sent.test_mail.test_mail_id)
 
 
 async def test_test_mail_arrives_marked_as_a_test(outbox: Post, smtp: MailServer) -> None:
@@ -88,10 +88,10 @@ async def test_template_editor_reads_only_test_mails_of_the_account(outbox: Post
 
     async def read(reader: Principal, sent: Any) -> str:
         arguments = {"test_mail_id": sent.test_mail.test_mail_id}
-        return str((await runner.run(template_test_mail.test_mail, reader, arguments)).test_mail.address)
+        return str((await runner.run(template_previews.test_mail, reader, arguments)).test_mail.address)
 
     arguments = {"address": TESTER, "input": template}
-    own = await runner.run(template_test_mail.send_test_mail, editor, arguments)
+    own = await runner.run(template_previews.send_test_mail, editor, arguments)
     assert await read(editor, own) == TESTER
     other = replace(editor, account_id="another")
     for mail in (own, await send_test_mail(outbox)):
@@ -150,7 +150,7 @@ async def test_invalid_template_is_not_sent_as_a_test_mail(outbox: Post, input: 
 
 
 async def test_number_of_waiting_test_mails_is_limited(outbox: Post) -> None:
-    for _ in range(template_test_mail.MAX_WAITING_MAILS):
+    for _ in range(template_previews.MAX_WAITING_MAILS):
         await send_test_mail(outbox)
     with pytest.raises(Unavailable, match="20 test mails are already waiting"):
         await send_test_mail(outbox)

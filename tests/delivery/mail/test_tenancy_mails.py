@@ -21,7 +21,7 @@ from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.operations.accounts import accounts, users
 from wattgate.operations.messages import mail
 from wattgate.operations.moves import meter_point_moves, resource_changes
-from wattgate.operations.types.homes.resource_changes import ResourceChange
+from wattgate.operations.types.homes.meter_points import ResourceChange
 from wattgate.operations.types.homes.resources import NewResource
 from wattgate.operations.types.homes.virtual_entities import VirtualEntityChange
 from wattgate.operations.types.identity import accounts as account_types

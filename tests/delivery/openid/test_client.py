@@ -16,15 +16,18 @@ from tests.support.openid import (
     rsa_key,
 )
 from wattgate.delivery.http.egress import PUBLIC_HTTPS_ONLY, EgressPolicy
-from wattgate.delivery.openid.client import MAX_OWNER_QUESTIONS, MAX_QUESTIONS, OpenIdClient, ProviderClient
-from wattgate.delivery.openid.keys import MAX_CANDIDATES, MAX_KEYS, find_keys, parse_keys
-from wattgate.delivery.openid.provider_cache import (
+from wattgate.delivery.openid.client import (
     FRESH_SECONDS,
     KEPT_SECONDS,
+    MAX_OWNER_QUESTIONS,
     MAX_PROVIDERS,
+    MAX_QUESTIONS,
     MAX_WAITING,
     MIN_REFRESH_SECONDS,
+    OpenIdClient,
+    ProviderClient,
 )
+from wattgate.delivery.openid.keys import MAX_CANDIDATES, MAX_KEYS, find_keys, parse_keys
 from wattgate.delivery.openid.tokens import ExternalToken, RejectedToken, TokenRules
 from wattgate.enums import TokenCheck
 from wattgate.errors import Unavailable

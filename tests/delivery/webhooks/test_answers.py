@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from wattgate.delivery.channels.webhook import failed_attempt_json, parse_retry_after
-from wattgate.delivery.circuit_breaker import (
+from wattgate.operations.webhooks.webhooks import (
     FAILURE_THRESHOLD,
     MAX_PAUSE,
     EndpointHealth,

@@ -19,7 +19,6 @@ from wattgate.app.workers.deliveries import DeliveryHandler, DeliveryWorker
 from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import Webhook, WebhookEndpoint, WebhookError
 from wattgate.delivery.channels.webhook import WebhookChannel
-from wattgate.delivery.circuit_breaker import FAILURE_THRESHOLD, MAX_PAUSE, PROBE_TIMEOUT
 from wattgate.delivery.http.outbound_http import OutboundHttpClient
 from wattgate.delivery.schedule import WEBHOOK_SCHEDULE
 from wattgate.enums import DeliveryKind
@@ -28,8 +27,9 @@ from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.messages import deliveries
 from wattgate.operations.messages.webhook_events import enqueue_event
 from wattgate.operations.types.messages.alerts import Channel
-from wattgate.operations.types.messages.webhook_endpoints import NewWebhookEndpoint, WebhookEndpointChange
+from wattgate.operations.types.messages.webhooks import NewWebhookEndpoint, WebhookEndpointChange
 from wattgate.operations.webhooks import webhook_endpoints, webhooks
+from wattgate.operations.webhooks.webhooks import FAILURE_THRESHOLD, MAX_PAUSE, PROBE_TIMEOUT
 from wattgate.principal import Permission, Principal, Role
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from wattgate.delivery.http import signature
+from wattgate.delivery.channels import webhook
 from wattgate.delivery.schedule import WEBHOOK_SCHEDULE
 from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS
 from wattgate.enums import to_camel_case
@@ -20,7 +20,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 GUIDE = (DOCS / "how-to" / "webhooks.md").read_text()
 REFERENCE = (DOCS / "reference" / "webhooks.md").read_text()
 BODY = '{"eventCode": "alert.sent", "name": "Zoë"}'.encode()
-SECRET, OTHER = signature.new_secret(), signature.new_secret()
+SECRET, OTHER = webhook.new_secret(), webhook.new_secret()
 
 Case = tuple[str, dict[str, str], bytes, bool]
 """A secret, the headers and body of a request, and whether it must be accepted."""
@@ -37,7 +37,7 @@ def cases() -> list[Case]:
     now = datetime.now(UTC)
 
     def sent(at: datetime, *secrets: str) -> dict[str, str]:
-        return signature.signature_headers("msg_1", at, BODY, secrets)
+        return webhook.signature_headers("msg_1", at, BODY, secrets)
 
     return [
         (SECRET, sent(now, SECRET), BODY, True),

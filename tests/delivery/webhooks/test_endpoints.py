@@ -13,8 +13,7 @@ from tests.support.servers import Databases, serving
 from tests.support.sinks import Sink
 from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
-from wattgate.delivery.channels.webhook import matches_any
-from wattgate.delivery.http.signature import decode_secret
+from wattgate.delivery.channels.webhook import decode_secret, matches_any
 from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS
 
 NEW = {"url": "https://hooks.invalid/events?app=1", "events": ["alert.*", "consent.revoked"]}

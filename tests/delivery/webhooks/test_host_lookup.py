@@ -9,8 +9,14 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from tests.support.sinks import HERE, sink
-from wattgate.delivery.http.host_lookup import FAILURE_SECONDS, LOOKUP_THREADS, MAX_OWNER_LOOKUPS, HostResolver
-from wattgate.delivery.http.outbound_http import OutboundHttpClient, OutboundRequestFailed
+from wattgate.delivery.http.outbound_http import (
+    FAILURE_SECONDS,
+    LOOKUP_THREADS,
+    MAX_OWNER_LOOKUPS,
+    HostResolver,
+    OutboundHttpClient,
+    OutboundRequestFailed,
+)
 
 
 class NameServer:

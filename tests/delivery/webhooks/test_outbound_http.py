@@ -14,12 +14,12 @@ import trustme
 from tests.support.sinks import HERE, Received, Sink, answering, closing, hanging, sink
 from tests.support.tls import trusting
 from wattgate.delivery.http.egress import EgressPolicy
-from wattgate.delivery.http.host_lookup import ResolveHost
 from wattgate.delivery.http.outbound_http import (
     MAX_BODY_BYTES,
     OutboundHttpClient,
     OutboundRequestFailed,
     OutboundResponse,
+    ResolveHost,
     is_own_address,
 )
 

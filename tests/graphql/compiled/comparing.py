@@ -18,8 +18,8 @@ from strawberry.execution import optimized_is_awaitable
 from tests.graphql.compiled.documents import Request
 from wattgate.graphql.execution.compiled.engine import PLAN_DISABLED_SECONDS, ExecutionEngine
 from wattgate.graphql.execution.documents.documents import Document, InvalidRequest
-from wattgate.graphql.execution.enum_errors import list_enum_values
 from wattgate.graphql.execution.executor import Executor
+from wattgate.graphql.execution.input_conversion import list_enum_values
 from wattgate.graphql.execution.json_encoding import count_values
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, normalize_error, normalize_errors
 

@@ -38,9 +38,9 @@ from wattgate.graphql.execution.compiled.arguments import (
     contains_variable,
 )
 from wattgate.graphql.execution.documents.documents import Document
-from wattgate.operations.core.field_source import FieldSource
+from wattgate.operations.core.fields import FieldSource
 from wattgate.operations.core.operation import Operation, OperationKind
-from wattgate.operations.vocabulary.edge import EdgeField
+from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.principal import Permission, Principal, Role
 
 ORIGINAL_EXECUTE = execution.execute

@@ -17,7 +17,7 @@ from tests.graphql.compiled.world import World
 from wattgate.graphql.execution.compiled.engine import ExecutionEngine, Plan
 from wattgate.graphql.execution.documents.documents import Document, DocumentCache, InvalidRequest
 from wattgate.graphql.execution.executor import Executor
-from wattgate.graphql.transport.selection import build_execute_sync, build_selection, execute_with_graphql_core
+from wattgate.graphql.transport.subscriptions import build_execute_sync, build_selection, execute_with_graphql_core
 from wattgate.operations.core.context import GraphQLContext
 from wattgate.principal import Principal, Role
 from wattgate.realtime.subscriptions.subscription import RequiresAsync, Selection

@@ -14,8 +14,8 @@ from tests.graphql.compiled.running import NO_LIMITS, compare
 from tests.support.chance import examples
 from tests.support.house import House
 from wattgate.clock import format_iso
+from wattgate.db.column_types import SerializedColumn, SerializedRows
 from wattgate.db.readings.reading_series import ReadingSeries
-from wattgate.db.serialized_column import SerializedColumn, SerializedRows
 from wattgate.graphql.execution.compiled.values import serialized_columns
 from wattgate.graphql.execution.documents.documents import DocumentCache
 from wattgate.operations.core.context import GraphQLContext

@@ -19,7 +19,7 @@ from graphql import (
 )
 
 from tests.graphql.compiled.types import ROWS, Colour, LimitsRow, MeterRow, ProbeRow, Raised, Speed
-from wattgate.db.serialized_column import SerializedColumn
+from wattgate.db.column_types import SerializedColumn
 from wattgate.errors import Forbidden, NotFound
 from wattgate.operations.core.fields import edge_of
 

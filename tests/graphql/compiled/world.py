@@ -17,7 +17,7 @@ from wattgate.enums import to_camel_case
 from wattgate.errors import Conflict
 from wattgate.operations.core.fields import edge_of
 from wattgate.operations.core.operation import Operation
-from wattgate.operations.vocabulary.edge import EdgeField
+from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.principal import Principal
 
 NO_FAULTS: Mapping[str, Fault] = MappingProxyType({})

@@ -12,7 +12,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import Frame
 from websockets.streams import StreamReader
 
-from wattgate.realtime.connections.wires import frames
+from wattgate.realtime.connections.wires import frame_wire
 from wattgate.realtime.connections.wires.uvicorn_wire import UvicornWire
 from wattgate.realtime.request_batcher import RequestBatcher
 from wattgate.realtime.timer_wheel import SLOT_SECONDS, TimerWheel
@@ -67,7 +67,7 @@ def test_direct_wire_overrides_only_existing_methods_of_uvicorn() -> None:
 @pytest.mark.parametrize("length", [0, 1, 125, 126, 65_535, 65_536, 100_000])
 def test_encoded_frame_parses_to_the_same_text(length: int) -> None:
     reader = StreamReader()
-    reader.feed_data(frames.text(b"x" * length))
+    reader.feed_data(frame_wire.text(b"x" * length))
     reader.feed_eof()
     parser = Frame.parse(reader.read_exact, mask=False)
     with pytest.raises(StopIteration) as parsed:

@@ -15,8 +15,12 @@ from msgspec import structs
 from tests.support.live import Settled
 from wattgate.enums import ReadingQuality
 from wattgate.graphql.execution.documents.document_limits import DocumentLimits, limit_error, parse_document
-from wattgate.graphql.transport.selection import build_selection
-from wattgate.graphql.transport.subscriptions import PreparedSubscription, SubscriptionKey, SubscriptionService
+from wattgate.graphql.transport.subscriptions import (
+    PreparedSubscription,
+    SubscriptionKey,
+    SubscriptionService,
+    build_selection,
+)
 from wattgate.operations.core.context import GraphQLContext
 from wattgate.operations.core.runner import Runner
 from wattgate.principal import Principal, Role

@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Console, ConsoleDimensions
 from rich.text import Text
 
-from wattgate.values.one_line import CONTROLS
+from wattgate.values.terms import CONTROLS
 
 PIPE_WIDTH = 10_000
 """Columns of output that goes to a file or a pipe, which has no width. Rich would wrap and cut at 80."""

@@ -13,7 +13,7 @@ from wattgate.app.server.database import create_database
 from wattgate.app.settings import Settings
 from wattgate.db.connections.engine import Database
 from wattgate.db.connections.pooler import find_pooler_problem
-from wattgate.db.connections.replica_state import read_replica_state
+from wattgate.db.connections.replica import read_replica_state
 from wattgate.db.connections.server_state import read_server_state
 from wattgate.db.key_rotation import verify_keys
 from wattgate.db.migrate import find_schema_problem

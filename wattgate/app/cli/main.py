@@ -9,17 +9,12 @@ from typing import Annotated
 import typer
 
 import wattgate as package
-from wattgate.app.cli.commands.application_commands import app_app
-from wattgate.app.cli.commands.audit_commands import audit_app
-from wattgate.app.cli.commands.document_commands import documents_app
+from wattgate.app.cli.commands.application_commands import app_app, user_app
+from wattgate.app.cli.commands.data_protection_commands import audit_app, keys_app, user_erase, user_export
+from wattgate.app.cli.commands.document_commands import documents_app, template_app
 from wattgate.app.cli.commands.gateway_commands import app, db_app, oauth_app
-from wattgate.app.cli.commands.home_commands import home_app
+from wattgate.app.cli.commands.home_commands import home_app, move
 from wattgate.app.cli.commands.import_commands import network_app, readings_app, tariff_app
-from wattgate.app.cli.commands.key_commands import keys_app
-from wattgate.app.cli.commands.move_commands import move
-from wattgate.app.cli.commands.personal_data_commands import user_erase, user_export
-from wattgate.app.cli.commands.template_commands import template_app
-from wattgate.app.cli.commands.user_commands import user_app
 from wattgate.app.cli.consoles import out
 from wattgate.errors import GatewayError
 

@@ -11,7 +11,7 @@ from wattgate.clock import utc_now
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkRegister
 from wattgate.energy.meters.meter_points import check_digit
 from wattgate.operations.core.runner import Runner
-from wattgate.operations.devices.network_registry import store_registry_records
+from wattgate.operations.devices.devices import store_registry_records
 from wattgate.operations.types.meters import devices as types
 from wattgate.operations.vocabulary.arguments import Id
 from wattgate.principal import Principal

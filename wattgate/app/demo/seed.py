@@ -1,15 +1,16 @@
 """Fill a database with the demonstration: an application, its users, their homes and 13 months of readings."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import islice
 
-from wattgate.app.demo import alerts, consents, content, flexibility, network
+from wattgate.app.demo import alerts, content, flexibility, network
 from wattgate.app.demo import tariffs as demo_tariffs
 from wattgate.app.demo.logins import EDITOR_USERNAME, LOGINS, NEIGHBOUR_USERNAME, PASSWORD, USERNAME
+from wattgate.app.demo.network import mpan
 from wattgate.app.demo.records import ensure_record
 from wattgate.app.demo.simulation import HALF_HOUR, Habits, HalfHour, simulate_half_hour
 from wattgate.app.homes.series import (
@@ -25,10 +26,12 @@ from wattgate.db.models import Resource
 from wattgate.enums import TariffKind
 from wattgate.operations import tariffs
 from wattgate.operations.accounts import provisioning
+from wattgate.operations.consent import consent
 from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.runner import Runner
-from wattgate.operations.homes import home_attributes, resources, virtual_entities
+from wattgate.operations.homes import home_resources, resources, virtual_entities
 from wattgate.operations.readings import recording
+from wattgate.operations.types.consent.consent import MeterPointConsent
 from wattgate.operations.types.homes import resources as types
 from wattgate.operations.types.homes import virtual_entities as home_types
 from wattgate.operations.types.meters import readings as reading_types
@@ -36,6 +39,42 @@ from wattgate.operations.types.meters import tariffs as tariff_types
 from wattgate.operations.types.meters.tariffs import NewTariff
 from wattgate.operations.vocabulary.arguments import Id
 from wattgate.principal import Principal, Role
+
+# Consents of the demonstration: one for each meter point of the homes, and one that its user has withdrawn.
+#
+# The withdrawn consent is that of a meter point without resources, so that no home loses its readings.
+
+FORMER_METER_POINT = mpan(2)
+"""The meter point of a home that the user has left."""
+
+MIN_REMAINING = timedelta(days=180)
+"""A start of the demonstration renews consents that end earlier than this."""
+
+
+async def grant_consents(runner: Runner, owner: Principal, meter_points: Iterable[str], now: datetime) -> None:
+    """Verify the owner's consents, and renew those that end soon. A consent that was withdrawn stays so."""
+    stored = await _consents_by_meter_point(runner, owner)
+    for mpxn in meter_points:
+        known = stored.get(mpxn)
+        if known is None or not (known.verified or known.revoked_at):
+            await runner.run(consent.verify_meter_point, owner, {"mpxn": mpxn})
+        elif known.revoked_at is None and known.valid_until < now + MIN_REMAINING:
+            await runner.run(consent.renew_consents, owner, {"mpxns": [mpxn]})
+
+
+async def add_withdrawn_consent(runner: Runner, owner: Principal) -> None:
+    """Add the consent for the former meter point, and revoke it."""
+    known = (await _consents_by_meter_point(runner, owner)).get(FORMER_METER_POINT)
+    if known is None:
+        await runner.run(consent.verify_meter_point, owner, {"mpxn": FORMER_METER_POINT})
+    if known is None or known.revoked_at is None:
+        await runner.run(consent.revoke_consents, owner, {"mpxns": [FORMER_METER_POINT]})
+
+
+async def _consents_by_meter_point(runner: Runner, owner: Principal) -> dict[str, MeterPointConsent]:
+    records = await runner.run(consent.consents, owner, {})
+    return {record.mpxn: record for record in records if record.user_id == owner.user_id}
+
 
 log = logging.getLogger(__name__)
 
@@ -156,10 +195,10 @@ async def install_demo(runner: Runner, now: datetime) -> dict[str, Principal]:
     await _add_homes(runner, owners)
     for username, owner in owners.items():
         points = [point for home in HOMES if home.owner == username for point in home.meter_points]
-        await consents.grant_consents(runner, owner, points, now)
+        await grant_consents(runner, owner, points, now)
         if points:
             await flexibility.enrol(runner, owner, points[0])
-    await consents.add_withdrawn_consent(runner, owners[USERNAME])
+    await add_withdrawn_consent(runner, owners[USERNAME])
     home = next(home for home in await list_installed_homes(runner) if home.home is HOMES[0])
     resource_id = home.resource_ids[ELECTRICITY_CLASSIFIERS[0]]
     await alerts.add_alert_rule(runner, owners[USERNAME], alert_type_id, resource_id, now)
@@ -335,7 +374,7 @@ async def _add_home(
     entity = await runner.run(virtual_entities.add_virtual_entity, owner, {"input": new_home})
     address = {"address": home.address, "city": home.city, "postcode": home.postal_code, "country": "GB"}
     attributes = {"ve_id": entity.ve_id, "attributes": {"address": address}}
-    await runner.run(home_attributes.set_virtual_entity_attributes, owner, attributes)
+    await runner.run(home_resources.set_virtual_entity_attributes, owner, attributes)
 
 
 async def _ensure_resource(

@@ -37,8 +37,7 @@ from wattgate.app.server.pages.login_application import log_unknown_default
 from wattgate.app.server.pages.mail_outbox import outbox_routes
 from wattgate.app.server.pages.page_routes import page_routes
 from wattgate.app.server.pages.pages import constant_route
-from wattgate.app.server.pages.shared_preview_page import shared_preview_routes
-from wattgate.app.server.pages.unsubscribe_page import unsubscribe_route
+from wattgate.app.server.pages.shared_preview_page import shared_preview_routes, unsubscribe_route
 from wattgate.app.server.schema import gateway_schema
 from wattgate.app.settings import Settings
 from wattgate.app.workers.access_log import store_last_accesses
@@ -50,8 +49,7 @@ from wattgate.db.key_rotation import verify_keys
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.migrate import is_current
 from wattgate.db.personal_data.erasure_check import verify_erasures
-from wattgate.graphql.execution.documents.persisted_documents import PersistedDocuments
-from wattgate.graphql.execution.documents.trusted_documents import TrustedDocumentStore
+from wattgate.graphql.execution.documents.persisted_documents import PersistedDocuments, TrustedDocumentStore
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.transport.http import GraphQLEndpoint
@@ -71,8 +69,7 @@ from wattgate.realtime.shared_events import SharedEvents
 from wattgate.requests.bodies import BodyReader
 from wattgate.requests.client import AddressLimiter
 from wattgate.rest_compat.openapi.document import build_openapi_document
-from wattgate.rest_compat.rest_router import RestRouter
-from wattgate.rest_compat.routes import build_routes
+from wattgate.rest_compat.routes import RestRouter, build_routes
 from wattgate.tracer import NOOP_TRACER, Tracer
 
 log = logging.getLogger(__name__)

@@ -1,10 +1,10 @@
-"""Create the delivery handler of each delivery kind from the settings."""
+"""Create the delivery handler of each delivery kind from the settings. Without a server, mails are stored."""
 
+import asyncio
 from collections.abc import Mapping
 
 from wattgate.app.settings import Settings
 from wattgate.app.workers.deliveries import DeliveryHandler
-from wattgate.app.workers.mail_outbox_channel import OutboxChannel
 from wattgate.app.workers.outbound import (
     create_sender_profile,
     create_smtp_channel,
@@ -12,7 +12,8 @@ from wattgate.app.workers.outbound import (
     is_mail_outbox_enabled,
 )
 from wattgate.clock import Clock, utc_now
-from wattgate.delivery.channels.channel import DeliveryChannel
+from wattgate.delivery.channels.channel import DeliveryChannel, OutboundMessage, Outcome, PermanentFailure, Sent
+from wattgate.delivery.channels.mail import SenderProfile, build_and_encode_mail
 from wattgate.delivery.channels.push import PushChannel, PushProvider
 from wattgate.delivery.channels.webhook import WebhookChannel
 from wattgate.delivery.http.egress import ALLOW_ALL
@@ -22,7 +23,33 @@ from wattgate.operations.core.runner import Runner
 from wattgate.operations.messages import mail
 from wattgate.operations.messages import push as push_resolvers
 from wattgate.operations.webhooks import webhooks
+from wattgate.principal import Principal, Role
 from wattgate.tls import client_context
+
+
+class OutboxChannel:
+    """A mail channel that stores mails for the outbox page."""
+
+    def __init__(self, runner: Runner, sender_profile: SenderProfile) -> None:
+        self._runner = runner
+        self._sender_profile = sender_profile
+
+    async def send(self, outgoing: OutboundMessage) -> Outcome:
+        """Store a mail exactly as SMTP would send it."""
+        result = await asyncio.to_thread(build_and_encode_mail, outgoing, self._sender_profile)
+        if isinstance(result, PermanentFailure):
+            return result
+        message, content = result
+        arguments = {
+            "delivery_id": outgoing.delivery_id,
+            "recipient": message.recipient.address,
+            "subject": message.subject,
+            "content": content,
+        }
+        await self._runner.run(
+            mail.store_kept_mail, Principal(Role.SYSTEM, application_id=outgoing.application_id), arguments
+        )
+        return Sent("stored in the outbox")
 
 
 def create_delivery_handlers(

@@ -7,7 +7,7 @@ because nobody runs `doctor` on each machine of a cluster.
 import logging
 
 from wattgate.app.workers.background import run_forever
-from wattgate.clock_offset import describe_clock_offset
+from wattgate.clock import describe_clock_offset
 from wattgate.db.connections.engine import Database
 from wattgate.db.connections.engine_errors import translate_errors
 from wattgate.db.connections.server_state import read_server_state

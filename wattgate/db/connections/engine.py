@@ -22,8 +22,7 @@ from wattgate.db.connections.engine_errors import database_unavailable, translat
 from wattgate.db.connections.reader import DatabaseReader, PostgresqlReader, SqliteReader
 from wattgate.db.connections.reading_pool import LentConnection, ReadingPool, is_alive, record_return
 from wattgate.db.connections.scoped_connection import ROW_ROLE, PooledConnection, ScopedConnection
-from wattgate.db.connections.sqlite_connection import connect_with_one_call
-from wattgate.db.connections.sqlite_files import create_private_file
+from wattgate.db.connections.sqlite_connection import connect_with_one_call, create_private_file
 from wattgate.db.credential_changes import listen_to_changes, watch_credentials
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.scope.row_scope import Scope, ScopeHolder, owner_of

@@ -9,39 +9,51 @@ from wattgate.db.models.homes.devices import (
     DeviceType,
     HardwareIds,
     Intake,
+    NetworkDevice,
+    NetworkMeterPoint,
+    NetworkReading,
+    NetworkRegister,
     TypeProtocol,
     TypeSensor,
 )
 from wattgate.db.models.homes.flexibility import DfsEvent, DfsParticipation, DfsUser
-from wattgate.db.models.homes.meter_point_tenancies import MeterPointTenancy
-from wattgate.db.models.homes.network import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
 from wattgate.db.models.homes.resources import Reading, ReadingDay, ReadingHour, Resource, ResourceType
 from wattgate.db.models.homes.tariffs import Tariff, TariffPrice
 from wattgate.db.models.homes.virtual_entities import (
+    MeterPointTenancy,
     VirtualEntity,
     VirtualEntityResource,
     VirtualEntityType,
     WantedResource,
 )
-from wattgate.db.models.identity.access_log import AccessRecord
-from wattgate.db.models.identity.audit import AuditEntry, AuditHead
-from wattgate.db.models.identity.directories import Directory, ExternalAccount
-from wattgate.db.models.identity.identity import Account, LoginBackoff, LoginSource, Token, User
-from wattgate.db.models.identity.oauth import AuthorizationCode, OAuthClient, RefreshToken
-from wattgate.db.models.identity.paired_displays import DisplayPairing, PairedDisplay
-from wattgate.db.models.identity.personal_data import DataExport, DataExportPart, Erasure
-from wattgate.db.models.identity.second_factor import RecoveryCode, SecondFactor
+from wattgate.db.models.identity.audit import AccessRecord, AuditEntry, AuditHead, DataExport, DataExportPart, Erasure
+from wattgate.db.models.identity.credentials import (
+    AuthorizationCode,
+    Directory,
+    DisplayPairing,
+    ExternalAccount,
+    OAuthClient,
+    PairedDisplay,
+    RecoveryCode,
+    RefreshToken,
+    SecondFactor,
+)
 from wattgate.db.models.identity.users import (
+    Account,
     AccountMail,
     AccountProfile,
     AccountSession,
     EmailChange,
+    LoginBackoff,
+    LoginSource,
     MobileAppToken,
     OneTimeCode,
+    Token,
+    User,
 )
-from wattgate.db.models.messages.alert_rules import AlertRule
 from wattgate.db.models.messages.alerts import (
     Alert,
+    AlertRule,
     AlertType,
     Notification,
     NotificationLog,
@@ -62,15 +74,20 @@ from wattgate.db.models.messages.content import (
     UserAction,
     UserActionType,
 )
-from wattgate.db.models.messages.deliveries import Delivery
-from wattgate.db.models.messages.mail import KeptMail, MailSuppression, TestMail
-from wattgate.db.models.messages.webhooks import Webhook, WebhookEndpoint, WebhookError, WebhookEvent
-from wattgate.db.models.secret_keys import SecretKey
-from wattgate.db.models.stored_events import StoredEvent
+from wattgate.db.models.messages.deliveries import (
+    Delivery,
+    KeptMail,
+    MailSuppression,
+    TestMail,
+    Webhook,
+    WebhookEndpoint,
+    WebhookError,
+    WebhookEvent,
+)
+from wattgate.db.models.shared_state import SecretKey, StoredEvent, TrustedDocument
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
-from wattgate.db.models.trusted_documents import TrustedDocument
 from wattgate.energy.costs.tariffs import TariffBand, TariffBlock
-from wattgate.energy.meters.network_state import NetworkState
+from wattgate.energy.meters.meter_points import NetworkState
 from wattgate.energy.storage_fields import StorageDefinition, StorageField
 
 __all__ = [

@@ -24,9 +24,8 @@ from pathlib import Path
 import msgspec
 
 from wattgate.db.encryption.key_ring import KeyRing, SecretKeyError
-from wattgate.db.file_sync import sync_to_disk
 from wattgate.errors import Unavailable
-from wattgate.private_files import PRIVATE_FILE_MODE
+from wattgate.private_files import PRIVATE_FILE_MODE, sync_to_disk
 
 FIRST_DIGEST = hashlib.sha256(b"wattgate erasure list 1").digest()
 """The digest before the first line: the name and version of the form."""

@@ -13,7 +13,7 @@ from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import AlertRule, Resource, VirtualEntity, VirtualEntityResource
-from wattgate.db.models.messages.alert_rules import RULE_DECIMALS
+from wattgate.db.models.messages.alerts import RULE_DECIMALS
 from wattgate.db.queries.consent import find_consent_errors, replace_withheld
 from wattgate.db.queries.ownership import load_ownerships
 from wattgate.db.queries.series.readings import load_consented_aggregates

@@ -1,12 +1,26 @@
-"""Batch loaders of the content system, and the order of cultures and versions."""
+"""Batch loaders of the content system, the order of cultures and versions, and the records that others refer to."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from sqlmodel import col
 
-from wattgate.db.models import Content, LanguageContent
+from wattgate.db.models import Content, LanguageContent, Tenanted
 from wattgate.db.rows.rows import Rows
 from wattgate.values import terms
+
+
+def reference_loader(
+    model: type[Tenanted], column: str
+) -> Callable[[Rows, Sequence[Any]], Awaitable[list[Tenanted | None]]]:
+    """Return a loader of the record whose identifier is in a column of each parent; None if it is not visible."""
+
+    async def load(rows: Rows, parents: Sequence[Any]) -> list[Tenanted | None]:
+        records = await rows.get_many(model, {getattr(parent, column) for parent in parents})
+        return [records.get(getattr(parent, column)) for parent in parents]
+
+    return load
+
 
 DEFAULT_CULTURE = "default"
 

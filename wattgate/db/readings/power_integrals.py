@@ -6,10 +6,9 @@ Power is a scaled integer, so integrals are scaled integers times milliseconds.
 
 from collections.abc import Sequence
 
+from wattgate.db.column_types import TableParameter, cached_text
 from wattgate.db.connections.reader import DatabaseSession, dialect_name, fetch
-from wattgate.db.readings.aggregates import SeriesKey
-from wattgate.db.readings.tables import insert_tables
-from wattgate.db.table_parameter import TableParameter, cached_text
+from wattgate.db.readings.aggregates import SeriesKey, insert_tables
 from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.display.live_power import MAX_HOLD_MS, PowerIntegral
 

@@ -10,10 +10,10 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from wattgate.clock import Timestamp, from_ms
+from wattgate.db.column_types import SerializedColumn, SerializedRows
 from wattgate.db.models import Resource
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.series_keys import series_key
-from wattgate.db.serialized_column import SerializedColumn, SerializedRows
 from wattgate.energy.buckets import BucketGrid, suggest_range
 from wattgate.energy.ownership import Ownership
 from wattgate.energy.storage_fields import ReadingField

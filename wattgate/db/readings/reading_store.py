@@ -10,15 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import text
 
+from wattgate.db.column_types import TableParameter, cached_text
 from wattgate.db.connections.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings import aggregates, partitions, recording, withdrawals
-from wattgate.db.readings.aggregates import Aggregates, SeriesKey
+from wattgate.db.readings.aggregates import Aggregates, SeriesKey, insert_tables
 from wattgate.db.readings.power_integrals import fetch_power_integrals
 from wattgate.db.readings.recording import ReadingColumns
-from wattgate.db.readings.tables import insert_tables
 from wattgate.db.readings.withdrawals import Deletion, WithdrawnFields
 from wattgate.db.scope.row_scope import SystemAccess, system_access
-from wattgate.db.table_parameter import TableParameter, cached_text
 from wattgate.energy.arrays import IntArray
 from wattgate.energy.buckets import DAY_MS, BucketGrid
 from wattgate.energy.display.live_power import PowerIntegral

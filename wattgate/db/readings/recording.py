@@ -9,11 +9,11 @@ import numpy as np
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from wattgate.db.column_types import TableParameter
 from wattgate.db.connections.reader import fetch_in_transaction
 from wattgate.db.models import Reading
 from wattgate.db.readings import partitions, rollups
 from wattgate.db.scope.tenancy_guard import UnscopedStatementError
-from wattgate.db.table_parameter import TableParameter
 from wattgate.energy.arrays import IntArray, is_group_start
 
 

@@ -7,9 +7,9 @@ from functools import cache
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from wattgate.db.column_types import TableParameter
 from wattgate.db.connections.reader import fetch_in_transaction
 from wattgate.db.models.homes.resources import Rollup
-from wattgate.db.table_parameter import TableParameter
 from wattgate.energy.arrays import IntArray, is_group_start
 from wattgate.energy.buckets import DAY_MS, HOUR_MS
 

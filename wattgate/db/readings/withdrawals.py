@@ -10,9 +10,9 @@ import numpy as np
 from sqlalchemy import Table, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from wattgate.db.column_types import TableParameter
 from wattgate.db.models import Resource
 from wattgate.db.readings.rollups import DAY_SOURCE, HOUR_SOURCE, refresh_rollups
-from wattgate.db.table_parameter import TableParameter
 from wattgate.energy.buckets import DAY_MS, HOUR_MS
 from wattgate.energy.withdrawals import ALWAYS, Withdrawal, with_withdrawal
 

@@ -31,10 +31,9 @@ from wattgate.db.rows.lookups import (
 )
 from wattgate.db.rows.pages import Condition, RowPages
 from wattgate.db.rows.quotas import QuotaChecker
-from wattgate.db.rows.row_inserts import RowInserts
-from wattgate.db.rows.row_locks import RowLocks
-from wattgate.db.scope.consent_policy import DEFAULT_CONSENT_POLICY, ConsentPolicy
+from wattgate.db.rows.row_statements import RowInserts, RowLocks
 from wattgate.db.scope.home_scope import home_condition
+from wattgate.db.scope.policies import DEFAULT_CONSENT_POLICY, ConsentPolicy
 from wattgate.db.scope.row_scope import RowScope, SystemAccess, scope_holder, system_access
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.pauses import collect

@@ -11,8 +11,8 @@ from jwt.types import Options
 
 from wattgate.delivery.openid.keys import SigningKey
 from wattgate.errors import Unauthenticated
-from wattgate.values.one_line import to_one_line
 from wattgate.values.stored_json import is_storable_text
+from wattgate.values.terms import to_one_line
 
 MAX_TOKEN_CHARACTERS = 16_384
 """Maximum characters of a token of a provider. Entra ID sends up to 200 groups, which are 11,000 characters."""

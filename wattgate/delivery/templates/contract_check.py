@@ -5,8 +5,14 @@ from typing import Any
 
 from wattgate.delivery.templates.language.contract import Contract
 from wattgate.delivery.templates.language.contract_values import ANY_ITEM, DeclaredNode, declared_tree
-from wattgate.delivery.templates.language.diagnostics import Finding, Severity
-from wattgate.delivery.templates.language.misspellings import MAX_SUGGESTIONS, MISSPELT, closest_match, suggestion_hint
+from wattgate.delivery.templates.language.diagnostics import (
+    MAX_SUGGESTIONS,
+    MISSPELT,
+    Finding,
+    Severity,
+    closest_match,
+    suggestion_hint,
+)
 from wattgate.delivery.templates.language.variables import Variable
 
 UNDECLARED = "variable-undeclared"

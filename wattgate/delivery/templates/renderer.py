@@ -26,7 +26,7 @@ from wattgate.delivery.templates.tasks import TASKS, TemplateData
 from wattgate.delivery.templates.worker import LENGTH_BYTES, TEMPLATE_ERRORS, encode_message
 from wattgate.errors import Unavailable
 from wattgate.requests.fair_share import NO_OWNER, FairShare, NoFreeSlot
-from wattgate.requests.work_charge import WorkCharge
+from wattgate.requests.request_context import WorkCharge
 
 T = TypeVar("T")
 

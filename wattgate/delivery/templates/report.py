@@ -11,15 +11,13 @@ from wattgate.delivery.templates.html.plain_text import html_to_text
 from wattgate.delivery.templates.language.contract import Contract
 from wattgate.delivery.templates.language.contract_values import ANY_ITEM, declared_tree, sample_values
 from wattgate.delivery.templates.language.diagnostics import (
+    MAX_SUGGESTIONS,
+    MISSPELT,
     Finding,
     Severity,
     TemplateLimitExceeded,
     TemplatePart,
     TemplateSyntaxError,
-)
-from wattgate.delivery.templates.language.misspellings import (
-    MAX_SUGGESTIONS,
-    MISSPELT,
     closest_match,
     format_path,
     suggestion_hint,

@@ -1,7 +1,9 @@
-"""Terms of tariffs, their validation, and the band of each half hour of the week. No I/O."""
+"""Terms of tariffs, their validation, the band of each half hour of the week, and the basis of a cost. No I/O."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -11,9 +13,13 @@ import msgspec
 
 from wattgate.clock import format_iso, from_ms, to_ms
 from wattgate.energy.buckets import HALF_HOUR_MS
-from wattgate.enums import Period, TariffKind, Weekday
+from wattgate.enums import NoValueReason, Period, TariffKind, Weekday
 from wattgate.errors import Problem, ProblemPath
 from wattgate.time_zones import time_zone_problem
+
+CURRENCY = "GBP"
+"""The only currency of tariffs and costs."""
+
 
 DAY_SLOTS = 48
 WEEK_SLOTS = 7 * DAY_SLOTS
@@ -255,3 +261,26 @@ def _parse_slot(edge: str) -> int:
 def _format_slot(slot: int) -> str:
     weekday, slot = divmod(slot, DAY_SLOTS)
     return f"{Weekday(weekday).name} at {slot // 2:02d}:{slot % 2 * 30:02d}"
+
+
+@dataclass(frozen=True, slots=True)
+class CostBasis:
+    """The tariffs that price the energy of a resource. Each applies from one of `starts` (ms) until the next one."""
+
+    starts: Sequence[int]
+    kinds: Sequence[TariffKind]
+
+    @classmethod
+    def from_tariffs(cls, tariffs: Sequence[TariffTerms]) -> "CostBasis":
+        """Build the basis from tariffs that are ordered by their start."""
+        return cls([to_ms(tariff.valid_from) for tariff in tariffs], [tariff.kind for tariff in tariffs])
+
+    def no_value_reason(self, start: int, stop: int, *, has_readings: bool) -> NoValueReason:
+        """Return why the energy in [start, stop) has no cost. `has_readings` says whether some energy is stored."""
+        first = max(bisect_right(self.starts, start) - 1, 0)
+        kinds = self.kinds[first : bisect_left(self.starts, stop)]
+        if not kinds:
+            return NoValueReason.NO_TARIFF
+        if not has_readings:
+            return NoValueReason.NO_READINGS
+        return NoValueReason.NO_PRICE if TariffKind.DYNAMIC in kinds else NoValueReason.NO_TARIFF

@@ -9,13 +9,11 @@ from typing import NamedTuple
 import msgspec
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.energy.costs.cost_basis import CostBasis
-from wattgate.energy.costs.currency import CURRENCY
+from wattgate.energy.costs.tariffs import CURRENCY, CostBasis
 from wattgate.energy.display.ambient import AmbientReference, DisplayAmbient
 from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.energy_total import EnergyTotal, pounds_with_vat, scale_pence
-from wattgate.energy.display.half_hour import HalfHourContent
-from wattgate.energy.display.home import Home, WithheldMeter
+from wattgate.energy.display.home import HalfHourContent, Home, WithheldMeter
 from wattgate.energy.display.live_power import DisplayPower
 from wattgate.energy.display.meter import EnergyEstimate, Meter, MeterKind, PeriodCount, TimeSpan
 from wattgate.energy.display.rate_schedule import DisplaySlot, DisplayTariff

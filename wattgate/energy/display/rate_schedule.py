@@ -11,9 +11,8 @@ import msgspec
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.energy.buckets import HALF_HOUR_MS
-from wattgate.energy.costs.currency import CURRENCY
 from wattgate.energy.costs.pricing import add_vat, round_half_up
-from wattgate.energy.costs.tariffs import TariffTerms
+from wattgate.energy.costs.tariffs import CURRENCY, TariffTerms
 from wattgate.energy.costs.timeline import BlockRates, Rate, RateSpan, from_scaled
 from wattgate.energy.display.energy_total import marginal_rate
 from wattgate.enums import TariffKind

@@ -16,7 +16,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 import msgspec
 
 from wattgate.clock import EPOCH
-from wattgate.energy.meters.network_state import NetworkState
+from wattgate.energy.meters.meter_points import NetworkState
 from wattgate.values.decimals import InvalidDecimal, parse_decimal
 
 P = ParamSpec("P")

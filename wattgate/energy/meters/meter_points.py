@@ -8,6 +8,25 @@ compare it by `canonical_meter_point`. The meter network has numbers only, and `
 
 import re
 import unicodedata
+from datetime import datetime
+
+import msgspec
+
+
+class NetworkState(msgspec.Struct):
+    """A display's report about itself and its link to the home's meter network.
+
+    `rssi` is the signal strength in dBm. `lqi` is the link quality from 0 to 255.
+    """
+
+    at: datetime
+    software: str | None = None
+    hardware: str | None = None
+    smets_version: str | None = None
+    rssi: int | None = None
+    lqi: int | None = None
+    status: str | None = None
+
 
 _WHITESPACE = re.compile(r"\s+")
 _SEPARATING = re.compile(r"(?:[^\w]|_)+")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wattgate.clock import Clock, utc_now
-from wattgate.graphql.cost.list_sizes import own_list_size
+from wattgate.graphql.cost.directives import own_list_size
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.vocabulary.cost_weights import (
     DEFAULT_LIST_SIZE,
@@ -13,7 +13,7 @@ from wattgate.operations.vocabulary.cost_weights import (
     STATEMENT_WEIGHT,
     Amount,
 )
-from wattgate.operations.vocabulary.edge import EdgeField
+from wattgate.operations.vocabulary.node import EdgeField
 
 
 @dataclass(frozen=True, slots=True)

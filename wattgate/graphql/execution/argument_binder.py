@@ -21,11 +21,11 @@ from graphql.utilities import coerce_input_value, validate_input_value
 from strawberry.types.arguments import convert_arguments
 
 from wattgate.errors import BadInput, Problem, ProblemPath
-from wattgate.graphql.execution.enum_errors import describe_values
+from wattgate.graphql.execution.input_conversion import describe_values
 from wattgate.graphql.execution.reading_decoder import input_decoder
 from wattgate.graphql.execution.schema import Schema
 from wattgate.operations.core.operation import Operation, OperationKind
-from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 
 MAX_QUOTED_CHARACTERS = 50
 """Maximum characters of an unknown enum value in an error."""

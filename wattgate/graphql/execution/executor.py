@@ -4,7 +4,7 @@ from typing import Any
 
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
-from wattgate.db.serialized_column import SerializedColumn
+from wattgate.db.column_types import SerializedColumn
 
 
 class Executor(StrawberryGraphQLCoreExecutionContext):

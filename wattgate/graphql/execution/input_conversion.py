@@ -3,11 +3,12 @@
 Strawberry looks them up for each object, which takes ten times as long. A call may have 10,000 readings.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING
 from typing import Any, NamedTuple
 
-from graphql import GraphQLInputObjectType, GraphQLSchema
+from graphql import GraphQLEnumType, GraphQLError, GraphQLInputObjectType, GraphQLSchema
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types.arguments import convert_argument
 from strawberry.types.base import (
@@ -20,7 +21,33 @@ from strawberry.types.base import (
 from strawberry.types.lazy_type import LazyType
 from strawberry.types.unset import UNSET
 
-from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
+
+# Errors about values of enums: list the values of the enum instead of those with a similar spelling.
+#
+# graphql-core suggests similar spellings only: P1Y for DAY. An error without a suggestion stays as it is.
+
+_UNKNOWN_VALUE = re.compile(r"(?:does not exist in '|Enum ')(\w+)'")
+_SUGGESTION = " Did you mean the enum value "
+
+
+def list_enum_values(errors: Sequence[GraphQLError], schema: GraphQLSchema) -> list[GraphQLError]:
+    """Return the errors. An error that suggests values of an enum lists all of them instead."""
+    return [_with_values(error, schema) for error in errors]
+
+
+def describe_values(kind: GraphQLEnumType) -> str:
+    """Return the values of an enum as a sentence."""
+    return f"The values are {', '.join(kind.values)}."
+
+
+def _with_values(error: GraphQLError, schema: GraphQLSchema) -> GraphQLError:
+    problem, suggestion, _ = error.message.partition(_SUGGESTION)
+    match = _UNKNOWN_VALUE.search(problem) if suggestion else None
+    kind = schema.get_type(match[1]) if match else None
+    if not isinstance(kind, GraphQLEnumType):
+        return error
+    return GraphQLError(f"{problem} {describe_values(kind)}", error.nodes, extensions=error.extensions)
 
 
 class _Field(NamedTuple):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any
 
-from wattgate.db.serialized_column import SerializedColumn
+from wattgate.db.column_types import SerializedColumn
 from wattgate.values.stored_json import encode_json
 
 LARGE_COST = 500

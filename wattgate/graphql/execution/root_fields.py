@@ -25,7 +25,7 @@ from wattgate.errors import GatewayError
 from wattgate.operations.core.fields import operation_of
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.core.row_reader import check_permission
-from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 from wattgate.principal import Principal
 
 Directives = tuple[DirectiveNode, ...]

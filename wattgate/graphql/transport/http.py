@@ -25,8 +25,7 @@ from wattgate.principal import Authenticate, Principal, Role
 from wattgate.rate_limit.budgets import CURRENT_BALANCE, Balance, rate_limit_headers
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.requests.accept import GRAPHQL_RESPONSE, JSON, negotiate_media_type
-from wattgate.requests.bodies import DEFAULT_BODIES, BodyReader
-from wattgate.requests.request_content import check_content
+from wattgate.requests.bodies import DEFAULT_BODIES, BodyReader, check_content
 from wattgate.requests.request_context import log_access_error
 from wattgate.requests.request_limits import check_anonymous_size, check_encoding, check_structure
 from wattgate.values.stored_json import encode_json

@@ -11,7 +11,7 @@ from wattgate.db.models.tenancy import Tenanted
 from wattgate.db.rows.lookups import model_columns
 from wattgate.db.rows.pages import Condition
 from wattgate.db.scope.row_scope import SystemAccess
-from wattgate.operations.accounts.activation import UNVERIFIED
+from wattgate.operations.accounts.one_time_codes import UNVERIFIED
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.principal import Permission
 

@@ -11,9 +11,9 @@ from wattgate.delivery.account_mails import PASSWORD_CHANGED
 from wattgate.delivery.channels.push import token_digest
 from wattgate.delivery.channels.web_push import token_problem
 from wattgate.errors import BadInput, Conflict, NotFound, Problem, ReauthenticationRequired
-from wattgate.operations.accounts.activation import change_status
-from wattgate.operations.core.acting_user import require_user_id
-from wattgate.operations.core.inputs import apply_input
+from wattgate.operations.accounts.one_time_codes import change_status
+from wattgate.operations.core.context import require_user_id
+from wattgate.operations.core.input_limits import apply_input
 from wattgate.operations.core.operation import Audit, Call, OperationKind, Preparation, RestRoute, Unaudited, operation
 from wattgate.operations.credentials.credential_endings import end_account_credentials, end_acting
 from wattgate.operations.credentials.directory_status import (
@@ -30,12 +30,12 @@ from wattgate.operations.credentials.login import (
     parse_optional_email,
     password_context,
     require_account,
+    require_recent_login,
     rows_for_login,
     verify_password,
 )
-from wattgate.operations.credentials.recent_login import require_recent_login
 from wattgate.operations.messages.account_mails import enqueue_account_mail
-from wattgate.operations.messages.message_variables import mail_address
+from wattgate.operations.messages.message_context import mail_address
 from wattgate.operations.types.identity import accounts as types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET, Id

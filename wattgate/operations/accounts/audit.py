@@ -9,7 +9,7 @@ from wattgate.db.audit.audit_chain import ChainCheck
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.errors import BadInput, Problem
 from wattgate.operations.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.operations.types.identity import audit as types
+from wattgate.operations.types.identity import personal_data as types
 from wattgate.operations.vocabulary.cost_weights import ListSize, linear_in_argument
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission

@@ -6,8 +6,8 @@ from wattgate.db import models
 from wattgate.operations.accounts import users
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.devices import devices
-from wattgate.operations.types.homes import lookups as types
 from wattgate.operations.types.homes import resources as resource_types
+from wattgate.operations.types.homes import virtual_entities as types
 from wattgate.operations.types.users import users as user_types
 from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.principal import Permission

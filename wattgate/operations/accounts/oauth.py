@@ -4,8 +4,10 @@ import base64
 import hashlib
 import hmac
 import re
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, TypeVar
+from urllib.parse import urlsplit
 
 from sqlmodel import col
 
@@ -19,11 +21,11 @@ from wattgate.db.rows.rows import Rows
 from wattgate.enums import PairingState
 from wattgate.errors import BadInput, NotFound, Problem, QuotaExceeded, SecondFactorRequired, Unauthenticated
 from wattgate.operations.accounts.users import build_user
-from wattgate.operations.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, RestRoute, operation
+from wattgate.operations.core.operation import OWN_ACCOUNT_ONLY, Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.credentials.credential_endings import end_grant
 from wattgate.operations.credentials.login import issue_token, log_in, rows_for_login
 from wattgate.operations.homes.display_pairing import DEVICE_GRANT, ClaimedPairing, claim_pairing
-from wattgate.operations.types.users import oauth as types
+from wattgate.operations.types.users import users as types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import PASSWORD_HASH_WEIGHT
@@ -362,3 +364,47 @@ def _invalid_grant() -> BadInput:
 def oauth_error(name: str, message: str, reason: str) -> BadInput:
     """Return the error for an argument. `reason` is the code of RFC 6749, section 5.2."""
     return BadInput(f"{name} {message}.", problems=[Problem((name,), message)], reason=reason)
+
+
+# Clients of OAuth 2.0: register them. For the command line.
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthClientRegistration:
+    """A new OAuth client and its secret, which is stored as a hash and cannot be shown again; None if it is public."""
+
+    client_id: str
+    secret: str | None
+
+
+@operation(OperationKind.MUTATION, returns=OAuthClientRegistration, needs=Permission.SYSTEM, audit=Audit.EVERY_CALL)
+async def create_oauth_client(
+    call: Call, *, name: terms.Text200, redirect_uris: list[str], scope: terms.Text200 = "read", public: bool = False
+) -> OAuthClientRegistration:
+    """Register an OAuth client that may ask users of the application for access."""
+    for uri in redirect_uris:
+        parts = urlsplit(uri)
+        own_scheme = "." in parts.scheme  # of a phone app: a reversed domain name (RFC 8252, section 7.1)
+        local = parts.scheme == "http" and parts.hostname in _LOOPBACK
+        if parts.fragment or not (own_scheme or local or (parts.scheme == "https" and parts.hostname)):
+            raise oauth_error(
+                "redirectUris",
+                f"{uri} is neither an https address, nor local http, nor an app's scheme such as com.example",
+                "invalid_request",
+            )
+    if not redirect_uris:
+        raise oauth_error("redirectUris", "is empty", "invalid_request")
+    if await call.rows.application() is None:
+        raise NotFound(f"No application with ID {call.rows.application_id}.")
+    secret = None if public else new_secret()
+    client = await call.rows.add(
+        models.OAuthClient(
+            name=name,
+            redirect_uris=redirect_uris,
+            scope=parse_scope(scope, within=" ".join(OAUTH_SCOPES)),
+            secret_digest=hash_secret(secret) if secret else None,
+        )
+    )
+    return OAuthClientRegistration(client.client_id, secret)

@@ -8,15 +8,29 @@ from wattgate.db.column_types import new_id
 from wattgate.db.identity.credential_locks import lock_application_credential
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.scope.row_scope import SystemAccess
-from wattgate.delivery.templates.language.cultures import DEFAULT_CULTURE
-from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.operations.accounts.cultures import parse_culture, parse_optional_culture
-from wattgate.operations.alerts.alert_type_lookup import account_mail_alert_types
+from wattgate.delivery.templates.language.cultures import DEFAULT_CULTURE, canonical_culture, is_culture
+from wattgate.errors import BadInput, NotFound, Problem, ProblemPath
+from wattgate.operations.alerts.alert_types import account_mail_alert_types
 from wattgate.operations.core.operation import Audit, Call, OperationKind, operation
 from wattgate.operations.credentials.credential_endings import end_application_credential
 from wattgate.operations.credentials.login import hash_new_password, normalize_username, parse_optional_email
 from wattgate.principal import Permission
 from wattgate.values import terms
+
+# Cultures in the arguments of operations.
+
+
+def parse_culture(code: str, path: ProblemPath = ("cultureCode",)) -> str:
+    """Return a culture code in its canonical form. Raise BadInput with a problem at `path` if it is malformed."""
+    if not is_culture(code):
+        problem = Problem(path, "is not a language tag such as en-GB")
+        raise BadInput(f"Invalid culture code {code!r}. Give a language tag such as en-GB.", problems=[problem])
+    return canonical_culture(code)
+
+
+def parse_optional_culture(code: str | None, path: ProblemPath = ("cultureCode",)) -> str | None:
+    """Return a culture code as `parse_culture` does, or None if there is none."""
+    return None if code is None else parse_culture(code, path)
 
 
 @dataclass(frozen=True, slots=True)

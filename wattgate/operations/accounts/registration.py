@@ -12,18 +12,19 @@ from wattgate.db.queries.templates import application_culture
 from wattgate.db.rows.rows import Rows
 from wattgate.delivery.account_mails import PASSWORD_CHANGED
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
-from wattgate.operations.accounts.activation import UNVERIFIED, activate
-from wattgate.operations.accounts.cultures import parse_optional_culture
 from wattgate.operations.accounts.one_time_codes import (
     PASSWORD_RESET,
     RESET_CODES,
+    UNVERIFIED,
     VERIFICATION_CODES,
+    activate,
     code_conditions,
     is_code,
     matches_code,
     send_code,
     verify_code,
 )
+from wattgate.operations.accounts.provisioning import parse_optional_culture
 from wattgate.operations.accounts.users import build_user
 from wattgate.operations.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, RestRoute, operation
 from wattgate.operations.credentials.credential_endings import end_account_credentials
@@ -43,7 +44,7 @@ from wattgate.operations.credentials.login import (
     verify_password,
 )
 from wattgate.operations.messages.account_mails import enqueue_account_mail
-from wattgate.operations.messages.message_variables import mail_address
+from wattgate.operations.messages.message_context import mail_address
 from wattgate.operations.types.identity import accounts
 from wattgate.operations.types.users import users as types
 from wattgate.operations.vocabulary import ids

@@ -5,15 +5,27 @@ from typing import Annotated
 from sqlmodel import col
 
 from wattgate.db import models
+from wattgate.db.identity.login_backoff import (
+    TAKEN_NAME,
+    backoff_id,
+    count_failure,
+    enforce_login_backoff,
+    load_failures,
+)
+from wattgate.db.models import Account
+from wattgate.db.rows.rows import Rows
 from wattgate.errors import BadInput, Conflict, NotFound, Problem, ReauthenticationRequired
-from wattgate.operations.accounts.cultures import parse_optional_culture
+from wattgate.operations.accounts.provisioning import parse_optional_culture
 from wattgate.operations.accounts.users import build_user
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.credentials.email_changes import end_codes_of_address
-from wattgate.operations.credentials.login import application_directory, normalize_username
-from wattgate.operations.credentials.recent_login import require_recent_login
-from wattgate.operations.credentials.renames import choose_new_username
-from wattgate.operations.messages.message_variables import mail_address
+from wattgate.operations.credentials.login import (
+    application_directory,
+    normalize_username,
+    require_recent_login,
+    validate_new_username,
+)
+from wattgate.operations.messages.message_context import mail_address
 from wattgate.operations.types.identity import accounts as account_types
 from wattgate.operations.types.users import users as types
 from wattgate.operations.vocabulary import ids
@@ -23,6 +35,23 @@ from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
 from wattgate.values import terms
 from wattgate.values.annotations import Described
+
+
+async def choose_new_username(rows: Rows, account: Account, username: str) -> str:
+    """Return a free username for an account as it is stored. Raise as `validate_new_username` does.
+
+    The holder who tries names that others have must wait, as after wrong passwords: raise RateLimited. A successful
+    rename does not reset the count. Applications and administrators list all users, so they need not wait.
+    """
+    if rows.user_id is None:
+        return await validate_new_username(rows, username, account.directory_id)
+    key = backoff_id(rows, account.directory_id, account.user_id, TAKEN_NAME)
+    enforce_login_backoff(*await load_failures(rows, key), rows.now, "usernames that are in use")
+    try:
+        return await validate_new_username(rows, username, account.directory_id)
+    except Conflict as taken:
+        await count_failure(rows, key)
+        raise Conflict(taken.message, commits_changes=True) from None
 
 
 @operation(

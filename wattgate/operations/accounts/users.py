@@ -8,10 +8,10 @@ from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.queries.users import add_accounts
 from wattgate.db.rows.rows import Rows
 from wattgate.errors import NotFound
-from wattgate.operations.accounts.cultures import parse_optional_culture
+from wattgate.operations.accounts.provisioning import parse_optional_culture
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.credentials.login import create_account, find_account, normalize_username, parse_optional_email
-from wattgate.operations.personal_data.erasure import begin_erasure
+from wattgate.operations.personal_data.erasures import begin_erasure
 from wattgate.operations.types.users import users as types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import PASSWORD_HASH_WEIGHT

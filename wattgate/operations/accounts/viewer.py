@@ -2,7 +2,7 @@
 
 from wattgate.db import models
 from wattgate.errors import NotFound
-from wattgate.operations.core.acting_user import require_user_id
+from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.types.users import viewer as types
 from wattgate.operations.vocabulary.arguments import Id

@@ -1,18 +1,20 @@
 """Send alerts, read them and mark them as read."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from sqlmodel import col
 
 from wattgate.clock import utc_now
 from wattgate.db import models
 from wattgate.db.column_types import new_id
+from wattgate.db.models import AlertType
 from wattgate.db.queries import alerts as queries
+from wattgate.db.queries.alerts import contract_of
+from wattgate.delivery.templates.language.contract_values import data_problems
 from wattgate.delivery.templates.language.cultures import is_culture
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
-from wattgate.operations.alerts.alert_data import check_data
-from wattgate.operations.alerts.alert_type_lookup import find_alert_type, sending_problem
-from wattgate.operations.core.acting_user import require_user_id
+from wattgate.operations.alerts.alert_types import find_alert_type, sending_problem
+from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, Unaudited, operation
 from wattgate.operations.messages.notifications import alert_payload, notify_all
 from wattgate.operations.messages.webhook_events import enqueue_event
@@ -27,6 +29,24 @@ from wattgate.realtime.events import AlertsRead, Event
 from wattgate.realtime.subscriptions import backfill
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 from wattgate.values.annotations import Described, MaxItems
+
+
+def check_data(alert_type: AlertType, data: Any) -> None:
+    """Raise BadInput if data lacks a required variable, or has a wrong type or an undeclared name."""
+    problems = data_problems(contract_of(alert_type), data)
+    if not problems:
+        return
+    path, message = problems[0]
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+    more = f" Problems in total: {len(problems)}; see `problems`." if len(problems) > 1 else ""
+    raise BadInput(
+        f"The data does not fit the variables of alert type {alert_type.system_alert_type_id!r}: "
+        f"{name or 'data'} {message}.{more}",
+        problems=[
+            Problem(("input", "data", *path), message, is_missing=message.startswith("is missing"))
+            for path, message in problems
+        ],
+    )
 
 
 @operation(

@@ -11,14 +11,13 @@ from wattgate.db.models.homes.consent import DEFAULT_PURPOSE
 from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.errors import BadInput, Conflict, NotFound, Problem, QuotaExceeded
 from wattgate.operations.consent import consent_records as records
-from wattgate.operations.core.acting_user import require_user_id
+from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.home_events import emit_consent_revoked
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
 from wattgate.operations.tenancies.tenancies import begin_tenancy, lock_tenancies
 from wattgate.operations.types.consent import consent as types
-from wattgate.operations.types.consent import tenancies as tenancy_types
-from wattgate.operations.types.consent.consent_results import build_consent, build_receipt, mpxn_key_for
+from wattgate.operations.types.consent.consent import build_consent, build_receipt, mpxn_key_for
 from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import ListSize, linear_in_argument, list_length
 from wattgate.operations.vocabulary.tags import Tag
@@ -196,7 +195,7 @@ async def consent_receipts(
 
 @operation(
     OperationKind.QUERY,
-    returns=list[tenancy_types.MeterPointTenancy],
+    returns=list[types.MeterPointTenancy],
     needs=Permission.CONSENT_READ,
     rest=RestRoute("GET", "/user/tenancy", Tag.CONSENTS),
     raises=(NotFound,),

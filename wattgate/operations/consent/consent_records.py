@@ -1,5 +1,6 @@
 """Records of consents: the consent that a caller adds or changes, and the receipt of each change."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import or_
@@ -8,7 +9,9 @@ from sqlmodel import col
 from wattgate.clock import format_iso, to_ms
 from wattgate.db import models
 from wattgate.db.models.homes.consent import DEFAULT_PURPOSE
+from wattgate.db.queries.consent import find_consent_errors
 from wattgate.db.queries.tenancies import gaps_of, lives_at
+from wattgate.db.rows.rows import Rows
 from wattgate.energy.consent_gaps import ConsentGaps, gaps_after_grant, gaps_after_renewal, gaps_after_revocation
 from wattgate.energy.meters.meter_points import canonical_meter_point, meter_point_spellings
 from wattgate.enums import ConsentBasis
@@ -19,6 +22,32 @@ from wattgate.operations.tenancies.withdrawals import withdraw_since, withdrawn_
 from wattgate.operations.types.consent.consent import ConsentChangeKind
 from wattgate.principal import Principal, Role
 from wattgate.requests.request_context import format_actor
+
+# Consent to read the data of meter points, checked for the resources of a call.
+
+
+async def require_consent(rows: Rows, resources: Sequence[models.Resource]) -> None:
+    """Raise ConsentRevoked if the consent for the meter point of one of the resources was revoked or has expired."""
+    for error in (await find_consent_errors(rows, resources)).values():
+        raise error
+
+
+async def require_some_consent(rows: Rows, resources: Sequence[models.Resource]) -> None:
+    """Raise ConsentRevoked if the data of all these resources is withheld. With some of it, the others are served."""
+    errors = await find_consent_errors(rows, resources)
+    if errors and all(resource.resource_id in errors for resource in resources):
+        raise errors[resources[0].resource_id]
+
+
+async def require_readable_resources(rows: Rows, resource_ids: Sequence[str]) -> list[models.Resource]:
+    """Return the resources with these ids.
+
+    Raise NotFound if one is missing, and ConsentRevoked if the data of all of them is withheld.
+    """
+    resources = await rows.require_many(models.Resource, resource_ids)
+    await require_some_consent(rows, resources)
+    return resources
+
 
 MAX_CONSENT_PERIOD = timedelta(days=548)
 """Maximum and default period of a consent: 18 months."""

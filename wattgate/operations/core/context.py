@@ -7,11 +7,21 @@ from typing import Any, Protocol
 from strawberry.dataloader import DataLoader
 
 from wattgate.access_log import RequestReads
-from wattgate.operations.core.operation import Operation, OperationKind
+from wattgate.errors import BadInput, Problem
+from wattgate.operations.core.operation import Call, Operation, OperationKind
 from wattgate.operations.core.runner import Runner
-from wattgate.operations.vocabulary.edge import EdgeField
+from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.principal import Principal
-from wattgate.requests.work_charge import WorkCharge
+from wattgate.requests.request_context import WorkCharge
+
+
+def require_user_id(call: Call) -> str:
+    """Return the id of the user on whose behalf the call runs. Raise BadInput if an application names none."""
+    if call.principal.user_id is None:
+        problem = Problem(("userId",), "is missing", is_missing=True)
+        raise BadInput("name the user in the header userId", problems=[problem])
+    return call.principal.user_id
+
 
 _LoaderKey = tuple[EdgeField, int | None, frozenset[tuple[str, Hashable]]]
 

@@ -12,8 +12,8 @@ from wattgate.db.models import Tenanted
 from wattgate.db.rows.lookups import model_columns
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Conflict, Problem
-from wattgate.operations.core.acting_user import require_user_id
-from wattgate.operations.core.inputs import apply_input, check_references, to_column_values
+from wattgate.operations.core.context import require_user_id
+from wattgate.operations.core.input_limits import apply_input, check_references, to_column_values
 from wattgate.operations.core.operation import (
     Argument,
     Audit,
@@ -24,7 +24,7 @@ from wattgate.operations.core.operation import (
     with_caller_note,
 )
 from wattgate.operations.vocabulary.cost_weights import DEFAULT_LIST_SIZE, ListSize
-from wattgate.operations.vocabulary.definitions import declared_description
+from wattgate.operations.vocabulary.directives import declared_description
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import AuthScheme, Permission
 from wattgate.values.annotations import Described

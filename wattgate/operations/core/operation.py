@@ -12,7 +12,7 @@ import msgspec
 
 from wattgate.db.meter_network import MeterNetwork
 from wattgate.db.rows.rows import Rows
-from wattgate.db.scope.account_policy import DEFAULT_ACCOUNT_POLICY, AccountPolicy
+from wattgate.db.scope.policies import DEFAULT_ACCOUNT_POLICY, AccountPolicy
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy

@@ -23,7 +23,7 @@ from wattgate.delivery.templates.scope import DEFAULT_SCOPE, RenderScope
 from wattgate.delivery.templates.tasks import TemplateData
 from wattgate.delivery.templates.worker import encode_message
 from wattgate.errors import Unavailable
-from wattgate.requests.work_charge import WorkCharge
+from wattgate.requests.request_context import WorkCharge
 
 T = TypeVar("T")
 

@@ -21,8 +21,8 @@ from wattgate.db.rows.rows import Rows
 from wattgate.errors import BadInput, Problem
 from wattgate.operations.core.fields import edge
 from wattgate.operations.core.operation import Argument, Call, Operation, OperationKind, with_caller_note
-from wattgate.operations.vocabulary.connection import Connection
 from wattgate.operations.vocabulary.cost_weights import ArgumentMeasure, ListSize
+from wattgate.operations.vocabulary.node import Connection
 from wattgate.principal import Permission
 from wattgate.values import terms
 from wattgate.values.stored_json import is_storable_text

@@ -13,7 +13,7 @@ from wattgate.db.connections.engine import Database
 from wattgate.db.connections.reader import DatabaseSession
 from wattgate.db.rows.quotas import QuotaChecker
 from wattgate.db.rows.rows import Rows
-from wattgate.db.scope.consent_policy import DEFAULT_CONSENT_POLICY, ConsentPolicy
+from wattgate.db.scope.policies import DEFAULT_CONSENT_POLICY, ConsentPolicy
 from wattgate.db.scope.row_scope import RowScope, SystemAccess
 from wattgate.errors import NO_CREDENTIALS, Forbidden, Unauthenticated
 from wattgate.principal import GRANTS, AccessScope, Permission, Principal, Role

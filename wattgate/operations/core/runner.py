@@ -14,7 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from wattgate.access_log import AccessLog, AccessRecorder, RequestReads, is_logged
 from wattgate.clock import Clock, utc_now
-from wattgate.db.audit.change_recorder import ChangeRecorder
+from wattgate.db.audit.audit_chain import AuditAct
+from wattgate.db.audit.change_recorder import ChangeRecorder, to_json
 from wattgate.db.column_types import new_id
 from wattgate.db.connections.engine import Database
 from wattgate.db.connections.reader import DatabaseSession, transaction_reader
@@ -24,18 +25,16 @@ from wattgate.db.identity.credential_states import CredentialStates
 from wattgate.db.meter_network import MeterNetwork, MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.rows.quotas import QuotaChecker
 from wattgate.db.rows.rows import Rows
-from wattgate.db.scope.account_policy import DEFAULT_ACCOUNT_POLICY, AccountPolicy
-from wattgate.db.scope.consent_policy import DEFAULT_CONSENT_POLICY, ConsentPolicy
+from wattgate.db.scope.policies import DEFAULT_ACCOUNT_POLICY, DEFAULT_CONSENT_POLICY, AccountPolicy, ConsentPolicy
 from wattgate.db.scope.row_scope import RowScope, Scope, SystemAccess, system_access
 from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.delivery.templates.renderer import TemplateRenderer
-from wattgate.enums import to_camel_case
+from wattgate.enums import TRACE_ID, to_camel_case
 from wattgate.errors import ENDED_CREDENTIALS, EXPIRED_CREDENTIALS, GatewayError, Unauthenticated
 from wattgate.operations.core.anonymous_turns import AnonymousTurns
-from wattgate.operations.core.audit import is_audited, record_act
 from wattgate.operations.core.input_limits import check_arguments, check_edge_arguments
-from wattgate.operations.core.operation import Call, Operation, OperationKind, Preparation
+from wattgate.operations.core.operation import Audit, Call, Operation, OperationKind, Preparation
 from wattgate.operations.core.outside_work import (
     MAX_ROUNDS,
     OutsideTemplates,
@@ -45,7 +44,7 @@ from wattgate.operations.core.outside_work import (
 )
 from wattgate.operations.core.row_reader import RowReader, check_permission, scope_of_rows
 from wattgate.operations.vocabulary.cost_weights import PRICED_READINGS_PER_UNIT
-from wattgate.operations.vocabulary.edge import EdgeField
+from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.principal import OWN_CREDENTIAL_PERMISSIONS, TOKEN_GRACE, Principal, Role
 from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets
 from wattgate.realtime import topics
@@ -53,8 +52,60 @@ from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import CREDENTIALS_CHANGED, CredentialsRevoked, Event
 from wattgate.realtime.shared_events import store_events
 from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, Client, current_client
-from wattgate.requests.work_charge import WorkCharge
+from wattgate.requests.request_context import WorkCharge
 from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
+
+# The entries that operations leave in the audit log. Each mutation declares which of its calls leave one.
+
+
+def is_audited(operation: Operation, principal: Principal) -> bool:
+    """Return whether the audit log records this call of an operation."""
+    if operation.audit is Audit.CALLS_FOR_OTHERS:
+        return not principal.sees_own_records_only
+    return operation.audit is Audit.EVERY_CALL
+
+
+async def record_act(rows: Rows, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> None:
+    """Append an entry about a finished operation, in its transaction."""
+    assert isinstance(rows.recorder, ChangeRecorder)
+    await rows.flush()
+    changes = rows.recorder.changes()
+    application_id = principal.application_id or rows.recorder.application_id
+    if application_id is None:
+        return  # the system has changed nothing of an application
+    act = AuditAct(
+        operation=to_camel_case(operation.name),
+        actor=_actor(principal),
+        target=_target(arguments),
+        changes=changes,
+        trace_id=TRACE_ID.get() or None,
+        client_address=current_client().host,
+    )
+    await rows.append_audit_entry(application_id, act)
+
+
+def _actor(principal: Principal) -> dict[str, Any]:
+    """Return who has called. `userId` is the user for whom an application acts, or that of the account."""
+    return {
+        "role": principal.role.value,
+        "scheme": principal.scheme.value,
+        "accountId": principal.account_id,
+        "userId": principal.user_id,
+        "tokenId": principal.token_id,
+        "credential": principal.credential_name,
+    }
+
+
+def _target(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ids among the arguments. Other arguments may be secret or personal; `changes` has what they did."""
+    target: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if name.endswith("_id") and value is not None:
+            target[to_camel_case(name)] = to_json(value)
+        elif name.endswith("_ids") and value is not None:
+            target[to_camel_case(name)] = [to_json(item) for item in value]
+    return target
+
 
 NO_GRACE = timedelta(0)
 

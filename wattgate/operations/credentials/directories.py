@@ -9,7 +9,7 @@ from wattgate.delivery.http import egress
 from wattgate.delivery.openid.keys import ALGORITHMS
 from wattgate.enums import TokenCheck
 from wattgate.errors import BadInput, Conflict, Problem
-from wattgate.operations.core.inputs import apply_input
+from wattgate.operations.core.input_limits import apply_input
 from wattgate.operations.core.operation import Audit, Call, OperationKind, Preparation, RestRoute, operation
 from wattgate.operations.credentials.directory_log_ins import MAX_CLOCK_SKEW_SECONDS
 from wattgate.operations.types.identity import directories as types

@@ -22,7 +22,7 @@ from wattgate.enums import AccountRule, TokenCheck
 from wattgate.errors import BadInput, Forbidden, Problem, RateLimited, Unauthenticated
 from wattgate.operations.core.operation import Preparation
 from wattgate.requests.client import AddressPolicy
-from wattgate.values.one_line import to_one_line
+from wattgate.values.terms import to_one_line
 
 MAX_CLOCK_SKEW_SECONDS = 300
 """Maximum tolerated difference between the clocks of a directory and the gateway."""

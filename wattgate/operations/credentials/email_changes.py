@@ -13,7 +13,7 @@ from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
 from wattgate.errors import BadInput, Problem, RateLimited
 from wattgate.operations.core.operation import Call
 from wattgate.operations.messages.account_mails import enqueue_account_mail, withdraw_codes
-from wattgate.operations.messages.message_variables import mail_address
+from wattgate.operations.messages.message_context import mail_address
 
 CHANGE_LIFETIME = timedelta(hours=24)
 MAX_EMAIL_CHANGES = 10

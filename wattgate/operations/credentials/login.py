@@ -14,11 +14,12 @@ from wattgate.db.identity.login_backoff import LoginAttempt, backoff_id
 from wattgate.db.identity.password_rules import (
     MIN_PASSWORD_LENGTH,
     SERVICE_NAME,
+    find_username_flaw,
     find_weakness,
     normalize_password,
 )
 from wattgate.db.identity.secrets import hash_secret, new_secret
-from wattgate.db.identity.username_rules import find_username_flaw
+from wattgate.db.models import Token
 from wattgate.db.rows.rows import Rows
 from wattgate.delivery.mail_addresses import NotMailable, check_address
 from wattgate.errors import (
@@ -326,3 +327,43 @@ def parse_email(text: str, path: ProblemPath = ("email",)) -> str:
 def parse_optional_email(text: str, path: ProblemPath) -> str:
     """Return an e-mail address, or an empty text if it is empty. Raise BadInput as `parse_email` does."""
     return parse_email(text, path) if text.strip() else ""
+
+
+# Changes of a username or an e-mail address, for which a stolen token is not enough.
+
+
+async def require_recent_login(call: Call, password: str | None, code: str | None) -> None:
+    """Raise ReauthenticationRequired unless the caller has just shown its credentials.
+
+    A token needs a log-in within `AccountPolicy.recent_login`, or the `password` of its account and, for a second
+    factor, the `code`. A token that `newToken` issued has the log-in of the former one. Other callers send their
+    password or secret with each request. Raise BadInput for a wrong password, SecondFactorRequired for a wrong code.
+    """
+    if call.principal.token_id is None:
+        return
+    if password is not None:
+        await _check_credentials(call, password, code)
+        return
+    token = await call.rows.first(Token, col(Token.token_id) == call.principal.token_id)
+    recent = call.account_policy.recent_login
+    if token is None or call.rows.now - login_time(token) > recent:
+        minutes = int(recent.total_seconds() // 60)
+        raise ReauthenticationRequired(
+            f"The log-in of this token is more than {minutes} minutes old. Log in again and use the new token, or send "
+            "the password of the account as password, with a second factor also its code.",
+            reason="insufficient_user_authentication",
+        )
+
+
+def login_time(token: Token) -> datetime:
+    """Return when the holder of a token logged in. Without that time, it is the creation of the token."""
+    return token.authenticated_at or token.created_at
+
+
+async def _check_credentials(call: Call, password: str, code: str | None) -> None:
+    account = await require_account(call)
+    if not await verify_password(call, call.rows, account, password, account.username, account.directory_id):
+        problem = Problem(("password",), "is wrong")
+        raise BadInput("The password is wrong.", problems=[problem], commits_changes=True)
+    if account.second_factor:
+        await check_code(call, call.rows, account, code)

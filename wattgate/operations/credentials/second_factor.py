@@ -17,7 +17,6 @@ from wattgate.operations.credentials.second_factor_codes import (
     replace_recovery_codes,
 )
 from wattgate.operations.types.identity import accounts as account_types
-from wattgate.operations.types.identity import second_factor as types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.operations.vocabulary.tags import Tag
@@ -30,17 +29,17 @@ SECOND_FACTOR_PATH = "/account/secondfactor"
 
 @operation(
     OperationKind.QUERY,
-    returns=types.SecondFactor,
+    returns=account_types.SecondFactor,
     needs=Permission.SECOND_FACTOR,
     rest=RestRoute("GET", SECOND_FACTOR_PATH, Tag.ACCOUNTS),
     raises=(NotFound,),
 )
-async def second_factor(call: Call) -> types.SecondFactor:
+async def second_factor(call: Call) -> account_types.SecondFactor:
     """Return the state of the calling account's second factor."""
     account = await require_account(call)
     factor = await find_factor(call.rows, account.account_id)
     codes = await call.rows.count(models.RecoveryCode, col(models.RecoveryCode.account_id) == account.account_id)
-    return types.SecondFactor(
+    return account_types.SecondFactor(
         enabled=account.second_factor,
         required=call.principal.role is Role.UNENROLLED_ADMINISTRATOR,
         confirmed_at=factor.confirmed_at if factor else None,
@@ -50,14 +49,14 @@ async def second_factor(call: Call) -> types.SecondFactor:
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.SecondFactorEnrolment,
+    returns=account_types.SecondFactorEnrolment,
     needs=Permission.SECOND_FACTOR,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", SECOND_FACTOR_PATH, Tag.ACCOUNTS),
     raises=(NotFound, Conflict),
     weight=PASSWORD_HASH_WEIGHT,
 )
-async def enrol_second_factor(call: Call, *, password: terms.Password) -> types.SecondFactorEnrolment:
+async def enrol_second_factor(call: Call, *, password: terms.Password) -> account_types.SecondFactorEnrolment:
     """Create a secret for codes by time (TOTP). It is in use after `confirmSecondFactor`.
 
     Another call replaces a secret that is not confirmed. Accounts of external directories have no second factor here.
@@ -78,12 +77,12 @@ async def enrol_second_factor(call: Call, *, password: terms.Password) -> types.
     await call.rows.add(factor)
     application = await call.rows.application()
     uri = otpauth_uri(secret, account, application.name if application else "")
-    return types.SecondFactorEnrolment(secret=secret, uri=uri)
+    return account_types.SecondFactorEnrolment(secret=secret, uri=uri)
 
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.RecoveryCodes,
+    returns=account_types.RecoveryCodes,
     needs=Permission.SECOND_FACTOR,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", SECOND_FACTOR_PATH, Tag.ACCOUNTS),
@@ -91,7 +90,7 @@ async def enrol_second_factor(call: Call, *, password: terms.Password) -> types.
 )
 async def confirm_second_factor(
     call: Call, *, code: Annotated[terms.Secret, Described("Code that the app shows.")]
-) -> types.RecoveryCodes:
+) -> account_types.RecoveryCodes:
     """Confirm a second factor with a code of the app. From now on, a log-in needs a code.
 
     Basic authentication with the password of the account no longer works. Existing tokens stay valid.
@@ -103,7 +102,7 @@ async def confirm_second_factor(
     await check_code(call, call.rows, account, code)
     (await call.rows.edit(models.SecondFactor, account.account_id)).confirmed_at = call.rows.now
     account.second_factor = True
-    return types.RecoveryCodes(recovery_codes=await replace_recovery_codes(call.rows, account))
+    return account_types.RecoveryCodes(recovery_codes=await replace_recovery_codes(call.rows, account))
 
 
 @operation(

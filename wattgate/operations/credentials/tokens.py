@@ -33,11 +33,11 @@ from wattgate.operations.credentials.directory_log_ins import (
 from wattgate.operations.credentials.login import (
     issue_token,
     log_in,
+    login_time,
     require_account,
     rows_for_login,
     rows_of_application,
 )
-from wattgate.operations.credentials.recent_login import login_time
 from wattgate.operations.types.identity import accounts as types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import Id

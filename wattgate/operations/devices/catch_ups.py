@@ -18,10 +18,10 @@ from wattgate.energy.consent_gaps import StorageBounds, find_gap
 from wattgate.energy.meters import meter_points
 from wattgate.enums import CatchUpState
 from wattgate.errors import BadInput, Conflict, ConsentRevoked, GatewayError, QuotaExceeded
-from wattgate.operations.consent.consent_check import require_consent, require_readable_resources
+from wattgate.operations.consent.consent_records import require_consent, require_readable_resources
 from wattgate.operations.core.operation import MEASURED_DATA, Call, OperationKind, RestRoute, operation
 from wattgate.operations.readings.reading_targets import ReadingTargets, require_open
-from wattgate.operations.types.homes import catch_ups as catch_up_types
+from wattgate.operations.types.homes import meter_points as catch_up_types
 from wattgate.operations.types.meters import devices as types
 from wattgate.operations.types.meters import readings as reading_types
 from wattgate.operations.vocabulary import ids

@@ -1,18 +1,20 @@
 """Devices that send readings to the gateway, and devices in the inventory of the meter network."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
-from sqlmodel import col
+from sqlmodel import SQLModel, col
 
 from wattgate.db import models
-from wattgate.db.meter_network import MeterNetworkDevice
+from wattgate.db.meter_network import MeterNetworkDevice, RegistryMeterNetwork
 from wattgate.db.queries import devices as queries
 from wattgate.db.rows.rows import Rows
+from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.energy.meters import meter_points
-from wattgate.errors import ConsentRevoked, NotFound
-from wattgate.operations.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.errors import ConsentRevoked, NotFound, NotSupported
+from wattgate.operations.core.operation import Call, OperationKind, RestRoute, Unaudited, operation
 from wattgate.operations.devices.device_records import find_by_any_id, has_any_id
 from wattgate.operations.devices.meter_points import (
     find_inventory_error,
@@ -20,11 +22,10 @@ from wattgate.operations.devices.meter_points import (
     require_inventory_access,
     resources_at,
 )
-from wattgate.operations.types.homes import discovery as discovery_types
 from wattgate.operations.types.homes import meter_points as meter_point_types
 from wattgate.operations.types.homes import resources as resource_types
 from wattgate.operations.types.meters import devices as types
-from wattgate.operations.types.meters import freshness as freshness_types
+from wattgate.operations.types.meters import readings as freshness_types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import (
@@ -40,6 +41,20 @@ from wattgate.realtime.subscriptions.freshness_reducers import DeviceStatesReduc
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 from wattgate.values import terms
 from wattgate.values.annotations import Described
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=int,
+    needs=Permission.SYSTEM,
+    audit=Unaudited("The registry of the meter network belongs to no application."),
+    system_access=SystemAccess.FILL_NETWORK_REGISTRY,
+)
+async def store_registry_records(call: Call, *, records: Collection[SQLModel]) -> int:
+    """Insert records into the registry, or replace those with the same key. Return their number."""
+    if not isinstance(call.network, RegistryMeterNetwork):
+        raise NotSupported("The meter network is remote and keeps its own registry.")
+    return await call.network.store(records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +129,7 @@ async def discover(call: Call, *, hardware_id: terms.AnyHardwareId) -> models.De
 
 @operation(
     OperationKind.QUERY,
-    returns=discovery_types.DiscoveredHardware,
+    returns=meter_point_types.DiscoveredHardware,
     needs=Permission.DEVICE_READ,
     rest=RestRoute("GET", "/discover/{hardwareId}", Tag.DISCOVERY, edges=("protocol",)),
 )

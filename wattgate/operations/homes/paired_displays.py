@@ -9,7 +9,7 @@ from wattgate.db.queries.users import displays_of_users
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.enums import PairingState
 from wattgate.errors import BadInput, Conflict, NotFound, NotSupported, Problem, QuotaExceeded
-from wattgate.operations.core.acting_user import require_user_id
+from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, Unaudited, operation
 from wattgate.operations.credentials.credential_endings import end_displays
 from wattgate.operations.credentials.login import application_directory, require_account, rows_for_login

@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.operations.core.acting_user import require_user_id
+from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.operations.homes.resources import list_active_resources
 from wattgate.operations.types.homes import resources as types

@@ -3,7 +3,7 @@
 from wattgate.db import models
 from wattgate.energy.storage_fields import StorageError, parse_fields
 from wattgate.errors import BadInput, Problem
-from wattgate.operations.core.inputs import to_column_values
+from wattgate.operations.core.input_limits import to_column_values
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.readings.retention import check_retention_days
 from wattgate.operations.types.homes import resources as types

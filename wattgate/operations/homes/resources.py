@@ -7,8 +7,8 @@ from wattgate.db.queries.series.tariffs import COST_SUFFIX
 from wattgate.energy.meters import meter_points
 from wattgate.errors import BadInput, ConsentRevoked, Forbidden, Problem
 from wattgate.operations.consent.consent_records import lock_consent_gaps, record_provisioned_consent
-from wattgate.operations.core.acting_user import require_user_id
-from wattgate.operations.core.inputs import to_column_values
+from wattgate.operations.core.context import require_user_id
+from wattgate.operations.core.input_limits import to_column_values
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.devices.meter_points import is_own_meter_point, resources_at
 from wattgate.operations.tenancies.tenancies import begin_tenancy

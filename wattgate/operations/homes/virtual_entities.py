@@ -8,12 +8,12 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.errors import BadInput, Conflict, Problem, QuotaExceeded
-from wattgate.operations.core.acting_user import require_user_id
+from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.home_events import emit_home_changed, emit_resources_changed
-from wattgate.operations.core.inputs import apply_input, to_column_values
+from wattgate.operations.core.input_limits import apply_input, to_column_values
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.credentials.credential_endings import end_home
-from wattgate.operations.homes import home_resource_rules
+from wattgate.operations.homes import home_resources
 from wattgate.operations.types.homes import virtual_entities as types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET, Id
@@ -92,14 +92,14 @@ async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> mo
     resource_ids = [owned.resource_id for owned in input.resources]
     problems = [
         *await _unknown_reference_problems(call, models.VirtualEntityType, [input.ve_type_id], ("input", "veTypeId")),
-        *await home_resource_rules.find_problems(call.rows, owner_id, resource_ids, ("input", "resources")),
+        *await home_resources.find_problems(call.rows, owner_id, resource_ids, ("input", "resources")),
         *_time_zone_problems(input.time_zone),
     ]
     if problems:
         raise BadInput("Invalid virtual entity. See `problems`.", problems=problems)
     values = to_column_values(input, models.VirtualEntity, exclude={"resources"})
     added = await call.rows.add(models.VirtualEntity(owner_id=owner_id, **values))
-    await home_resource_rules.add_resources(call.rows, added.ve_id, dict.fromkeys(resource_ids))
+    await home_resources.add_resources(call.rows, added.ve_id, dict.fromkeys(resource_ids))
     return added
 
 
@@ -128,7 +128,7 @@ async def update_virtual_entity(
         raise BadInput("A required value is null. See `problems`.", problems=[problem])
     if input.resources is not UNSET:
         if not (was_active or entity.active):
-            raise home_resource_rules.closed_home_error(ve_id)
+            raise home_resources.closed_home_error(ve_id)
         await _replace_resources(call, entity, [owned.resource_id for owned in input.resources])
     if not entity.active:
         await end_home(call, call.rows, ve_id)
@@ -137,11 +137,11 @@ async def update_virtual_entity(
 
 
 async def _replace_resources(call: Call, entity: models.VirtualEntity, resource_ids: list[Id]) -> None:
-    joined = await home_resource_rules.load_resource_ids(call.rows, entity.ve_id)
+    joined = await home_resources.load_resource_ids(call.rows, entity.ve_id)
     path = ("input", "resources")
-    if problems := await home_resource_rules.find_problems(call.rows, entity.owner_id, resource_ids, path, joined):
+    if problems := await home_resources.find_problems(call.rows, entity.owner_id, resource_ids, path, joined):
         raise BadInput("Invalid virtual entity. See `problems`.", problems=problems)
-    await home_resource_rules.replace_resources(call.rows, entity.ve_id, resource_ids, joined)
+    await home_resources.replace_resources(call.rows, entity.ve_id, resource_ids, joined)
     emit_resources_changed(call, set(joined) - set(resource_ids))
 
 

@@ -30,8 +30,13 @@ from wattgate.enums import DeliveryKind
 from wattgate.operations.core.operation import Call
 from wattgate.operations.messages import outbox
 from wattgate.operations.messages.mail_bounds import BOUND_WINDOW, exceeded_bound
-from wattgate.operations.messages.message_variables import alert_values, home_values, mail_address, recipient_values
-from wattgate.operations.messages.template_sources import template_source
+from wattgate.operations.messages.message_context import (
+    alert_values,
+    home_values,
+    mail_address,
+    recipient_values,
+    template_source,
+)
 
 log = logging.getLogger(__name__)
 

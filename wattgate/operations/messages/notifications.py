@@ -15,22 +15,51 @@ from wattgate.db.models import (
     NotificationLog,
     Resource,
 )
+from wattgate.db.queries import templates as queries
 from wattgate.db.queries.consent import withheld_data
 from wattgate.db.queries.tenancies import consent_gaps
 from wattgate.delivery.channels import push
 from wattgate.delivery.channels.channel import Outcome, PermanentFailure, Sent
 from wattgate.delivery.mail_addresses import extract_addresses
+from wattgate.delivery.templates.language.diagnostics import TemplateError
 from wattgate.energy.consent_gaps import gaps_within
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
 from wattgate.operations.core.operation import Call
 from wattgate.operations.messages.mail_bounds import enqueue_mail
-from wattgate.operations.messages.message_context import MessageContext, load_context
-from wattgate.operations.messages.message_variables import mail_address
-from wattgate.operations.messages.notification_content import render_content
+from wattgate.operations.messages.message_context import MessageContext, load_context, mail_address, template_source
 from wattgate.operations.messages.outbox import enqueue, failure_code
 from wattgate.operations.messages.webhook_events import enqueue_error_event, enqueue_event
 from wattgate.realtime import topics
 from wattgate.realtime.events import AlertSent, Event
+
+
+async def render_content(
+    call: Call, alert: Alert, notification: Notification, alert_type: AlertType, context: MessageContext
+) -> str | None:
+    """Set the content of a notification. Return the error of its template, or None if there is none.
+
+    If there is no template, or it cannot be rendered, use the name and description of the alert type, because a short
+    alert is better than none.
+    """
+    choice = await queries.choose_template(call.rows, alert.alert_type_id, notification.channel, context.culture)
+    notification.subject, notification.text = alert_type.name, alert_type.description or alert_type.name
+    if choice.template is None:
+        return None
+    (version,) = await queries.current_versions(call.rows, [choice.template])
+    notification.template_id, notification.template_version = version.template_id, version.version
+    try:
+        rendered = await call.templates.render(
+            template_source(version), context.merge(alert.data), context.scope(choice.template.culture_code)
+        )
+    except TemplateError as error:
+        return str(error.findings[0])
+    notification.subject, notification.html, notification.text = (
+        rendered.subject or alert_type.name,
+        rendered.html,
+        rendered.text,
+    )
+    return None
+
 
 ADDED, PUT_INTO_INBOX, NO_TOKENS = "Added Notification Record", "Put Into Inbox", "User Has No Push Tokens"
 NO_ADDRESS, RATE_LIMITED = "User Has No E-mail Address", "Rate Limited"

@@ -7,12 +7,12 @@ from wattgate.db.column_types import new_id
 from wattgate.errors import Conflict, QuotaExceeded
 from wattgate.operations.accounts.provisioning import add_user
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.operations.devices.device_records import lock_new_owner
 from wattgate.operations.devices.meter_points import parse_path_meter_point
-from wattgate.operations.devices.owners import lock_new_owner
 from wattgate.operations.moves.move_plans import MovePlan, MoveRequest, plan_meter_point_move
 from wattgate.operations.moves.moves import Moved, carry_out_move
 from wattgate.operations.tenancies.tenancies import lock_tenancies, withdraw_newest
-from wattgate.operations.types.homes import meter_point_moves as types
+from wattgate.operations.types.homes import meter_points as types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.tags import Tag

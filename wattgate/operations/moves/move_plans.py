@@ -15,7 +15,7 @@ from wattgate.db.queries.virtual_entities import resources as resources_of_homes
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
-from wattgate.operations.devices.owners import check_new_owner
+from wattgate.operations.devices.device_records import check_new_owner
 from wattgate.operations.tenancies.tenancies import count_withdrawn
 from wattgate.operations.tenancies.tenancy_plans import TenancyPlan, is_at, plan_tenancy, tenancies_at
 from wattgate.principal import Principal

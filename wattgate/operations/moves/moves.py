@@ -15,7 +15,7 @@ from wattgate.operations.consent.consent_records import lock_consent_gaps, recor
 from wattgate.operations.core.home_events import emit_device_changed, emit_home_changed, emit_homes_of_resources_changed
 from wattgate.operations.core.operation import Call
 from wattgate.operations.devices import device_records as device_services
-from wattgate.operations.homes.home_resource_rules import add_resources
+from wattgate.operations.homes.home_resources import add_resources
 from wattgate.operations.moves.move_plans import MovePlan, NextHome, named_meter_points
 from wattgate.operations.tenancies.tenancies import carry_out_tenancy, disable_alert_rules
 

@@ -12,13 +12,13 @@ from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.errors import Conflict, QuotaExceeded
 from wattgate.operations.consent.consent_records import record_provisioned_consent
 from wattgate.operations.core.home_events import emit_homes_of_resources_changed, emit_resources_changed
-from wattgate.operations.core.inputs import apply_input
+from wattgate.operations.core.input_limits import apply_input
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
-from wattgate.operations.devices.owners import require_new_owner
+from wattgate.operations.devices.device_records import require_new_owner
 from wattgate.operations.moves.move_plans import plan_resource_move
 from wattgate.operations.moves.moves import carry_out_move
 from wattgate.operations.tenancies.tenancies import begin_tenancy, end_tenancy_without_resources, lock_tenancies
-from wattgate.operations.types.homes import resource_changes as inputs
+from wattgate.operations.types.homes import meter_points as inputs
 from wattgate.operations.types.homes import resources as types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET

@@ -20,7 +20,7 @@ from wattgate.clock import format_iso, format_iso_ms
 from wattgate.db import models
 from wattgate.db.encryption.secret_columns import SECRET_COLUMNS, Protection
 from wattgate.db.models import Tenanted
-from wattgate.db.personal_data.selection import condition, primary_key_of, read_page
+from wattgate.db.personal_data.rules import condition, primary_key_of, read_page
 from wattgate.db.personal_data.tables import USER_RULES
 from wattgate.db.readings.series_keys import resource_number
 from wattgate.db.rows.lookups import model_columns

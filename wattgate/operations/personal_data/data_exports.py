@@ -14,7 +14,7 @@ from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.enums import JobState
 from wattgate.errors import Conflict, ConsentRevoked, NotFound
-from wattgate.operations.core.acting_user import require_user_id
+from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.types.identity import personal_data as types
 from wattgate.operations.vocabulary import ids

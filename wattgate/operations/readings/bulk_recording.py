@@ -11,7 +11,7 @@ from wattgate.db.readings.recording import ReadingColumns
 from wattgate.energy.arrays import FloatArray, IntArray, sort_and_deduplicate
 from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.consent_gaps import find_without_consent
-from wattgate.energy.storage_limits import StorageLimits
+from wattgate.energy.storage_fields import StorageLimits
 from wattgate.operations.core.operation import MEASURED_DATA, Call, OperationKind, operation
 from wattgate.operations.readings.reading_targets import ReadingTarget, ReadingTargets, UnknownTarget, store_readings
 from wattgate.operations.readings.recording import CONFLICTING_DUPLICATE

@@ -1,12 +1,23 @@
-"""The subscription to live readings."""
+"""The subscription to live readings, and the freshness of readings and devices."""
 
-from wattgate.operations.consent.consent_check import require_readable_resources
+from wattgate.operations.consent.consent_records import require_readable_resources
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.types.meters import readings as types
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.cost_weights import (
+    FRESHNESS_WEIGHT,
+    STATEMENT_WEIGHT,
+    ListSize,
+    list_length,
+    per_item,
+)
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.subscriptions import backfill
+from wattgate.realtime.subscriptions.freshness_reducers import (
+    ResourceFreshnessReducer,
+    topics_of_resources,
+)
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 
 
@@ -23,4 +34,22 @@ async def readings(call: Call, *, resource_ids: ids.ResourceIds) -> Subscription
         watched,
         backfill=backfill.readings(resource_ids),
         find_withheld=backfill.withheld_readings(resource_ids),
+    )
+
+
+@operation(
+    OperationKind.SUBSCRIPTION,
+    returns=list[types.ResourceFreshness],
+    needs=Permission.READINGS_READ,
+    weight=per_item("resourceIds", weight=STATEMENT_WEIGHT, item_weight=FRESHNESS_WEIGHT, max_items=10_000),
+    sizes=[ListSize(list_length("resourceIds"))],
+)
+async def freshness(call: Call, *, resource_ids: ids.ResourceIds) -> SubscriptionSource:
+    """Publish the freshness of these resources: immediately, and after each change of a state or cause.
+
+    The freshness of a resource whose data is withheld is null, with the error CONSENT_REVOKED.
+    """
+    resources = await require_readable_resources(call.rows, resource_ids)
+    return SubscriptionSource(
+        await topics_of_resources(call.rows, resources), reducer=ResourceFreshnessReducer(resource_ids)
     )

@@ -6,18 +6,18 @@ from typing import Annotated
 
 from wattgate.clock import format_iso_ms, from_ms, to_ms
 from wattgate.db import models
-from wattgate.db.queries.series.registers import newest_register
+from wattgate.db.column_types import SerializedColumn
+from wattgate.db.queries.series.readings import newest_register
 from wattgate.db.queries.tenancies import storage_bounds
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import require_field, series_key
-from wattgate.db.serialized_column import SerializedColumn
 from wattgate.energy.meters import meter_points
 from wattgate.energy.storage_fields import QUALITIES, ReadingField
 from wattgate.errors import Conflict, ConsentRevoked, NotSupported
-from wattgate.operations.consent.consent_check import require_consent
+from wattgate.operations.consent.consent_records import require_consent
 from wattgate.operations.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.operations.readings.reading_targets import require_open
-from wattgate.operations.types.homes import raw_readings as types
+from wattgate.operations.types.homes import resources as types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT, ListSize, stored_reading_count
 from wattgate.operations.vocabulary.tags import Tag

@@ -11,8 +11,7 @@ import numpy as np
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
 from wattgate.energy.arrays import IntArray, sort_and_deduplicate
 from wattgate.energy.consent_gaps import find_without_consent
-from wattgate.energy.storage_fields import QUALITY_CODES, StorageError
-from wattgate.energy.storage_limits import StorageLimits
+from wattgate.energy.storage_fields import QUALITY_CODES, StorageError, StorageLimits
 from wattgate.enums import ReadingQuality
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.operations.core.operation import MEASURED_DATA, Call, OperationKind, RestRoute, operation

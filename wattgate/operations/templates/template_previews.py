@@ -1,10 +1,14 @@
-"""Render templates before they are saved, with a report."""
+"""Render templates before they are saved, with a report, and send them in test mails."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
+from sqlmodel import col
+
 from wattgate.db import models
+from wattgate.db.models import Alert, AlertType
+from wattgate.db.queries.alerts import contract_of, recent_alerts
 from wattgate.db.queries.templates import (
     TemplateChoice,
     application_culture,
@@ -12,23 +16,94 @@ from wattgate.db.queries.templates import (
     current_versions,
     list_templates,
 )
+from wattgate.db.rows.lookups import not_found
 from wattgate.delivery.account_mail_texts import builtin_source
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
+from wattgate.delivery.mail_addresses import Mailbox, NotMailable, parse_mailbox
+from wattgate.delivery.templates.language.contract_values import data_problems
 from wattgate.delivery.templates.language.cultures import is_culture
 from wattgate.delivery.templates.language.diagnostics import TemplateLimitExceeded
-from wattgate.delivery.templates.rendering import TemplateSource
+from wattgate.delivery.templates.rendering import RenderedTemplate, TemplateSource
 from wattgate.delivery.templates.report import Preview, RenderingReport
-from wattgate.enums import DeliveryKind
-from wattgate.errors import BadInput, Problem
-from wattgate.operations.alerts.alert_type_lookup import require_alert_type
-from wattgate.operations.core.operation import Call, OperationKind, operation
-from wattgate.operations.messages.template_sources import template_source, too_expensive
-from wattgate.operations.templates.preview_data import PreviewData, load_preview_data
+from wattgate.enums import DeliveryKind, DeliveryState
+from wattgate.errors import BadInput, Problem, Unavailable
+from wattgate.operations.alerts.alert_types import require_alert_type
+from wattgate.operations.core.operation import Audit, Call, OperationKind, operation
+from wattgate.operations.messages import outbox
+from wattgate.operations.messages.message_context import (
+    MessageContext,
+    load_context,
+    merge_groups,
+    sample_context,
+    template_source,
+    too_expensive,
+)
+from wattgate.operations.types.messages import mail as mail_types
 from wattgate.operations.types.messages import template_previews as types
+from wattgate.operations.types.messages.alerts import Channel
+from wattgate.operations.types.messages.template_previews import TemplateToPreview
+from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET
-from wattgate.operations.vocabulary.cost_weights import RENDER_WEIGHT, STATEMENT_WEIGHT
+from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT, RENDER_WEIGHT, STATEMENT_WEIGHT
 from wattgate.principal import Permission
+from wattgate.values import terms
 from wattgate.values.annotations import Described
+
+# The data of a preview: of the request, of a sent alert, or samples.
+
+MAX_CANDIDATES = 10
+"""Maximum alerts that are searched for data that fits the variables of their type."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewData:
+    """The values of a preview, or None if samples are generated, and where they are from."""
+
+    values: dict[str, Any] | None
+    source: types.PreviewData
+    context: MessageContext
+    alert: Alert | None = None
+    alert_type_name: str = ""
+
+
+async def load_preview_data(
+    call: Call, input: types.TemplateToPreview, alert_type: AlertType | None, template_culture: str | None
+) -> PreviewData:
+    """Return the data of a preview: of the input, else of its alert, else of the newest alert, else samples."""
+    if input.data is not None and not isinstance(input.data, dict):
+        raise BadInput("Invalid data. Give a JSON object.", problems=[Problem(("input", "data"), "is not an object")])
+    alert = await _find_alert(call, input, alert_type)
+    name = "" if alert_type is None else alert_type.name
+    if alert is not None:
+        alert_type = alert_type or await call.rows.get(AlertType, alert.alert_type_id)
+        context = await load_context(call.rows, alert, alert_type, input.culture_code)
+        return PreviewData(context.merge(alert.data), types.PreviewData.ALERT, context, alert, name)
+    culture = input.culture_code or template_culture or await application_culture(call.rows)
+    context = sample_context(alert_type, culture)
+    if isinstance(input.data, Mapping):
+        values = merge_groups(context.base, input.data)
+        return PreviewData(values, types.PreviewData.GIVEN, context, alert_type_name=name)
+    return PreviewData(None, types.PreviewData.MADE, context, alert_type_name=name)
+
+
+async def _find_alert(call: Call, input: types.TemplateToPreview, alert_type: AlertType | None) -> Alert | None:
+    """Return the alert that the input names, or the newest one that fits the alert type, or None.
+
+    Callers that see their own records only get alerts to their own user only.
+    """
+    own_user_id = call.principal.user_id if call.principal.sees_own_records_only else None
+    if input.alert_id is not None:
+        alert = await call.rows.get(Alert, input.alert_id)
+        if own_user_id is not None and alert.user_id != own_user_id:
+            raise not_found(Alert, input.alert_id)
+        return alert
+    if input.data is not None or input.samples or alert_type is None:
+        return None
+    contract = contract_of(alert_type)
+    for candidate in await recent_alerts(call.rows, alert_type.alert_type_id, MAX_CANDIDATES, own_user_id):
+        if isinstance(candidate.data, dict) and not data_problems(contract, candidate.data):
+            return candidate
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +240,104 @@ def _coverage(templates: Sequence[models.Template]) -> list[CultureCoverageResul
     for template in sorted(templates, key=lambda template: not template.active):
         newest.setdefault(template.culture_code, template)
     return [CultureCoverageResult(culture, newest[culture]) for culture in sorted(newest)]
+
+
+# Send previews of templates as test mails, to addresses that the settings allow.
+
+MAX_WAITING_MAILS = 20
+"""Maximum test mails of an application that wait for delivery."""
+
+MAX_KEPT_TEST_MAILS = 200
+"""Maximum stored test mails of an application. Above it, the oldest are deleted."""
+
+FINAL_STATES = (DeliveryState.SENT, DeliveryState.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class SentTestMailResult:
+    """A test mail and its delivery state."""
+
+    test_mail: models.TestMail
+    state: DeliveryState
+    reason: str | None
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=mail_types.SentTestMail,
+    needs=Permission.TEMPLATE_WRITE,
+    audit=Audit.EVERY_CALL,
+    weight=MUTATION_WEIGHT + RENDER_WEIGHT,
+)
+async def send_test_mail(
+    call: Call,
+    *,
+    address: Annotated[
+        terms.Text500, Described("E-mail address of the recipient. WATTGATE_TEST_ADDRESSES must allow it.")
+    ],
+    input: Annotated[TemplateToPreview, Described("Template to render and the data to render it with.")],
+) -> SentTestMailResult:
+    """Send the preview of a template as a mail. The subject starts with [TEST]."""
+    mailbox = _check_address(call, address)
+    mail = (await _render_mail(call, input)).marked_as_test()
+    await _check_capacity(call)
+    test_mail = await call.rows.add(
+        models.TestMail(
+            address=mailbox.address,
+            subject=mail.subject,
+            html=mail.html,
+            text=mail.text,
+            created_by=call.principal.account_id,
+            created_at=call.rows.now,
+        )
+    )
+    await call.rows.keep_newest(models.TestMail, MAX_KEPT_TEST_MAILS)
+    delivery = await outbox.enqueue(call, DeliveryKind.TEST_MAIL, test_mail.test_mail_id, address=mailbox.address)
+    return SentTestMailResult(test_mail, delivery.state, None)
+
+
+@operation(OperationKind.QUERY, returns=mail_types.SentTestMail, needs=Permission.TEMPLATE_WRITE)
+async def test_mail(call: Call, *, test_mail_id: ids.TestMailId) -> SentTestMailResult:
+    """Return a test mail and the state of its delivery. A template editor sees only those of the own account."""
+    mail = await call.rows.get(models.TestMail, test_mail_id)
+    if call.principal.sees_own_records_only and mail.created_by != call.principal.account_id:
+        raise not_found(models.TestMail, test_mail_id)
+    (delivery,) = await call.rows.all(models.Delivery, col(models.Delivery.target_id) == test_mail_id)
+    return SentTestMailResult(mail, delivery.state, delivery.reason)
+
+
+def _check_address(call: Call, address: str) -> Mailbox:
+    try:
+        mailbox = parse_mailbox(address)
+    except NotMailable as error:
+        raise BadInput(str(error), problems=[Problem(("address",), "is not an e-mail address")]) from None
+    if not call.outbound_policy.test_mail_addresses.allows(mailbox):
+        problem = Problem(("address",), "is not allowed by WATTGATE_TEST_ADDRESSES")
+        raise BadInput(
+            f"{mailbox.address} may not receive test mails. Add it to WATTGATE_TEST_ADDRESSES.", problems=[problem]
+        )
+    return mailbox
+
+
+async def _render_mail(call: Call, input: TemplateToPreview) -> RenderedTemplate:
+    """Render the mail. Raise BadInput if the template is for another channel or has errors."""
+    run = await run_preview(call, input)
+    channel = input.channel_type.value if run.template is None else run.template.channel_type
+    if channel != Channel.EMAIL.value:
+        problem = Problem(("input", "channelType"), "is not EMAIL")
+        raise BadInput("Only templates of the channel EMAIL can be sent as a test mail.", problems=[problem])
+    errors = run.preview.rendering.errors
+    if errors:
+        problems = [Problem(("input",), str(error)) for error in errors]
+        raise BadInput(f"The template has errors and would not be sent: {errors[0].message}", problems=problems)
+    return run.preview.rendering.complete
+
+
+async def _check_capacity(call: Call) -> None:
+    waiting = await call.rows.count(
+        models.Delivery,
+        col(models.Delivery.kind) == DeliveryKind.TEST_MAIL,
+        col(models.Delivery.state).not_in(FINAL_STATES),
+    )
+    if waiting >= MAX_WAITING_MAILS:
+        raise Unavailable(f"{waiting} test mails are already waiting for delivery. Try again later.", retry_after=60)

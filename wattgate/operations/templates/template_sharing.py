@@ -1,4 +1,4 @@
-"""Share the preview of a template by a signed link that expires."""
+"""Share the preview of a template by a signed link that expires, and charge its work to the address."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,15 +12,53 @@ from wattgate.delivery.templates.language.diagnostics import TemplateLimitExceed
 from wattgate.delivery.templates.report import Preview
 from wattgate.errors import BadInput, Conflict, NotFound, NotSupported, Problem
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
-from wattgate.operations.messages.message_context import sample_context
-from wattgate.operations.messages.template_sources import template_source, too_expensive
+from wattgate.operations.messages.message_context import sample_context, template_source, too_expensive
 from wattgate.operations.types.messages import template_previews as types
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.cost_weights import RENDER_WEIGHT, STATEMENT_WEIGHT
+from wattgate.operations.vocabulary.cost_weights import RENDER_WEIGHT, STATEMENT_WEIGHT, render_units
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
-from wattgate.requests.client import AddressPolicy
+from wattgate.requests.client import AddressLimiter, AddressPolicy, Client
 from wattgate.values.annotations import Described
+
+UNITS_PER_ATTEMPT = 400
+"""Units of measured work that one attempt pays for: 12 ms of a processor.
+
+With the default of 120 attempts a minute, an address uses as much of a processor as a login: 2.4 %.
+"""
+
+
+class AddressCharge:
+    """Charge the measured work of one operation to a client address, as further attempts of the operation's policy.
+
+    The operation itself has charged one attempt already, and that one pays for the first units. See `WorkCharge`.
+    """
+
+    def __init__(self, limits: AddressLimiter, policy: AddressPolicy, client: Client) -> None:
+        self._limits = limits
+        self._policy = policy
+        self._client = client
+        self._units = 0
+
+    async def add_units(self, units: int) -> None:
+        """Charge units before their work begins. Raise RateLimited if earlier work has used up the attempts."""
+        await self.check_work()
+        await self.add_done(units)
+
+    async def add_done(self, units: int) -> None:
+        """Charge units of work that is done, also above the remaining attempts of the address."""
+        charged = self._units // UNITS_PER_ATTEMPT
+        self._units += units
+        await self._limits.charge_done(self._policy, self._client, self._units // UNITS_PER_ATTEMPT - charged)
+
+    async def check_work(self) -> None:
+        """Raise RateLimited if earlier work has used more attempts than the address may use."""
+        await self._limits.check(self._policy, self._client)
+
+    async def add_work(self, seconds: float) -> None:
+        """Charge the processor time of a rendering that is done, also above the remaining attempts of the address."""
+        await self.add_done(render_units(seconds))
+
 
 DEFAULT_HOURS = 72
 MAX_HOURS = 30 * 24

@@ -42,7 +42,7 @@ from wattgate.enums import (
     Weekday,
     WithheldReason,
 )
-from wattgate.operations.vocabulary.enum_types import declare_enum
+from wattgate.operations.vocabulary.scalars import declare_enum
 
 declare_enum(
     RuleKind,

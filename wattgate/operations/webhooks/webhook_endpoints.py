@@ -8,14 +8,14 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.rows.quotas import MAX_ENDPOINTS
+from wattgate.delivery.channels import webhook as signature
 from wattgate.delivery.channels.webhook import EVENT_PATTERN, matches_any
-from wattgate.delivery.http import egress, signature
+from wattgate.delivery.http import egress
 from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS, PING_EVENT
 from wattgate.errors import BadInput, Conflict, Problem, ProblemPath
-from wattgate.operations.core.inputs import apply_input
+from wattgate.operations.core.input_limits import apply_input
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.messages.webhook_events import FAILED, PENDING, enqueue_webhook, requeue_webhook, store_event
-from wattgate.operations.types.messages import webhook_endpoints as types
 from wattgate.operations.types.messages import webhooks as webhook_types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET
@@ -49,12 +49,12 @@ class IssuedSecretResult:
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.IssuedSecret,
+    returns=webhook_types.IssuedSecret,
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINTS_PATH, Tag.WEBHOOKS, status=201),
 )
-async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -> IssuedSecretResult:
+async def add_webhook_endpoint(call: Call, *, input: webhook_types.NewWebhookEndpoint) -> IssuedSecretResult:
     """Register a webhook endpoint, which receives events. An application has at most 50.
 
     Only this result shows its secret.
@@ -77,13 +77,13 @@ async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.WebhookEndpoint,
+    returns=webhook_types.WebhookEndpoint,
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", ENDPOINT_PATH, Tag.WEBHOOKS),
 )
 async def update_webhook_endpoint(
-    call: Call, *, endpoint_id: ids.EndpointId, input: types.WebhookEndpointChange
+    call: Call, *, endpoint_id: ids.EndpointId, input: webhook_types.WebhookEndpointChange
 ) -> models.WebhookEndpoint:
     """Change a webhook endpoint. Omitted fields keep their values.
 
@@ -103,7 +103,7 @@ async def update_webhook_endpoint(
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.WebhookEndpoint,
+    returns=webhook_types.WebhookEndpoint,
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("DELETE", ENDPOINT_PATH, Tag.WEBHOOKS),
@@ -117,7 +117,7 @@ async def delete_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) ->
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.IssuedSecret,
+    returns=webhook_types.IssuedSecret,
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINT_PATH + "/secret", Tag.WEBHOOKS),
@@ -168,7 +168,7 @@ async def ping_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) -> m
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.Resent,
+    returns=webhook_types.Resent,
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINT_PATH + "/replay", Tag.WEBHOOKS),
@@ -176,7 +176,7 @@ async def ping_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) -> m
 )
 async def replay_webhooks(
     call: Call, *, endpoint_id: ids.EndpointId, since: Since, until: Until = None
-) -> types.Resent:
+) -> webhook_types.Resent:
     """Send all matching events since an instant to a webhook endpoint again, in their order.
 
     Events from before its registration are included. They keep their IDs, and the gateway stores events for 30 days.
@@ -204,18 +204,20 @@ async def replay_webhooks(
         else:
             await requeue_webhook(call, endpoint, webhook)
         queued += 1
-    return types.Resent(queued=queued, next_since=next_since)
+    return webhook_types.Resent(queued=queued, next_since=next_since)
 
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.Resent,
+    returns=webhook_types.Resent,
     needs=Permission.WEBHOOK_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINT_PATH + "/redrive", Tag.WEBHOOKS),
     raises=(Conflict,),
 )
-async def redrive_webhooks(call: Call, *, endpoint_id: ids.EndpointId, since: OptionalSince = None) -> types.Resent:
+async def redrive_webhooks(
+    call: Call, *, endpoint_id: ids.EndpointId, since: OptionalSince = None
+) -> webhook_types.Resent:
     """Send failed events to a webhook endpoint again, in their order and with the same IDs.
 
     One call queues at most 1,000 events; call again until none is queued.
@@ -232,7 +234,7 @@ async def redrive_webhooks(call: Call, *, endpoint_id: ids.EndpointId, since: Op
     )
     for webhook in given_up:
         await requeue_webhook(call, endpoint, webhook)
-    return types.Resent(queued=len(given_up), next_since=None)
+    return webhook_types.Resent(queued=len(given_up), next_since=None)
 
 
 async def _webhooks_by_event(
@@ -260,8 +262,8 @@ def _validate_url(call: Call, url: str) -> list[Problem]:
 def _validate_patterns(patterns: list[str]) -> list[Problem]:
     """Return the problems of event patterns. A pattern must match at least one event code."""
     path: ProblemPath = ("input", "events")
-    if not 0 < len(patterns) <= types.MAX_PATTERNS:
-        return [Problem(path, f"must have 1 to {types.MAX_PATTERNS} patterns")]
+    if not 0 < len(patterns) <= webhook_types.MAX_PATTERNS:
+        return [Problem(path, f"must have 1 to {webhook_types.MAX_PATTERNS} patterns")]
     return [
         Problem((*path, position), f"{pattern[:100]} matches no event")
         for position, pattern in enumerate(patterns)

@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Sequence
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlmodel import col
@@ -10,7 +11,7 @@ from sqlmodel import col
 from wattgate.clock import format_iso
 from wattgate.db import models
 from wattgate.db.scope.row_scope import SystemAccess
-from wattgate.delivery import circuit_breaker
+from wattgate.delivery.channels import webhook as signature
 from wattgate.delivery.channels.channel import (
     MessageContent,
     OutboundMessage,
@@ -20,8 +21,7 @@ from wattgate.delivery.channels.channel import (
     TemporaryFailure,
 )
 from wattgate.delivery.channels.webhook import STATUS_GONE, THROTTLING_STATUSES, failed_attempt_json
-from wattgate.delivery.circuit_breaker import EndpointHealth
-from wattgate.delivery.http import signature
+from wattgate.delivery.schedule import MAX_RETRY_AFTER
 from wattgate.delivery.webhook_event_codes import PING_EVENT
 from wattgate.enums import DeliveryState
 from wattgate.operations.core.operation import Call, OperationKind, operation
@@ -31,6 +31,67 @@ from wattgate.operations.types.messages import webhooks as types
 from wattgate.principal import Permission
 from wattgate.values import terms
 from wattgate.values.stored_json import encode_json
+
+# Circuit breaker of webhook endpoints: pauses after failures, and disables an endpoint. No I/O.
+
+FAILURE_THRESHOLD = 5
+"""Consecutive failures after which deliveries to an endpoint pause."""
+
+MIN_PAUSE = timedelta(minutes=1)
+MAX_PAUSE = timedelta(hours=1)
+"""The first pause, and the longest. Each further failure doubles the pause."""
+
+THROTTLE_PAUSE = timedelta(minutes=1)
+"""The pause after a response that asks to slow down without Retry-After."""
+
+PROBE_TIMEOUT = timedelta(seconds=30)
+"""How long other deliveries wait while one delivery probes the endpoint. An attempt takes at most 15 seconds."""
+
+DISABLE_AFTER = timedelta(days=5)
+"""An endpoint is disabled after this time without a success."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointHealth:
+    """The state of an endpoint: consecutive failures, the time of the first one, and the end of the pause."""
+
+    failures: int = 0
+    failing_since: datetime | None = None
+    paused_until: datetime | None = None
+
+
+def open_until(health: EndpointHealth, now: datetime) -> datetime | None:
+    """Return the end of the pause; None if a delivery may be attempted now."""
+    return health.paused_until if health.paused_until is not None and health.paused_until > now else None
+
+
+def on_attempt_started(health: EndpointHealth, now: datetime) -> EndpointHealth:
+    """Return the health when an attempt starts. After a pause, it is a probe for which other deliveries wait."""
+    return health if health.paused_until is None else replace(health, paused_until=now + PROBE_TIMEOUT)
+
+
+def on_attempt_failed(
+    health: EndpointHealth, now: datetime, *, throttled: bool, retry_after_seconds: float | None
+) -> EndpointHealth:
+    """Return the health after a failed attempt. `retry_after_seconds` is the pause that the receiver requests."""
+    failures = health.failures + 1
+    pause = timedelta(0)
+    if failures >= FAILURE_THRESHOLD:
+        pause = min(MIN_PAUSE * 2 ** min(failures - FAILURE_THRESHOLD, 10), MAX_PAUSE)
+    if throttled:
+        pause = max(
+            pause,
+            THROTTLE_PAUSE
+            if retry_after_seconds is None
+            else min(timedelta(seconds=retry_after_seconds), MAX_RETRY_AFTER),
+        )
+    return EndpointHealth(failures, health.failing_since or now, now + pause if pause else None)
+
+
+def should_disable(health: EndpointHealth, now: datetime) -> bool:
+    """Return whether an endpoint must be disabled, because it has failed for DISABLE_AFTER."""
+    return health.failing_since is not None and now - health.failing_since >= DISABLE_AFTER
+
 
 log = logging.getLogger(__name__)
 
@@ -84,10 +145,10 @@ async def prepare_webhook(call: Call, *, delivery_id: str) -> OutboundMessage | 
         if not _is_ping(webhook):
             if not endpoint.enabled:
                 return PermanentFailure("endpoint.disabled", "the endpoint is disabled")
-            until = circuit_breaker.open_until(_health_of(endpoint), call.rows.now)
+            until = open_until(_health_of(endpoint), call.rows.now)
             if until is not None:
                 return TemporaryFailure("the circuit breaker of the endpoint is open", details={POSTPONED_UNTIL: until})
-            _store_health(endpoint, circuit_breaker.on_attempt_started(_health_of(endpoint), call.rows.now))
+            _store_health(endpoint, on_attempt_started(_health_of(endpoint), call.rows.now))
         webhook.callback_url = endpoint.url
     body = encode_json(webhook.payload)
     secrets = _signing_secrets(call, endpoint or await _find_endpoint_by_url(call, webhook.callback_url))
@@ -154,11 +215,11 @@ def _update_health(call: Call, endpoint: models.WebhookEndpoint, outcome: Outcom
         _disable(endpoint, "it answered 410 Gone")
     elif isinstance(outcome, TemporaryFailure) and not ping:
         throttled = status in THROTTLING_STATUSES or outcome.retry_after_seconds is not None
-        health = circuit_breaker.on_attempt_failed(
+        health = on_attempt_failed(
             _health_of(endpoint), now, throttled=throttled, retry_after_seconds=outcome.retry_after_seconds
         )
         _store_health(endpoint, health)
-        if circuit_breaker.should_disable(health, now):
+        if should_disable(health, now):
             _disable(endpoint, "it accepted no message for 5 days")
 
 

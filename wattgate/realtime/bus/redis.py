@@ -43,14 +43,14 @@ the same tests on this bus and the memory bus; tests/realtime/test_redis_bus_fau
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from time import time
 from typing import Any, Self, TypeVar
 
 from redis.exceptions import RedisError
 
 from wattgate.cancellation import raise_if_cancelled
-from wattgate.clock_offset import describe_clock_offset
+from wattgate.clock import describe_clock_offset
 from wattgate.errors import Unavailable
 from wattgate.metrics import PUB_SUB_LAG_SECONDS, REDIS_DISCONNECTED
 from wattgate.realtime.backoff import Backoff
@@ -69,9 +69,48 @@ from wattgate.realtime.bus.redis_client import (
     reset_calls,
     stream_key,
 )
-from wattgate.realtime.bus.redis_state import find_state_problems
-from wattgate.realtime.bus.watched_topic import WatchedTopic
 from wattgate.realtime.events import Event
+from wattgate.realtime.redis_url import RedisMode
+
+NO_EVICTION = "noeviction"
+
+
+def find_state_problems(info: Mapping[str, str], mode: RedisMode = RedisMode.SINGLE) -> list[str]:
+    """Return what in the fields of INFO keeps the gateways from working, with what to do."""
+    problems = []
+    if info.get("role") == "slave":
+        problems.append("is a replica, which accepts no changes: set WATTGATE_REDIS_URL to the primary")
+    if info.get("cluster_enabled") == "1" and mode is RedisMode.SINGLE:
+        problems.append("is a node of a cluster: write WATTGATE_REDIS_URL with redis+cluster://")
+    policy = info.get("maxmemory_policy", NO_EVICTION)
+    if policy != NO_EVICTION:
+        problems.append(
+            f"has the eviction policy {policy}, which can delete live events, budgets and connection counts: set "
+            f"maxmemory-policy to {NO_EVICTION}"
+        )
+    limit, used = int(info.get("maxmemory", 0)), int(info.get("used_memory", 0))
+    if limit and used >= limit:
+        problems.append(f"uses {used} of {limit} bytes of memory and rejects changes: increase maxmemory")
+    return problems
+
+
+class WatchedTopic:
+    """An open topic.
+
+    `last_position` is the position of the last delivered entry, or the one that `open_topics` returned. It is None
+    until then. Messages up to `known_until` are duplicates; it is None when no duplicate can arrive. `pending` collects
+    messages during an interruption; it is None while messages are delivered directly.
+    """
+
+    __slots__ = ("key", "known_until", "last_position", "name", "pending")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.key = stream_key(name)
+        self.last_position: str | None = None
+        self.known_until: str | None = None
+        self.pending: deque[StreamEntry] | None = None
+
 
 T = TypeVar("T")
 

@@ -4,6 +4,7 @@ Source: PROTOCOL.md of the npm package graphql-ws. The close codes from 4503 on 
 reconnect after them.
 """
 
+import logging
 from collections.abc import Mapping
 from enum import Enum, IntEnum
 from types import MappingProxyType
@@ -11,7 +12,10 @@ from typing import Annotated, Any
 
 import msgspec
 
+from wattgate.metrics import SERVER_DISCONNECTS
+from wattgate.principal import Principal, Role
 from wattgate.realtime.operation_request import OperationRequest, UnparsedRequest
+from wattgate.requests.request_context import client_fields
 from wattgate.requests.request_limits import FREE_BODY_BYTES, check_encoding
 
 SUBPROTOCOL = "graphql-transport-ws"
@@ -249,3 +253,20 @@ def encode_ping(payload: Mapping[str, Any]) -> bytes:
 def string_members(payload: Mapping[str, Any]) -> dict[str, str]:
     """Return the text members of a payload, which are used like HTTP headers."""
     return {name.lower(): value for name, value in payload.items() if isinstance(value, str)}
+
+
+log = logging.getLogger(__name__)
+
+
+def log_close(code: CloseCode, reason: str, caller: Principal, trace_id: str, address: str | None) -> None:
+    """Count and log the closing of a connection. A shutdown of the gateway closes all of them, so log it at DEBUG.
+
+    The record of a close because of credentials or of too many messages is a security event, with the client's address.
+    """
+    SERVER_DISCONNECTS.labels(str(int(code))).inc()
+    level = logging.DEBUG if code is CloseCode.GOING_AWAY else logging.INFO
+    logged_caller = None if caller.role is Role.ANONYMOUS else caller
+    context: dict[str, Any] = {"caller": logged_caller, "trace_id": trace_id}
+    if code is CloseCode.FORBIDDEN or code is CloseCode.TOO_MANY_MESSAGES:
+        context |= client_fields(f"Closing a connection with code {code:d}", address or "unknown")
+    log.log(level, "Closing a connection with code %d: %s", code, reason, extra=context)

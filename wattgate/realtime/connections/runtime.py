@@ -6,8 +6,7 @@ from wattgate.realtime.bus import Bus
 from wattgate.realtime.connections.connection_registry import ConnectionRegistry, ReadShared
 from wattgate.realtime.connections.connection_slots import ConnectionSlots
 from wattgate.realtime.connections.limits import ConnectionLimits
-from wattgate.realtime.connections.login_queue import LoginQueue
-from wattgate.realtime.connections.service import OperationService
+from wattgate.realtime.connections.service import LoginQueue, OperationService
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions.subscriber_groups import SubscriberGroups
 from wattgate.realtime.timer_wheel import TimerWheel

@@ -39,7 +39,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from wattgate.clock import format_iso
 from wattgate.enums import TRACE_ID
@@ -47,10 +47,8 @@ from wattgate.errors import NO_CREDENTIALS, GatewayError, RateLimited, Unauthent
 from wattgate.metrics import COMMAND_SECONDS, PING_PONG_SECONDS
 from wattgate.principal import Principal, Role
 from wattgate.realtime.connections import protocol
-from wattgate.realtime.connections.close_log import log_close
 from wattgate.realtime.connections.connection_slots import ConnectionSlot
-from wattgate.realtime.connections.login_queue import uses_password
-from wattgate.realtime.connections.message_budget import MessageBudget
+from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.operations import Operations
 from wattgate.realtime.connections.protocol import (
     TABLE,
@@ -62,14 +60,66 @@ from wattgate.realtime.connections.protocol import (
     MalformedMessage,
     Ping,
     Subscribe,
+    log_close,
 )
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.send_backlog import ConflatingBuffer
-from wattgate.realtime.connections.wire import Wire
+from wattgate.realtime.connections.service import uses_password
 from wattgate.realtime.subscriptions.subscriber_group import Group
 from wattgate.realtime.subscriptions.subscription import Message, encode_errors
 from wattgate.requests.client import CURRENT_CLIENT, current_client
 from wattgate.requests.request_context import new_trace_id
+
+FRAMES_FOR_EACH_MESSAGE = 8
+"""Frames that count as a message together. A message of the maximum size may have hundreds of fragments."""
+
+
+class MessageBudget:
+    """A budget that begins full, and fills again with time. It is small until the client has authenticated."""
+
+    __slots__ = ("_burst", "_credits", "_limits", "_now")
+
+    def __init__(self, limits: ConnectionLimits, now: float) -> None:
+        self._limits = limits
+        self._burst = min(limits.max_unknown_burst, limits.max_message_burst)
+        self._credits = float(self._burst)
+        self._now = now
+
+    def admit(self) -> None:
+        """Give a client that has authenticated the whole budget."""
+        self._credits += self._limits.max_message_burst - self._burst
+        self._burst = self._limits.max_message_burst
+
+    def take_message(self, now: float) -> bool:
+        """Count a message. Return False if none is left."""
+        return self._take(1, now)
+
+    def take_frames(self, count: int, now: float) -> bool:
+        """Count frames that are no whole messages. Return False if they are too many."""
+        return self._take(count / FRAMES_FOR_EACH_MESSAGE, now)
+
+    def _take(self, count: float, now: float) -> bool:
+        earned = (now - self._now) * self._limits.max_messages_per_second
+        self._credits = min(self._burst, self._credits + earned) - count
+        self._now = now
+        return self._credits >= 0
+
+
+class Wire(Protocol):
+    """The transport of a session. Its methods return without waiting.
+
+    It calls `on_writing_paused` when the client does not read, and `on_writing_resumed` when it reads again.
+    """
+
+    def write(self, message: bytes) -> None:
+        """Send a text message."""
+
+    def close(self, code: int, reason: str) -> None:
+        """Send a close frame, and nothing after it."""
+
+    def abort(self) -> None:
+        """Drop the connection immediately. Unsent messages are lost."""
+
 
 log = logging.getLogger(__name__)
 

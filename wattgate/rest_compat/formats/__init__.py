@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from wattgate.errors import ProblemPath
-from wattgate.rest_compat.formats.accounts import ACCOUNT_FORMATS
+from wattgate.rest_compat.formats.accounts import ACCOUNT_FORMATS, DATA_EXPORT_FORMATS
 from wattgate.rest_compat.formats.alerts import ALERT_FORMATS
 from wattgate.rest_compat.formats.consent import CONSENT_FORMATS
-from wattgate.rest_compat.formats.data_exports import DATA_EXPORT_FORMATS
 from wattgate.rest_compat.formats.devices import DEVICE_FORMATS
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.formats.resources import RESOURCE_FORMATS

@@ -1,15 +1,202 @@
 """Legacy formats of devices, their status and meter inventories."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, TypedDict
+
+from msgspec import Meta
 
 from wattgate.clock import format_iso, to_ms
+from wattgate.enums import DeviceActivity
 from wattgate.graphql.execution.argument_binder import RawArguments
-from wattgate.operations.types.consent.consent_results import mpxn_key_for
+from wattgate.operations.types.consent.consent import mpxn_key_for
+from wattgate.operations.types.homes.resources import Device
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
-from wattgate.rest_compat.wire import devices as wire
-from wattgate.rest_compat.wire.shapes import ListOf
+from wattgate.rest_compat.wire.shapes import (
+    EXAMPLE_EPOCH,
+    EXAMPLE_MPXN,
+    EXAMPLE_TIME,
+    EXAMPLE_UUID,
+    Alternatives,
+    EpochSeconds,
+    Instant,
+    ListOf,
+    Ok,
+    RecordShape,
+    Uuid,
+    Valid,
+)
+from wattgate.values.annotations import Described
+
+# Types of devices, their status and meter inventories in legacy formats.
+
+
+class Sensor(TypedDict):
+    """Sensor of a device that measures a resource."""
+
+    protocolId: Annotated[str, Meta(description="ID of the sensor in the protocol.")]
+    resourceTypeId: Annotated[str | None, Meta(description="ID of the resource type.")]
+    resourceId: Annotated[Uuid, Described("ID of the resource.")]
+
+
+class Protocol(TypedDict):
+    """Protocol of a device, and its sensors."""
+
+    protocol: Annotated[str | None, Meta(description="Name of the protocol, such as ZIGBEE.")]
+    sensors: Annotated[list[Sensor], Described("Sensors of the device.")]
+
+
+class DeviceMembers(TypedDict):
+    """Members of a device in the legacy format."""
+
+    hardwareIds: Annotated[dict[str, str], Meta(description="Hardware IDs that the device has, by name.")]
+    hardwareIdNames: Annotated[list[str], Meta(description="Names of these hardware IDs.")]
+    protocol: Annotated[Protocol, Described("Protocol of the device and its sensors.")]
+
+
+class DeviceQuery(TypedDict):
+    """Query of the status of a device."""
+
+    tags: Annotated[
+        str,
+        Meta(
+            max_length=200,
+            description="Hardware ID, MAC address, EUI or serial number of the device, in any case and with or "
+            "without separators.",
+            examples=["AABBCCDDEEFF"],
+        ),
+    ]
+
+
+class DeviceState(TypedDict):
+    """Status of a device."""
+
+    found: Annotated[bool, Meta(description="Whether the device has sent a packet.")]
+    deviceId: Annotated[Uuid, Described("ID of the device.")]
+    hardwareId: Annotated[str, Described("Identifier of the device in the application, usually its MAC address.")]
+    value: Annotated[EpochSeconds | None, Meta(description="Time of the last packet in seconds since 1970, or null.")]
+    status: Annotated[DeviceActivity, Described("Current status.")]
+    expectedEvery: Annotated[int | None, Meta(description="Seconds between packets, or null if it is not known.")]
+
+
+DEVICE_STATE_EXAMPLE = {
+    "found": True,
+    "deviceId": EXAMPLE_UUID,
+    "hardwareId": "AABBCCDDEEFF",
+    "value": EXAMPLE_EPOCH,
+    "status": "LIVE",
+    "expectedEvery": 60,
+}
+
+
+class AddedDevice(TypedDict):
+    """Acknowledgement that a device is added."""
+
+    status: Ok
+    valid: Valid
+    deviceId: Annotated[Uuid, Described("ID of the device.")]
+
+
+ADDED_DEVICE_EXAMPLE: AddedDevice = {"status": "OK", "valid": True, "deviceId": EXAMPLE_UUID}
+
+
+class LegacyInventoryEntry(TypedDict):
+    """Device that the meter network lists."""
+
+    DateCommissioned: Annotated[Instant | None, Meta(description="When the device was commissioned.")]
+    DeviceFirmwareVersion: Annotated[str | None, Meta(description="Version of the firmware.")]
+    DeviceManufacturer: Annotated[str | None, Meta(description="Name of the manufacturer.")]
+    DeviceModel: Annotated[str | None, Meta(description="Model of the device.")]
+    DeviceType: Annotated[str, Meta(description="Type of the device, such as ESME.")]
+    DeviceStatus: Annotated[str | None, Meta(description="Status in the meter network.")]
+    EUI: Annotated[str, Meta(description="Hardware ID in the meter network (EUI-64).")]
+    ImportMPxN: Annotated[str | None, Meta(description="MPAN or MPRN of the meter point.")]
+    SmetsVersion: Annotated[str | None, Meta(description="Version of the smart meter specification.")]
+
+
+class Inventory(TypedDict):
+    """Devices of a meter point."""
+
+    valid: Annotated[bool, Meta(description="Whether the meter network lists the meter point.")]
+    inventory: Annotated[
+        list[LegacyInventoryEntry], Described("Devices that the meter network has at the meter point.")
+    ]
+
+
+INVENTORY_EXAMPLE: Inventory = {
+    "valid": True,
+    "inventory": [
+        {
+            "DateCommissioned": EXAMPLE_TIME,
+            "DeviceFirmwareVersion": "1.2",
+            "DeviceManufacturer": "Example",
+            "DeviceModel": "E1",
+            "DeviceType": "ESME",
+            "DeviceStatus": "Commissioned",
+            "EUI": "70B3D50000000001",
+            "ImportMPxN": EXAMPLE_MPXN,
+            "SmetsVersion": "2",
+        }
+    ],
+}
+
+
+class NetworkDevice(TypedDict):
+    """Device that the meter network lists and no user has added."""
+
+    deviceId: Annotated[None, Meta(description="Always null.")]
+    hardwareId: Annotated[str, Described("Identifier of the device in the application, usually its MAC address.")]
+    hardwareIds: Annotated[dict[str, str], Meta(description="Hardware IDs by name.")]
+    hardwareIdNames: Annotated[list[str], Meta(description="Names of these hardware IDs.")]
+    inventory: Annotated[LegacyInventoryEntry, Described("Devices that the meter network has at the meter point.")]
+
+
+class MeterPointResource(TypedDict):
+    """Resource that is measured at a meter point."""
+
+    resourceId: Annotated[Uuid, Described("ID of the resource.")]
+    resourceTypeId: Annotated[Uuid, Described("ID of the resource type.")]
+    classifier: Annotated[str, Described("Dotted category of the measured quantity, such as electricity.consumption.")]
+
+
+class LegacyMeterPointResources(TypedDict):
+    """Resources that are measured at a meter point."""
+
+    valid: Valid
+    mpxn: Annotated[str, Meta(description="MPAN or MPRN of the meter point.")]
+    resources: Annotated[list[MeterPointResource], Described("Resources that belong to the record.")]
+
+
+METER_POINT_RESOURCES_EXAMPLE: LegacyMeterPointResources = {
+    "valid": True,
+    "mpxn": EXAMPLE_MPXN,
+    "resources": [
+        {"resourceId": EXAMPLE_UUID, "resourceTypeId": EXAMPLE_UUID, "classifier": "electricity.consumption"}
+    ],
+}
+
+
+DEVICE = RecordShape("DeviceWithProtocol", Device, DeviceMembers)
+DEVICE_EXAMPLE = {
+    "deviceId": EXAMPLE_UUID,
+    "deviceTypeId": EXAMPLE_UUID,
+    "ownerId": EXAMPLE_UUID,
+    "description": "In-home display",
+    "active": True,
+    "hardwareId": "AABBCCDDEEFF",
+    "hardwareIdNames": ["MAC"],
+    "hardwareIds": {"MAC": "AABBCCDDEEFF"},
+    "parentHardwareId": [],
+    "tags": [],
+    "proof": "APPLICATION",
+    "protocol": {
+        "protocol": "ZIGBEE",
+        "sensors": [{"protocolId": "0702", "resourceTypeId": EXAMPLE_UUID, "resourceId": EXAMPLE_UUID}],
+    },
+    "createdAt": EXAMPLE_TIME,
+    "updatedAt": EXAMPLE_TIME,
+}
+DISCOVERED = Alternatives("DiscoveredDevice", "Device of a user, or of the meter network.", (DEVICE, NetworkDevice))
 
 
 def _device_json(device: dict[str, Any], protocol: Any) -> dict[str, Any]:
@@ -99,52 +286,46 @@ def _meter_point_resources_body(result: RestResult) -> dict[str, Any]:
 
 
 DEVICE_FORMATS: Mapping[str, LegacyFormat] = {
-    "GET /device": LegacyFormat(
-        render_body=_devices_body, response=ListOf(wire.DEVICE), response_example=[wire.DEVICE_EXAMPLE]
-    ),
-    "GET /device/{deviceId}": LegacyFormat(
-        render_body=_device_body, response=wire.DEVICE, response_example=wire.DEVICE_EXAMPLE
-    ),
+    "GET /device": LegacyFormat(render_body=_devices_body, response=ListOf(DEVICE), response_example=[DEVICE_EXAMPLE]),
+    "GET /device/{deviceId}": LegacyFormat(render_body=_device_body, response=DEVICE, response_example=DEVICE_EXAMPLE),
     "GET /device/resource/{resourceId}": LegacyFormat(
-        render_body=_device_body, response=wire.DEVICE, response_example=wire.DEVICE_EXAMPLE
+        render_body=_device_body, response=DEVICE, response_example=DEVICE_EXAMPLE
     ),
-    "PUT /device/{deviceId}": LegacyFormat(
-        render_body=_device_body, response=wire.DEVICE, response_example=wire.DEVICE_EXAMPLE
-    ),
+    "PUT /device/{deviceId}": LegacyFormat(render_body=_device_body, response=DEVICE, response_example=DEVICE_EXAMPLE),
     "DELETE /device/{deviceId}": LegacyFormat(
-        render_body=_device_body, response=wire.DEVICE, response_example=wire.DEVICE_EXAMPLE
+        render_body=_device_body, response=DEVICE, response_example=DEVICE_EXAMPLE
     ),
     "PUT /device/{deviceId}/owner": LegacyFormat(
-        render_body=_device_body, response=wire.DEVICE, response_example=wire.DEVICE_EXAMPLE
+        render_body=_device_body, response=DEVICE, response_example=DEVICE_EXAMPLE
     ),
     "GET /discover/{hardwareId}": LegacyFormat(
-        render_body=_discovered_body, response=wire.DISCOVERED, response_example=wire.DEVICE_EXAMPLE
+        render_body=_discovered_body, response=DISCOVERED, response_example=DEVICE_EXAMPLE
     ),
     "POST /device": LegacyFormat(
         render_body=lambda result: {"status": "OK", "valid": True, "deviceId": result.result.device_id},
-        response=wire.AddedDevice,
-        response_example=wire.ADDED_DEVICE_EXAMPLE,
+        response=AddedDevice,
+        response_example=ADDED_DEVICE_EXAMPLE,
     ),
     "GET /device/{deviceId}/status": LegacyFormat(
-        render_body=_status_body, response=wire.DeviceState, response_example=wire.DEVICE_STATE_EXAMPLE
+        render_body=_status_body, response=DeviceState, response_example=DEVICE_STATE_EXAMPLE
     ),
     "GET /device/status": LegacyFormat(
         parse_arguments=_parse_tags,
         request_paths={("hardwareId",): ("tags",)},
         render_body=_status_body,
-        query=wire.DeviceQuery,
-        response=wire.DeviceState,
-        response_example=wire.DEVICE_STATE_EXAMPLE,
+        query=DeviceQuery,
+        response=DeviceState,
+        response_example=DEVICE_STATE_EXAMPLE,
     ),
     "GET /device/meter-point/{meterPointNumber}/inventory": LegacyFormat(
-        render_body=_inventory_body, response=wire.Inventory, response_example=wire.INVENTORY_EXAMPLE
+        render_body=_inventory_body, response=Inventory, response_example=INVENTORY_EXAMPLE
     ),
     "GET /device/smart-meter/{eui}/inventory": LegacyFormat(
-        render_body=_inventory_body, response=wire.Inventory, response_example=wire.INVENTORY_EXAMPLE
+        render_body=_inventory_body, response=Inventory, response_example=INVENTORY_EXAMPLE
     ),
     "GET /device/meter-point/{meterPointNumber}/resources": LegacyFormat(
         render_body=_meter_point_resources_body,
-        response=wire.LegacyMeterPointResources,
-        response_example=wire.METER_POINT_RESOURCES_EXAMPLE,
+        response=LegacyMeterPointResources,
+        response_example=METER_POINT_RESOURCES_EXAMPLE,
     ),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from wattgate.errors import GatewayError, ProblemPath
 from wattgate.graphql.execution.argument_binder import RawArguments
-from wattgate.requests.request_content import JSON
+from wattgate.requests.bodies import JSON
 from wattgate.rest_compat.bulk_intake import BodyReader
 from wattgate.rest_compat.legacy_request import LegacyRequest, RerunOperation, RestResult
 

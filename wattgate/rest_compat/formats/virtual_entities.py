@@ -1,13 +1,93 @@
 """Legacy formats of virtual entities and their attributes."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, TypedDict
+
+from msgspec import Meta
 
 from wattgate.graphql.execution.argument_binder import RawArguments
+from wattgate.operations.types.homes.virtual_entities import VirtualEntity
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
-from wattgate.rest_compat.wire import virtual_entities as wire
-from wattgate.rest_compat.wire.shapes import ListOf
+from wattgate.rest_compat.wire.shapes import EXAMPLE_TIME, EXAMPLE_UUID, ListOf, Ok, RecordShape, Uuid
+from wattgate.values.annotations import Described
+
+# Types of virtual entities and their attributes in legacy formats.
+
+
+class ShortResource(TypedDict):
+    """Resource of a virtual entity, in short form."""
+
+    resourceId: Annotated[Uuid, Described("ID of the resource.")]
+    resourceTypeId: Annotated[Uuid, Described("ID of the resource type.")]
+    name: Annotated[str, Described("Display name.")]
+
+
+class VirtualEntityMembers(TypedDict):
+    """Members that the legacy format adds to a virtual entity."""
+
+    resources: Annotated[list[ShortResource], Meta(description="Resources that belong to the home.")]
+    veChildren: Annotated[list[dict[str, Any]], Meta(description="Always empty. Legacy clients read it.")]
+
+
+class VirtualEntityAttributes(TypedDict):
+    """Attributes of a virtual entity."""
+
+    veId: Annotated[Uuid, Described("ID of the virtual entity.")]
+    attribute: Annotated[dict[str, Any] | None, Meta(description="Attributes, or null if none was ever set.")]
+
+
+ATTRIBUTES_EXAMPLE: VirtualEntityAttributes = {"veId": EXAMPLE_UUID, "attribute": {"floor": "2"}}
+
+
+class ChangedAttributes(VirtualEntityAttributes):
+    """Attributes of a virtual entity after a removal."""
+
+    status: Ok
+
+
+CHANGED_ATTRIBUTES_EXAMPLE: ChangedAttributes = {"status": "OK", "veId": EXAMPLE_UUID, "attribute": {}}
+
+
+class AttributesToRemove(TypedDict):
+    """Attributes that a request removes."""
+
+    removeAttributes: Annotated[
+        list[str] | dict[str, Any],
+        Meta(description="Names of the attributes: a list, or an object whose members have these names."),
+    ]
+
+
+ATTRIBUTES_TO_REMOVE_EXAMPLE: AttributesToRemove = {"removeAttributes": ["floor"]}
+
+
+VIRTUAL_ENTITY = RecordShape("Home", VirtualEntity, VirtualEntityMembers)
+VIRTUAL_ENTITY_EXAMPLE = {
+    "veId": EXAMPLE_UUID,
+    "veTypeId": EXAMPLE_UUID,
+    "applicationId": EXAMPLE_UUID,
+    "ownerId": EXAMPLE_UUID,
+    "name": "12 Alder Road",
+    "description": None,
+    "location": None,
+    "city": "Leeds",
+    "country": "GB",
+    "postalCode": "LS6 3QT",
+    "geoCoordinates": None,
+    "openStreetMapsRef": None,
+    "timeZone": None,
+    "attributes": None,
+    "clone": False,
+    "active": True,
+    "createdAt": EXAMPLE_TIME,
+    "updatedAt": EXAMPLE_TIME,
+    "resources": [{"resourceId": EXAMPLE_UUID, "resourceTypeId": EXAMPLE_UUID, "name": "electricity consumption"}],
+    "veChildren": [],
+}
+ATTRIBUTES_TO_SET = RecordShape(
+    "AttributesToSet", is_open=True, description="Attributes to set, by name. Other attributes keep their values."
+)
+ATTRIBUTES_TO_SET_EXAMPLE = {"floor": "2"}
 
 
 def _virtual_entity_json(virtual_entity: dict[str, Any], resources: list[Any]) -> dict[str, Any]:
@@ -46,40 +126,40 @@ def _parse_attributes_to_remove(request: LegacyRequest) -> RawArguments:
 VIRTUAL_ENTITY_FORMATS: Mapping[str, LegacyFormat] = {
     "GET /virtualentity": LegacyFormat(
         render_body=_virtual_entities_body,
-        response=ListOf(wire.VIRTUAL_ENTITY),
-        response_example=[wire.VIRTUAL_ENTITY_EXAMPLE],
+        response=ListOf(VIRTUAL_ENTITY),
+        response_example=[VIRTUAL_ENTITY_EXAMPLE],
     ),
     "GET /virtualentity/{veId}": LegacyFormat(
-        render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY, response_example=wire.VIRTUAL_ENTITY_EXAMPLE
+        render_body=_virtual_entity_body, response=VIRTUAL_ENTITY, response_example=VIRTUAL_ENTITY_EXAMPLE
     ),
     "DELETE /virtualentity/{veId}": LegacyFormat(
-        render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY, response_example=wire.VIRTUAL_ENTITY_EXAMPLE
+        render_body=_virtual_entity_body, response=VIRTUAL_ENTITY, response_example=VIRTUAL_ENTITY_EXAMPLE
     ),
     "POST /virtualentity/{veId}/resources": LegacyFormat(
-        render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY, response_example=wire.VIRTUAL_ENTITY_EXAMPLE
+        render_body=_virtual_entity_body, response=VIRTUAL_ENTITY, response_example=VIRTUAL_ENTITY_EXAMPLE
     ),
     "DELETE /virtualentity/{veId}/resources/{resourceId}": LegacyFormat(
-        render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY, response_example=wire.VIRTUAL_ENTITY_EXAMPLE
+        render_body=_virtual_entity_body, response=VIRTUAL_ENTITY, response_example=VIRTUAL_ENTITY_EXAMPLE
     ),
     "GET /virtualentity/{veId}/attribute": LegacyFormat(
-        render_body=_attributes_body, response=wire.VirtualEntityAttributes, response_example=wire.ATTRIBUTES_EXAMPLE
+        render_body=_attributes_body, response=VirtualEntityAttributes, response_example=ATTRIBUTES_EXAMPLE
     ),
     "POST /virtualentity/{veId}/attribute": LegacyFormat(
         parse_arguments=_parse_attributes_to_set,
         request_paths={("attributes",): ()},
         render_body=_attributes_body,
-        body=wire.ATTRIBUTES_TO_SET,
-        response=wire.VirtualEntityAttributes,
-        body_example=wire.ATTRIBUTES_TO_SET_EXAMPLE,
-        response_example=wire.ATTRIBUTES_EXAMPLE,
+        body=ATTRIBUTES_TO_SET,
+        response=VirtualEntityAttributes,
+        body_example=ATTRIBUTES_TO_SET_EXAMPLE,
+        response_example=ATTRIBUTES_EXAMPLE,
     ),
     "DELETE /virtualentity/{veId}/attribute": LegacyFormat(
         parse_arguments=_parse_attributes_to_remove,
         request_paths={("names",): ("removeAttributes",)},
         render_body=lambda result: {"status": "OK", **_attributes_body(result)},
-        body=wire.AttributesToRemove,
-        response=wire.ChangedAttributes,
-        body_example=wire.ATTRIBUTES_TO_REMOVE_EXAMPLE,
-        response_example=wire.CHANGED_ATTRIBUTES_EXAMPLE,
+        body=AttributesToRemove,
+        response=ChangedAttributes,
+        body_example=ATTRIBUTES_TO_REMOVE_EXAMPLE,
+        response_example=CHANGED_ATTRIBUTES_EXAMPLE,
     ),
 }

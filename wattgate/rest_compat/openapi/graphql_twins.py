@@ -26,7 +26,7 @@ from wattgate.enums import to_camel_case
 from wattgate.graphql.execution.schema import Schema
 from wattgate.operations.core.fields import edge_of
 from wattgate.operations.core.operation import Operation
-from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 from wattgate.operations.vocabulary.node import is_global_id
 from wattgate.rest_compat.openapi.components import Json
 from wattgate.rest_compat.wire.shapes import EXAMPLE_MPXN, EXAMPLE_TIME, EXAMPLE_UUID

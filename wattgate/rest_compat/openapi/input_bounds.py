@@ -6,7 +6,7 @@ from typing import Any
 from graphql import GraphQLArgument, GraphQLID, GraphQLInputField, GraphQLString, get_named_type
 
 from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS, list_limit
-from wattgate.operations.vocabulary.definitions import declared_facts
+from wattgate.operations.vocabulary.directives import declared_facts
 
 Json = dict[str, Any]
 

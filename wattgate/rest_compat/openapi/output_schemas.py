@@ -12,7 +12,7 @@ from strawberry.types.enum import StrawberryEnumDefinition
 from wattgate.db import models
 from wattgate.enums import to_camel_case
 from wattgate.operations.core.fields import edge_of
-from wattgate.operations.vocabulary.definitions import declared_description
+from wattgate.operations.vocabulary.directives import declared_description
 from wattgate.operations.vocabulary.node import is_global_id
 from wattgate.rest_compat.openapi.components import ANY_VALUE, JSON_TYPES, Components, Json, described, nullable
 from wattgate.rest_compat.row_renderer import wire_name

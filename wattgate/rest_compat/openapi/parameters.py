@@ -8,7 +8,7 @@ from graphql import GraphQLArgument, GraphQLEnumType, get_named_type, is_require
 
 from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
 from wattgate.operations.core.operation import Operation, RestRoute
-from wattgate.operations.vocabulary.definitions import declared_facts
+from wattgate.operations.vocabulary.directives import declared_facts
 from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Role
 from wattgate.rest_compat.arguments import INPUT_ARGUMENT
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat

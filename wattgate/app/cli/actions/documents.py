@@ -1,24 +1,153 @@
-"""Carry out the commands for trusted GraphQL documents."""
+"""Carry out the commands for trusted GraphQL documents, and read the files of documents."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
 import typer
+from graphql import GraphQLError, OperationDefinitionNode
 from rich.markup import escape
 
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
-from wattgate.app.cli.document_files import DocumentError, check_documents, find_files, read_documents
 from wattgate.app.cli.gateway_context import with_gateway
+from wattgate.app.cli.input_files import UnreadableFile, parse_json, read_text
 from wattgate.app.server.components import Components
 from wattgate.app.server.schema import gateway_schema
 from wattgate.app.settings import Settings
 from wattgate.clock import format_iso
-from wattgate.graphql.execution.documents.documents import DocumentCache
+from wattgate.graphql.execution.documents.document_limits import parse_document
+from wattgate.graphql.execution.documents.documents import DocumentCache, InvalidRequest
+from wattgate.graphql.execution.documents.persisted_documents import normalize_document_id
 from wattgate.graphql.execution.pipeline import DOCUMENT_LIMITS
 from wattgate.operations import trusted_documents as resolvers
 from wattgate.operations.core.operation import Operation
+from wattgate.operations.trusted_documents import NewDocument
 from wattgate.principal import Principal, Role
+from wattgate.realtime.apq_store import digest_of, is_digest
+
+# Read and check GraphQL documents in files: single documents, or the manifest that a client's build writes.
+#
+# Each `.graphql` or `.gql` file holds one document. A `.json` file is a manifest: either an object of IDs and texts,
+# as GraphQL Code Generator (`persistedDocuments` of its client preset) and Relay write it, or Apollo's persisted
+# query manifest.
+
+GRAPHQL_SUFFIXES = (".graphql", ".gql")
+MANIFEST_SUFFIX = ".json"
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentError:
+    """An error and its location: a file, with line and column or with the ID of a manifest entry."""
+
+    location: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSource:
+    """The text of a document and its location. `document_id` is the ID in the manifest, if the file is a manifest."""
+
+    location: str
+    text: str
+    document_id: str | None = None
+
+
+class _ApolloEntry(msgspec.Struct):
+    id: str
+    body: str
+
+
+class _ApolloManifest(msgspec.Struct):
+    format: Literal["apollo-persisted-query-manifest"]
+    version: Literal[1]
+    operations: list[_ApolloEntry]
+
+
+def find_files(path: Path) -> list[Path]:
+    """Return the sorted document and manifest files of a folder and its subfolders, or the file itself."""
+    if not path.is_dir():
+        return [path]
+    return sorted(
+        file for file in path.rglob("*") if file.suffix in (*GRAPHQL_SUFFIXES, MANIFEST_SUFFIX) and file.is_file()
+    )
+
+
+def read_documents(file: Path) -> Iterator[DocumentSource | DocumentError]:
+    """Yield the documents of a file, or an error if it cannot be read."""
+    try:
+        text = read_text(file)
+        if file.suffix != MANIFEST_SUFFIX:
+            yield DocumentSource(str(file), text)
+            return
+        yield from _read_manifest(str(file), parse_json(file, text))
+    except UnreadableFile as error:
+        yield DocumentError(f"{file}{error.position}", error.problem)
+    except msgspec.ValidationError as error:
+        yield DocumentError(str(file), f"is not a manifest of documents: {error}")
+
+
+def _read_manifest(file: str, manifest: Any) -> Iterator[DocumentSource]:
+    if isinstance(manifest, dict) and "format" in manifest:
+        for entry in msgspec.convert(manifest, _ApolloManifest).operations:
+            yield DocumentSource(f"{file}: {entry.id}", entry.body, entry.id)
+        return
+    for document_id, text in msgspec.convert(manifest, dict[str, str]).items():
+        yield DocumentSource(f"{file}: {document_id}", text, document_id)
+
+
+def check_documents(
+    sources: Iterable[DocumentSource | DocumentError], documents: DocumentCache
+) -> tuple[list[NewDocument], list[DocumentError]]:
+    """Return the documents to register and all errors.
+
+    A document of a manifest is registered under two IDs if they differ: the manifest's ID and the SHA-256 of its text.
+    """
+    valid: dict[str, NewDocument] = {}
+    errors: list[DocumentError] = []
+    for source in sources:
+        if isinstance(source, DocumentError):
+            errors.append(source)
+            continue
+        name, source_errors = _check_document(source, documents)
+        errors += source_errors
+        digest = digest_of(source.text)
+        document_id = digest if source.document_id is None else normalize_document_id(source.document_id)
+        if document_id is None:
+            errors.append(DocumentError(source.location, "is not a valid document ID"))
+        elif is_digest(document_id) and document_id != digest:
+            errors.append(DocumentError(source.location, f"is not the SHA-256 of its text, which is {digest}"))
+        elif document_id in valid and valid[document_id].text != source.text:
+            errors.append(DocumentError(source.location, f"is also the ID of another text ({valid[document_id].name})"))
+        else:
+            valid |= {
+                known_id: NewDocument(known_id, source.text, name) for known_id in dict.fromkeys((digest, document_id))
+            }
+    return list(valid.values()), errors
+
+
+def _check_document(source: DocumentSource, documents: DocumentCache) -> tuple[str, list[DocumentError]]:
+    """Return the names of a document's operations, separated by commas, and its errors."""
+    try:
+        node = parse_document(source.text, DOCUMENT_LIMITS)
+        operations = [definition for definition in node.definitions if isinstance(definition, OperationDefinitionNode)]
+        names = [definition.name.value if definition.name else None for definition in operations]
+        for name in names:
+            documents.get(source.text, name)
+    except GraphQLError as error:
+        return "", [_to_document_error(source, error)]
+    except InvalidRequest as invalid:
+        return "", [_to_document_error(source, error) for error in invalid.errors]
+    if not names:
+        return "", [DocumentError(source.location, "has no operation. Define a fragment in the document that uses it")]
+    return ", ".join(name or "unnamed" for name in names), []
+
+
+def _to_document_error(source: DocumentSource, error: GraphQLError) -> DocumentError:
+    position = "".join(f":{location.line}:{location.column}" for location in (error.locations or ())[:1])
+    return DocumentError(f"{source.location}{position}", error.message)
 
 
 def documents_register(*, path: Path, application: str, dry_run: bool) -> None:

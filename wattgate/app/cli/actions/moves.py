@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import typer
+from sqlmodel import col
 
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
@@ -14,21 +17,92 @@ from wattgate.app.cli.passwords import PasswordChoice
 from wattgate.app.cli.record_lists import print_records
 from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.homes.applications import require_application
-from wattgate.app.homes.moves import MoveTarget, find_move_target, parse_moved_in
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.app.workers.user_jobs import list_all_tenancies
-from wattgate.clock import format_iso
+from wattgate.clock import format_iso, from_ms
+from wattgate.db import models
 from wattgate.db.personal_data.erasure_check import verify_erasures
 from wattgate.db.personal_data.erasure_list import ErasureList
+from wattgate.db.queries.displays.displays import DEFAULT_ZONE
+from wattgate.db.queries.tenancies import find_home_at
+from wattgate.db.rows.rows import Rows
 from wattgate.delivery.mail_addresses import NotMailable, check_address
+from wattgate.energy.local_times import LocalTimes
+from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
-from wattgate.operations.credentials.login import normalize_username
+from wattgate.operations.credentials.login import find_account, normalize_username
 from wattgate.operations.moves import meter_point_moves
-from wattgate.operations.types.homes.meter_point_moves import MeterPointMove
+from wattgate.operations.tenancies.tenancy_plans import tenancies_at
+from wattgate.operations.types.homes.meter_points import MeterPointMove
 from wattgate.principal import Permission, Principal, Role
 from wattgate.time_zones import time_zone_problem
+
+# Find the user who moves in, and parse the instant of a move, for the command line.
+
+
+@dataclass(frozen=True, slots=True)
+class MoveTarget:
+    """The user who moves in, None if unknown, and the time zone of the home at the meter point.
+
+    `former` is the username of the user who lives there, or the ID if there is no account.
+    """
+
+    user_id: str | None
+    time_zone: str
+    former: str
+
+
+async def find_move_target(rows: Rows, mpxn: str, user: str) -> MoveTarget:
+    """Return the user with this username or ID, and the time zone of the home at a meter point."""
+    user_id = await _find_user_id(rows, user)
+    number = canonical_meter_point(mpxn)
+    former = next((tenancy for tenancy in await tenancies_at(rows, number) if tenancy.ended_at is None), None)
+    found = None if former is None else await find_home_at(rows, former.user_id, number)
+    zone = found.time_zone if found is not None and found.time_zone else DEFAULT_ZONE
+    return MoveTarget(user_id, zone, "" if former is None else await _name_of(rows, former.user_id))
+
+
+async def _name_of(rows: Rows, user_id: str) -> str:
+    account = await rows.first(
+        models.Account, col(models.Account.user_id) == user_id, order_by=[models.Account.created_at]
+    )
+    return user_id if account is None else account.username
+
+
+async def _find_user_id(rows: Rows, text: str) -> str | None:
+    if text in await rows.get_many(models.User, [text]):
+        return text
+    account = await find_account(rows, text)
+    return None if account is None else account.user_id
+
+
+def parse_moved_in(text: str, zone: str) -> datetime:
+    """Return the instant of a date, a local time of a zone, or a time with an offset.
+
+    Raise BadInput for another text, and for a local time that a clock change skips or repeats.
+    """
+    try:
+        given = datetime.fromisoformat(text)
+    except ValueError:
+        raise _invalid(f"{text!r} is no date or time. Write 2026-03-01 or 2026-03-01T12:00") from None
+    if given.tzinfo is not None:
+        return given
+    try:
+        instants = [from_ms(at) for at in LocalTimes(ZoneInfo(zone)).instants(given)]
+    except OverflowError:
+        raise _invalid(f"{text!r} is out of range") from None
+    if len(instants) == 1:
+        return instants[0]
+    if not instants:
+        raise _invalid(f"{text!r} does not exist in {zone}: the clocks go forward over it. Give another time")
+    choices = " or ".join(map(format_iso, instants))
+    raise _invalid(f"{text!r} occurs twice in {zone}, because the clocks go back. Give {choices}")
+
+
+def _invalid(reason: str) -> BadInput:
+    return BadInput("Invalid time of the move. Nothing was changed.", problems=[Problem(("--moved-in",), reason)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,8 @@ from zoneinfo import ZoneInfo
 import typer
 
 from wattgate.app.cli.actions.file_imports import run_import
-from wattgate.app.cli.commands.import_units import Unit
-from wattgate.app.cli.imports.home_resources import resources_of_home
-from wattgate.app.cli.imports.reading_targets import UnitOptions
+from wattgate.app.cli.commands.import_commands import Unit
+from wattgate.app.cli.imports.reading_targets import UnitOptions, resources_of_home
 from wattgate.app.cli.imports.readings import ImportReport, import_csv
 from wattgate.app.homes.home_selection import HomeChoice, Meter, find_home
 from wattgate.clock import format_iso_ms

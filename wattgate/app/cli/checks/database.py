@@ -6,12 +6,11 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from wattgate.app.cli.checks.clocks import check_clock
-from wattgate.app.cli.checks.result import CheckResult, failed, passed, warning
+from wattgate.app.cli.checks.result import CheckResult, check_clock, failed, passed, warning
 from wattgate.clock import utc_now
 from wattgate.db.connections.engine import Database
 from wattgate.db.connections.pooler import find_pooler_problem
-from wattgate.db.connections.replica_state import read_replica_state
+from wattgate.db.connections.replica import read_replica_state
 from wattgate.db.connections.server_state import read_server_state
 from wattgate.db.key_rotation import verify_keys
 from wattgate.db.migrate import find_schema_problem

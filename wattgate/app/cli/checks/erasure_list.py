@@ -7,8 +7,7 @@ from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.connections.engine import Database
-from wattgate.db.personal_data.erasure_check import count_unlisted, verify_erasures
-from wattgate.db.personal_data.tenancy_check import count_late
+from wattgate.db.personal_data.erasure_check import count_late, count_unlisted, verify_erasures
 from wattgate.errors import GatewayError
 
 SUBJECT = "erasure list"

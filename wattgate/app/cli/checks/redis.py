@@ -2,12 +2,11 @@
 
 from redis.exceptions import RedisError
 
-from wattgate.app.cli.checks.clocks import check_clock
-from wattgate.app.cli.checks.result import CheckResult, failed, passed
+from wattgate.app.cli.checks.result import CheckResult, check_clock, failed, passed
 from wattgate.app.server.redis_state import create_redis_bus
 from wattgate.app.settings import Settings
 from wattgate.errors import Unavailable
-from wattgate.realtime.bus.redis_state import find_state_problems
+from wattgate.realtime.bus.redis import find_state_problems
 
 SUBJECT = "Redis"
 

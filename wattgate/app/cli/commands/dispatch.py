@@ -6,18 +6,38 @@ completion and errors of the command line need neither the database nor the sche
 
 import gc
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from functools import wraps
 from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import Any, ParamSpec
+
+from typer.core import TyperGroup
+
+
+class CommandGroup(TyperGroup):
+    """A group that runs its hidden commands, but never lists, completes or suggests them.
+
+    Help, shell completion and suggestions use `commands`, so this class keeps hidden commands elsewhere.
+    """
+
+    def __init__(self, *, commands: MutableMapping[str, Any] | None = None, **attributes: Any) -> None:
+        every = dict(commands or {})
+        self._hidden_commands = {name: command for name, command in every.items() if command.hidden}
+        visible = {name: command for name, command in every.items() if not command.hidden}
+        super().__init__(commands=visible, **attributes)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command with this name, also a hidden one, or None."""
+        return super().get_command(ctx, cmd_name) or self._hidden_commands.get(cmd_name)
+
 
 P = ParamSpec("P")
 
 ACTIONS: Mapping[str, str] = MappingProxyType(
     {
         "serve_gateway": "actions.gateway.serving",
-        "serve_one": "actions.gateway.server_process",
+        "serve_one": "actions.gateway.serving",
         "worker": "actions.gateway.worker",
         "demo": "actions.gateway.demonstration",
         "doctor": "doctor",
@@ -25,16 +45,16 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "watch": "watch",
         "print_routes": "actions.gateway.operations",
         "print_schema": "actions.gateway.operations",
-        "db_upgrade": "actions.gateway.migration",
-        "db_backup": "actions.gateway.backup",
+        "db_upgrade": "actions.gateway.database",
+        "db_backup": "actions.gateway.database",
         "db_apply_erasures": "actions.gateway.erasures",
         "db_export_erasures": "actions.gateway.erasures",
-        "oauth_client_create": "actions.oauth_clients",
+        "oauth_client_create": "actions.applications",
         "app_create": "actions.applications",
         "app_list": "actions.listing",
         "app_rotate_secret": "actions.applications",
         "app_add_directory": "actions.applications",
-        "user_create": "actions.users",
+        "user_create": "actions.applications",
         "user_list": "actions.listing",
         "user_erase": "actions.personal_data",
         "user_export": "actions.personal_data",
@@ -43,8 +63,8 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "home_show": "actions.homes",
         "move": "actions.moves",
         "readings_import": "actions.readings",
-        "tariff_import": "actions.tariffs",
-        "network_import": "actions.network",
+        "tariff_import": "actions.file_imports",
+        "network_import": "actions.file_imports",
         "template_check": "actions.gateway.templates",
         "documents_register": "actions.documents",
         "documents_list": "actions.documents",

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from wattgate.app.cli.commands.command_group import CommandGroup
-from wattgate.app.cli.commands.dispatch import dispatched
+from wattgate.app.cli.commands.dispatch import CommandGroup, dispatched
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 db_app = typer.Typer(

@@ -1,13 +1,79 @@
-"""Commands for homes: create one with all that it needs, list them, and show one."""
+"""Commands for homes: create one with all that it needs, list them, show one, and move its household."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wattgate.app.cli.commands import home_options as options
 from wattgate.app.cli.commands.dispatch import dispatched
 from wattgate.app.cli.record_options import DEFAULT_LIMIT, JsonOption, LimitOption, OptionalApplication
-from wattgate.energy.costs.currency import CURRENCY
+from wattgate.energy.costs.tariffs import CURRENCY
+
+DEFAULT_HOME_NAME = "Home"
+
+
+@dispatched
+def move(
+    mpxn: Annotated[str, typer.Argument(metavar="MPXN", help="Number of the meter point.")],
+    user: Annotated[str, typer.Option(help="Username or ID of the user who moves in.")],
+    application: OptionalApplication = None,
+    new_user: Annotated[
+        bool, typer.Option("--new-user", help="Create the user. The username is an e-mail address.")
+    ] = False,
+    moved_in: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="When the user moved in, such as 2026-03-01. Default: now."),
+    ] = None,
+    time_zone: Annotated[
+        str | None,
+        typer.Option(help="IANA time zone of --moved-in. Default: that of the home before, or UTC without one."),
+    ] = None,
+    device: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Device that moves. Repeat it. Default: those that measure the meter point."),
+    ] = None,
+    keep_devices: Annotated[bool, typer.Option("--keep-devices", help="Move no device.")] = False,
+    home: Annotated[
+        str, typer.Option(help="Name of the home of the user that the new resources join. A new name creates one.")
+    ] = DEFAULT_HOME_NAME,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List what changes hands and what stays. Change nothing.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Move a meter point to the user who moves in, with its resources and devices, in one transaction.
+
+    The command lists what changes hands and what stays, and asks for confirmation. The former user keeps the readings
+    until the move, and the next one starts without. It asks for the password of a new user on a terminal; otherwise it
+    generates one and prints it once.
+
+    Example: wattgate move 2300000000116 --user bob@example.org --new-user --moved-in 2026-03-01
+    """
+
+
+Application = Annotated[str, typer.Option(help="Name or ID of the application. A new name creates one.")]
+User = Annotated[str, typer.Option(help="E-mail address of the user who owns the home. A new one creates a user.")]
+Name = Annotated[str, typer.Option(help="Name of the home.")]
+TimeZone = Annotated[str, typer.Option(help="IANA time zone of the home, such as Europe/London.")]
+Electricity = Annotated[str, typer.Option(metavar="MPAN", help="Electricity meter point: 13 digits.")]
+Gas = Annotated[str | None, typer.Option(metavar="MPRN", help="Gas meter point: 6 to 10 digits.")]
+Export = Annotated[str | None, typer.Option(metavar="MPAN", help="Meter point of exported electricity: 13 digits.")]
+Live = Annotated[
+    bool, typer.Option("--live", help="Also store the live power and registers that a display sends by MQTT.")
+]
+UnitRate = Annotated[str | None, typer.Option(metavar="PENCE", help="Flat price of a kWh of electricity, with VAT.")]
+StandingCharge = Annotated[
+    str | None, typer.Option(metavar="PENCE", help="Standing charge of electricity for a day, with VAT.")
+]
+TariffFile = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True, dir_okay=False, help="JSON Lines file of tariffs, instead of --unit-rate and --standing-charge."
+    ),
+]
+Currency = Annotated[str, typer.Option(help="Currency of the costs. Only GBP is supported.")]
+
 
 home_app = typer.Typer(no_args_is_help=True, help="Set up and list homes.")
 
@@ -15,18 +81,18 @@ home_app = typer.Typer(no_args_is_help=True, help="Set up and list homes.")
 @home_app.command("create")
 @dispatched
 def home_create(
-    application: options.Application,
-    user: options.User,
-    name: options.Name,
-    time_zone: options.TimeZone,
-    electricity: options.Electricity,
-    gas: options.Gas = None,
-    export: options.Export = None,
-    live: options.Live = False,
-    unit_rate: options.UnitRate = None,
-    standing_charge: options.StandingCharge = None,
-    tariff: options.TariffFile = None,
-    currency: options.Currency = CURRENCY,
+    application: Application,
+    user: User,
+    name: Name,
+    time_zone: TimeZone,
+    electricity: Electricity,
+    gas: Gas = None,
+    export: Export = None,
+    live: Live = False,
+    unit_rate: UnitRate = None,
+    standing_charge: StandingCharge = None,
+    tariff: TariffFile = None,
+    currency: Currency = CURRENCY,
     as_json: JsonOption = False,
 ) -> None:
     """Set up a home: create the database schema, application, user, types, resources, tariff and home that are missing.

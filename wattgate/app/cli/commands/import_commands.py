@@ -1,13 +1,22 @@
 """Commands that import files: readings, tariffs, and the registry of the meter network."""
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from wattgate.app.cli.commands.dispatch import dispatched
-from wattgate.app.cli.commands.import_units import Unit
 from wattgate.energy.meters.unit_conversion import DEFAULT_CALORIFIC_VALUE, DEFAULT_VOLUME_CORRECTION
+
+
+class Unit(Enum):
+    """The units of values that an import converts."""
+
+    WH = "Wh"
+    KWH = "kWh"
+    M3 = "m3"
+
 
 network_app = typer.Typer(no_args_is_help=True, help="Fill the registry of the meter network.")
 

@@ -11,6 +11,7 @@ import logging
 from typing import Any
 
 import httptools
+import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from wattgate.app.server.edge import http_1_0
@@ -20,7 +21,6 @@ from wattgate.app.server.edge.guarded_config import GuardedConfig, GuardedWire
 from wattgate.app.server.edge.http_deadlines import DeadlineProtocol, Stage
 from wattgate.app.server.edge.lingering_close import LingeringProtocol, ResponseTransport
 from wattgate.app.server.edge.pipelined_requests import END_OF_HEAD
-from wattgate.app.server.edge.refusal_response import encode_refusal
 from wattgate.app.server.edge.socket_upgrade import UpgradeRequest, build_wire
 from wattgate.app.server.gate.request_heads import (
     CHECKED,
@@ -40,9 +40,22 @@ from wattgate.app.server.gate.request_heads import (
     parse_length,
     too_large,
 )
+from wattgate.app.server.gate.response_headers import API
 from wattgate.errors import GatewayError, RateLimited, TimedOut
 from wattgate.metrics import REFUSED_CONNECTIONS
 from wattgate.requests.request_context import client_fields, new_trace_id
+
+
+def encode_refusal(status_line: bytes, error: GatewayError, trace_id: str) -> bytes:
+    """Return the response with an error in the format of the REST interface, after which the connection closes."""
+    content = msgspec.json.encode({"error": error.message, **error.extensions, "traceId": trace_id})
+    head = [status_line, b"content-type: application/json\r\nconnection: close\r\n"]
+    head += [b"%b: %b\r\n" % field for field in (*API.headers, API.cache_header)]
+    head.append(b"x-trace-id: %b\r\n" % trace_id.encode())
+    if error.retry_after is not None:
+        head.append(b"retry-after: %d\r\n" % error.retry_after)
+    return b"".join([*head, b"content-length: %d\r\n\r\n" % len(content), content])
+
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from starlette.types import Lifespan
 
 from wattgate.app.observability.tracing import TracingBackend
 from wattgate.app.server.gate.gate import Gate, GateRules
-from wattgate.app.server.gate.security_headers import API, HSTS
+from wattgate.app.server.gate.response_headers import API, HSTS
 from wattgate.app.settings import Settings
 from wattgate.errors import Internal
 from wattgate.rest_compat.error_responses import error_response, http_error_handler

@@ -1,4 +1,4 @@
-"""The page that browsers get at /graphql: the IDE, or a description of the endpoint that says how to enable the IDE."""
+"""The pages for developers: the IDE or a description at /graphql, and the reference of REST."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wattgate.app.server.pages.constant_answers import html_answer
@@ -18,6 +19,39 @@ from wattgate.app.server.pages.pages import read_template, serves_ide
 from wattgate.app.settings import Settings
 from wattgate.operations.core.runner import Runner
 from wattgate.requests.accept import accepts_html
+
+
+def reference_page_route(settings: Settings, runner: Runner, demonstration: Demonstration | None) -> Route:
+    """Return the route of the reference, under the REST base path.
+
+    The page knows the application that its users log in to, and the log-ins of the demonstration. If the gateway serves
+    the IDE, the page has links that open documents in it.
+    """
+    page = read_template("reference/index.html")
+    logins = "" if demonstration is None else _demonstration_logins(demonstration)
+
+    async def serve(request: Request) -> HTMLResponse:
+        application = await find_login_application(runner, settings.display_application_id, request.query_params)
+        content = page.substitute(
+            fields=LOGIN_FIELDS,
+            application=escape(application.application_id or ""),
+            ide=" data-ide" if serves_ide(settings) else "",
+            demonstration=logins,
+        )
+        return HTMLResponse(content)
+
+    return Route(f"{settings.base_path}/docs", serve)
+
+
+def _demonstration_logins(demonstration: Demonstration) -> str:
+    buttons = "".join(
+        f'<li><button type="button" data-username="{escape(username)}" data-password="{escape(demonstration.password)}"'
+        f' data-application="{escape(demonstration.application_id)}" data-testid="demonstration-login">'
+        f"{escape(username)} <small>{escape(shows)}</small></button></li>"
+        for username, shows in demonstration.logins.items()
+    )
+    return read_template("reference/demonstration.html").substitute(logins=buttons)
+
 
 Page = Callable[[Request], Awaitable[Response]]
 

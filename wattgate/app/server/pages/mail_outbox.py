@@ -1,4 +1,4 @@
-"""The page that shows the mails which `workers/mail_outbox_channel.py` stored instead of sending them."""
+"""The page that shows the mails which `workers/delivery_handlers.py` stored instead of sending them."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -5,20 +5,49 @@ operation with a limit for each client address renders it, and the address pays 
 """
 
 from html import escape
+from string import Template
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from wattgate.app.server.pages.pages import read_template
+from wattgate.app.server.pages.pages import STATIC_DIRECTORY, read_template
 from wattgate.clock import format_iso
-from wattgate.delivery.signed_links import SHARED_PREVIEW_PATH, SharedPreview, SignedLinks
+from wattgate.delivery.signed_links import SHARED_PREVIEW_PATH, UNSUBSCRIBE_PATH, SharedPreview, SignedLinks
 from wattgate.errors import GatewayError, NotFound
 from wattgate.operations.core.runner import Runner
-from wattgate.operations.templates.address_charge import AddressCharge
-from wattgate.operations.templates.template_sharing import SharedPreviewResult, shared_preview
+from wattgate.operations.messages import mail
+from wattgate.operations.templates.template_sharing import AddressCharge, SharedPreviewResult, shared_preview
 from wattgate.principal import Principal, Role
 from wattgate.requests.client import AddressLimiter, AddressPolicy, current_client
+
+PAGES_DIRECTORY = STATIC_DIRECTORY / "unsubscribe"
+PAGE_TEMPLATE = Template((PAGES_DIRECTORY / "frame.html").read_text())
+CONFIRMATION_PAGE, UNSUBSCRIBED_PAGE, UNKNOWN_LINK_PAGE = (
+    PAGE_TEMPLATE.substitute(content=(PAGES_DIRECTORY / f"{page}.html").read_text())
+    for page in ("ask", "done", "unknown")
+)
+
+
+def unsubscribe_route(runner: Runner, links: SignedLinks) -> Route:
+    """Return the route of the unsubscribe link. Only POST unsubscribes, because mail scanners GET every link."""
+
+    async def serve(request: Request) -> Response:
+        delivery = links.parse_unsubscribe_token(request.path_params["token"])
+        if delivery is None:
+            return HTMLResponse(UNKNOWN_LINK_PAGE, 404)
+        if request.method != "POST":
+            return HTMLResponse(CONFIRMATION_PAGE)
+        application_id, delivery_id = delivery
+        try:
+            system = Principal(Role.SYSTEM, application_id=application_id)
+            await runner.run(mail.unsubscribe, system, {"delivery_id": delivery_id})
+        except NotFound:
+            return HTMLResponse(UNKNOWN_LINK_PAGE, 404)
+        return HTMLResponse(UNSUBSCRIBED_PAGE)
+
+    return Route(f"{UNSUBSCRIBE_PATH}/{{token}}", serve, methods=["GET", "POST"])
+
 
 PAGE, PROBLEM_PAGE = (read_template(f"shared-preview/{name}.html") for name in ("index", "problem"))
 NO_INDEX = {"X-Robots-Tag": "noindex, nofollow"}

@@ -1,13 +1,113 @@
-"""The audit log of administrative acts, in which each entry holds the digest of the one before it."""
+"""The audit log, in which each entry has the digest of the one before, the access log, and jobs on personal data."""
 
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import UniqueConstraint
+from sqlalchemy import BigInteger, Enum, LargeBinary, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from wattgate.db.column_types import AssignedId, JsonColumn, created_at_field
+from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field
 from wattgate.db.models.tenancy import Tenanted
+from wattgate.enums import ErasureStage, JobState
+
+# Jobs on all personal data of a user: the erasure with its receipt, and the export with its archive.
+
+
+class Erasure(Tenanted, table=True):
+    """The erasure of a user's personal data, and the receipt for it. It contains no personal data.
+
+    A worker takes it at `due_at` and extends that time while it works. `stage` and `step` are the next batch, and
+    `cursor` is the position in that step. `counts` has the numbers of rows by table and action. Records for billing are
+    kept until `kept_until`: `retention_days` after the erasure. At `listed_at` the erasure was in the list outside the
+    database, which a restore does not change.
+    """
+
+    key: ClassVar[str] = "erasure_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    erasure_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", unique=True)
+    state: JobState = Field(default=JobState.QUEUED, sa_type=Enum(JobState, native_enum=False, length=16))
+    stage: ErasureStage = Field(default=ErasureStage.PERSONAL, sa_type=Enum(ErasureStage, native_enum=False, length=16))
+    step: int = 0
+    cursor: int = Field(default=0, sa_type=BigInteger)
+    retention_days: int | None = None
+    counts: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
+    created_at: datetime = created_at_field()
+    started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    due_at: datetime | None = Field(default=None, sa_type=UtcDateTime, index=True)
+    finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    kept_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    billing_erased_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    listed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class DataExport(Tenanted, table=True):
+    """An archive of all records of a user. `parts` is the number of its `DataExportPart` records.
+
+    A worker takes it at `due_at` and extends that time while it works. `attempt` counts the workers that took it: only
+    the last one may add parts. A finished export is deleted at `due_at`. `reason` is the cause of a failure.
+    """
+
+    __tablename__ = "data_export"
+    key: ClassVar[str] = "export_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    export_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", unique=True)
+    state: JobState = Field(default=JobState.QUEUED, sa_type=Enum(JobState, native_enum=False, length=16))
+    attempt: int = 0
+    files: int = 0
+    files_done: int = 0
+    parts: int = 0
+    size: int = Field(default=0, sa_type=BigInteger)
+    reason: str | None = None
+    created_at: datetime = created_at_field()
+    started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    due_at: datetime | None = Field(default=None, sa_type=UtcDateTime, index=True)
+
+
+class DataExportPart(Tenanted, table=True):
+    """A part of the archive of an export. Parts are numbered from 0."""
+
+    __tablename__ = "data_export_part"
+    __table_args__ = (UniqueConstraint("export_id", "number"),)
+    key: ClassVar[str] = "part_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    part_id: str = AssignedId()
+    export_id: str = Field(foreign_key="data_export.export_id")
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    number: int
+    content: bytes = Field(sa_type=LargeBinary)
+
+
+class AccessRecord(Tenanted, table=True):
+    """The reads of one resource by one caller with one operation in one hour.
+
+    `user_id` is the user whose data was read. `reader` is the caller, such as `account:ID`, and `reader_user_id` the
+    user of its account, or the user for whom an application acted. `own` is true if an account of the household read.
+    The identifier is derived from all other columns except the count and the instants, so that gateways add to one row.
+    """
+
+    __tablename__ = "access_record"
+    key: ClassVar[str] = "access_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    access_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    resource_id: str
+    operation: str
+    purpose: str
+    role: str
+    reader: str
+    reader_user_id: str | None = None
+    own: bool
+    count: int
+    hour: datetime = Field(sa_type=UtcDateTime, index=True)
+    last_at: datetime = Field(sa_type=UtcDateTime)
+    created_at: datetime = created_at_field()
 
 
 class AuditEntry(Tenanted, table=True):

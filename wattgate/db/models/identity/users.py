@@ -1,13 +1,133 @@
-"""Records of an account other than its login: one-time codes, push tokens of apps, profiles and session."""
+"""Users, their accounts and tokens, one-time codes, push tokens of apps, profiles and sessions."""
 
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import Index, UniqueConstraint
+from sqlalchemy import Index, UniqueConstraint, false, true
 from sqlmodel import Field
 
+from wattgate.clock import utc_now
 from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field, updated_at_field
 from wattgate.db.models.tenancy import Tenanted
+
+# Users, their accounts, and the tokens of the accounts.
+
+
+class User(Tenanted, table=True):
+    """A person. Records of homes and meters belong to users; logins belong to their accounts.
+
+    `status` is unverified, active or inactive. `culture_code` is the language and region of messages to the user; None
+    is the culture of the application. After `erased_at`, the record is the pseudonym of a person whose data is erased.
+    """
+
+    __tablename__ = "app_user"  # "user" is a reserved word of PostgreSQL
+    key: ClassVar[str] = "user_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    user_id: str = AssignedId()
+    status: str = "active"
+    active: bool = True
+    culture_code: str | None = None
+    erased_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
+
+
+class Account(Tenanted, table=True):
+    """A user's login in one directory of the application.
+
+    An `administrator` manages the records of the application. A `template_editor` manages its templates and sees the
+    records of its own user only. `status` is unverified, active or inactive; only an `active` account can log in. If
+    `email` is empty and `mails_username` is set, mails go to the username. `second_factor` is true if a log-in also
+    needs a code. `failures` and `failed_at` are unused: see `LoginBackoff`.
+    """
+
+    __table_args__ = (
+        UniqueConstraint("application_id", "directory_id", "username"),
+        Index(None, "status", "created_at"),
+    )
+    key: ClassVar[str] = "account_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    account_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    directory_id: str = Field()
+    name: str = ""
+    username: str
+    email: str = ""
+    password_hash: str | None = None
+    administrator: bool = False
+    template_editor: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    status: str = "active"
+    active: bool = True
+    mails_username: bool = Field(default=True, sa_column_kwargs={"server_default": true()})
+    second_factor: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    failures: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    failed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
+
+
+class LoginBackoff(Tenanted, table=True):
+    """Failed attempts with a username from unknown sources, whether or not an account has the name.
+
+    `backoff_id` is a digest of the application, the directory, the name and the kind of attempt.
+    """
+
+    __tablename__ = "login_backoff"
+    key: ClassVar[str] = "backoff_id"
+
+    backoff_id: str = Field(primary_key=True)
+    failures: int = 1
+    failed_at: datetime = Field(sa_type=UtcDateTime, index=True)
+
+
+class LoginSource(Tenanted, table=True):
+    """A device or a network address from which an account has logged in. Only its digest is stored.
+
+    `failures` counts the wrong passwords from there since the last right one. `failed_at` is the time of the newest.
+    """
+
+    __tablename__ = "login_source"
+    __table_args__ = (UniqueConstraint("account_id", "digest"),)
+    key: ClassVar[str] = "source_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    source_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    account_id: str = Field(foreign_key="account.account_id", index=True)
+    kind: str
+    digest: bytes
+    failures: int = 0
+    failed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = created_at_field()
+    used_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+
+class Token(Tenanted, table=True):
+    """An access token that is valid until `expires_at`. Only its SHA-256 digest is stored.
+
+    A token of an OAuth client has the `authentication_framework` oauth, a `scope` (names separated by spaces), the
+    `family` that all tokens from one authorization code share, and the `grant_type` of its request. The token of a
+    paired display has the `authentication_framework` display, and `ve_id`: the only home that it may read.
+    `authenticated_at` is the time of the log-in from which the token comes, if that is not its creation.
+    """
+
+    key: ClassVar[str] = "token_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    token_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    account_id: str = Field(foreign_key="account.account_id", index=True)
+    digest: bytes = Field(unique=True)
+    scope: str | None = None
+    family: str | None = Field(default=None, index=True)
+    authentication_framework: str | None = None
+    grant_type: str | None = None
+    ve_id: str | None = Field(default=None, foreign_key="virtual_entity.ve_id", index=True)
+    created_at: datetime = created_at_field()
+    authenticated_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    expires_at: datetime = Field(sa_type=UtcDateTime)
 
 
 class OneTimeCode(Tenanted, table=True):

@@ -1,15 +1,158 @@
-"""The outbox: messages to send to other systems."""
+"""The outbox: messages to send to other systems, and the records of mails and webhooks."""
 
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from sqlalchemy import BigInteger, Enum, Index, Integer
+from sqlalchemy import BigInteger, Enum, Index, Integer, LargeBinary, UniqueConstraint
 from sqlmodel import Field
 
 from wattgate.clock import utc_now
-from wattgate.db.column_types import UtcDateTime, created_at_field, new_id
+from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field, new_id, updated_at_field
 from wattgate.db.models.tenancy import Tenanted
-from wattgate.enums import DeliveryKind, DeliveryState
+from wattgate.enums import DeliveryKind, DeliveryState, SuppressionCause
+
+# Webhooks: endpoints that receive events, the events, their deliveries to callback URLs, and failures.
+
+
+class WebhookEndpoint(Tenanted, table=True):
+    """An endpoint that receives an application's events that match one of the patterns in `events`.
+
+    `secret` signs each message. Until `secret_expires_at`, `secret_before` signs it too. Nothing is sent until
+    `paused_until`. The last three columns are a `operations.webhooks.webhooks.EndpointHealth`.
+    """
+
+    __tablename__ = "webhook_endpoint"
+    key: ClassVar[str] = "endpoint_id"
+
+    endpoint_id: str = AssignedId()
+    url: str
+    events: list[str] = Field(sa_type=JsonColumn)
+    description: str = ""
+    enabled: bool = True
+    disabled_reason: str | None = None
+    ordered: bool = True
+    secret: str
+    secret_before: str | None = None
+    secret_expires_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
+    failures: int = 0
+    failing_since: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    paused_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class WebhookEvent(Tenanted, table=True):
+    """An event, stored so that it can be sent again. `number` is the order of events."""
+
+    __tablename__ = "webhook_event"
+    __table_args__ = (Index(None, "application_id", "created_at"),)
+    key: ClassVar[str] = "event_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    number: int | None = Field(default=None, primary_key=True, sa_type=BigInteger().with_variant(Integer(), "sqlite"))
+    event_id: str = Field(default_factory=new_id, unique=True)
+    event_code: str
+    user_id: str | None = Field(default=None, foreign_key="app_user.user_id", index=True)
+    payload: Any = Field(sa_type=JsonColumn)
+    created_at: datetime = created_at_field()
+
+
+class Webhook(Tenanted, table=True):
+    """One event for one callback URL. `failed_attempts` and `successful_attempt` have the members of SPEC.md.
+
+    `endpoint_id` is its endpoint, which may be deleted. The callback of an alert has none. `subject_id` is the user in
+    the payload, who sees the record only if it is `user_id` too.
+    """
+
+    key: ClassVar[str] = "webhook_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    webhook_id: str = AssignedId()
+    user_id: str | None = Field(default=None, foreign_key="app_user.user_id", index=True)
+    subject_id: str | None = Field(default=None, index=True)
+    callback_url: str
+    payload: Any = Field(sa_type=JsonColumn)
+    endpoint_id: str | None = Field(default=None, index=True)
+    event_id: str | None = None
+    event_number: int | None = Field(default=None, sa_type=BigInteger)
+    status: str = "pending"
+    active: bool = True
+    number_of_attempts: int = 0
+    successful_attempt: Any = Field(default=None, sa_type=JsonColumn)
+    failed_attempts: list[Any] = Field(default_factory=list, sa_type=JsonColumn)
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
+
+
+class WebhookError(Tenanted, table=True):
+    """A webhook whose last attempt, `attempt`, failed. It exists from the first failure until an attempt succeeds."""
+
+    __tablename__ = "webhook_error"
+    key: ClassVar[str] = "error_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    error_id: str = AssignedId()
+    webhook_id: str = Field(foreign_key="webhook.webhook_id", index=True)
+    user_id: str | None = Field(default=None, foreign_key="app_user.user_id", index=True)
+    callback_url: str
+    attempt: Any = Field(sa_type=JsonColumn)
+    created_at: datetime = created_at_field()
+
+
+# Mail: suppressed addresses, test mails of templates, and mails that are kept if there is no mail server.
+
+
+class MailSuppression(Tenanted, table=True):
+    """An address to which the application sends no mail. It is in lower case, in the form
+    of `delivery.mail_addresses`.
+
+    `reason` is the response of a mail server, and `delivery_id` is the last delivery to the address.
+    """
+
+    __tablename__ = "mail_suppression"
+    __table_args__ = (UniqueConstraint("application_id", "address"),)
+    key: ClassVar[str] = "suppression_id"
+
+    suppression_id: str = AssignedId()
+    address: str
+    cause: SuppressionCause = Field(sa_type=Enum(SuppressionCause, native_enum=False, length=16))
+    reason: str | None = None
+    delivery_id: str | None = None
+    created_at: datetime = created_at_field()
+
+
+class TestMail(Tenanted, table=True):
+    """A rendered template that is sent as a test to an address. `created_by` is the account of the sender."""
+
+    __tablename__ = "test_mail"
+    __table_args__ = (Index(None, "application_id", "created_at"),)
+    key: ClassVar[str] = "test_mail_id"
+
+    test_mail_id: str = AssignedId()
+    address: str
+    subject: str
+    html: str
+    text: str
+    created_by: str | None = None
+    created_at: datetime = created_at_field()
+
+
+class KeptMail(Tenanted, table=True):
+    """A mail that would have been sent. Each delivery has one, independent of its number of attempts.
+
+    `user_id` is the user of the delivery.
+    """
+
+    __tablename__ = "kept_mail"
+    __table_args__ = (Index(None, "application_id", "created_at"),)
+    key: ClassVar[str] = "delivery_id"
+
+    delivery_id: str = Field(primary_key=True)
+    user_id: str | None = Field(default=None, index=True)
+    recipient: str
+    subject: str
+    content: bytes = Field(sa_type=LargeBinary)
+    created_at: datetime = created_at_field()
 
 
 class Delivery(Tenanted, table=True):

@@ -14,8 +14,14 @@ from wattgate.db.queries import virtual_entities as home_queries
 from wattgate.db.queries.alerts import count_unread_alerts_by_user
 from wattgate.db.queries.consent import ConsentCheck, check_consent
 from wattgate.db.queries.displays import display_inputs
-from wattgate.db.queries.displays.display_extras import carbon_resources, find_carbon_series, load_carbon, load_locales
-from wattgate.db.queries.displays.display_inputs import LivePower, StoredEnergy
+from wattgate.db.queries.displays.display_inputs import (
+    LivePower,
+    StoredEnergy,
+    carbon_resources,
+    find_carbon_series,
+    load_carbon,
+    load_locales,
+)
 from wattgate.db.queries.ownership import load_ownerships
 from wattgate.db.queries.series import freshness
 from wattgate.db.queries.series.tariffs import load_timelines

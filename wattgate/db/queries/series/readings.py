@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from itertools import count
 
 from wattgate.clock import from_ms, to_ms
+from wattgate.db.meter_network import RegisterReading
 from wattgate.db.models import Resource
 from wattgate.db.queries.consent import find_consent_errors, replace_withheld
 from wattgate.db.queries.ownership import load_ownerships
@@ -19,10 +21,27 @@ from wattgate.db.rows.rows import Rows
 from wattgate.energy import buckets
 from wattgate.energy.buckets import BucketGrid, refine_grid
 from wattgate.energy.consent_gaps import gaps_within
-from wattgate.energy.storage_fields import ReadingField
+from wattgate.energy.meters.meter_messages import REGISTER_FIELDS
+from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields
 from wattgate.enums import Function, Weekday
 from wattgate.errors import GatewayError
 from wattgate.values import terms
+
+
+async def newest_register(rows: Rows, resource: Resource) -> RegisterReading | None:
+    """Return the newest stored register of a resource; None if no display sent one.
+
+    Of two registers of the same instant, return the first of REGISTER_FIELDS.
+    """
+    storage_fields = parse_fields(resource.storage)
+    fields = [field for name in REGISTER_FIELDS if (field := find_field(storage_fields, name))]
+    latest = await rows.readings.latest([series_key(resource, field) for field in fields]) if fields else {}
+    stored = [(reading, field) for field in fields if (reading := latest.get(series_key(resource, field)))]
+    if not stored:
+        return None
+    reading, field = max(stored, key=lambda register: register[0].at)
+    return RegisterReading(from_ms(reading.at), Decimal(reading.value).scaleb(-field.decimals), field.unit)
+
 
 _COLUMNS = {Function.SUM: "sum", Function.MIN: "min", Function.MAX: "max"}
 

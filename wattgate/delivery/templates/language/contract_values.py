@@ -11,8 +11,8 @@ from wattgate.delivery.templates.language.contract import (
     VariableType,
     name_path,
 )
+from wattgate.delivery.templates.language.diagnostics import closest_match
 from wattgate.delivery.templates.language.formatting import FormatError, to_date, to_instant, to_number
-from wattgate.delivery.templates.language.misspellings import closest_match
 
 ANY_ITEM = "[]"
 """Segment of a path for any item of a list."""

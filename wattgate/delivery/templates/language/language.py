@@ -16,9 +16,9 @@ from liquid.exceptions import FilterArgumentError, LiquidError, LiquidTypeError
 from liquid.undefined import UNDEFINED, Undefined
 
 from wattgate.delivery.templates.language.contract_values import DeclaredFloat, DeclaredInteger, declare_value
+from wattgate.delivery.templates.language.diagnostics import MAX_SUGGESTIONS, closest_match, format_path
 from wattgate.delivery.templates.language.format_filters import FORMAT_FILTERS
 from wattgate.delivery.templates.language.formatting import MAX_NUMBER, FormatError
-from wattgate.delivery.templates.language.misspellings import MAX_SUGGESTIONS, closest_match, format_path
 from wattgate.delivery.templates.language.output_writer import (
     MissingVariable,
     OutputWriter,

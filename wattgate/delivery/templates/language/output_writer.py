@@ -20,10 +20,16 @@ from wattgate.delivery.templates.html.escaping import (
 )
 from wattgate.delivery.templates.html.html_context import HtmlState, HtmlTokenizer
 from wattgate.delivery.templates.language.contract_values import DeclaredFloat, DeclaredInteger, DeclaredText
-from wattgate.delivery.templates.language.diagnostics import Finding, LineIndex, Severity, TemplatePart
+from wattgate.delivery.templates.language.diagnostics import (
+    MISSPELT,
+    Finding,
+    LineIndex,
+    Severity,
+    TemplatePart,
+    suggestion_hint,
+)
 from wattgate.delivery.templates.language.format_filters import format_declared
 from wattgate.delivery.templates.language.formatting import MAX_NUMBER, Formats, plain_number
-from wattgate.delivery.templates.language.misspellings import MISSPELT, suggestion_hint
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 """Half of a surrogate pair, which is not valid in text."""

@@ -11,10 +11,9 @@ from liquid.builtin.tags.assign_tag import AssignNode
 from liquid.builtin.tags.for_tag import ForNode
 
 from wattgate.delivery.templates.language.contract_values import ANY_ITEM
-from wattgate.delivery.templates.language.diagnostics import LineIndex, TemplatePart
+from wattgate.delivery.templates.language.diagnostics import LineIndex, TemplatePart, format_path
 from wattgate.delivery.templates.language.engine import parse_template
 from wattgate.delivery.templates.language.language import NUMBER_FILTERS, ValueNode
-from wattgate.delivery.templates.language.misspellings import format_path
 
 VariablePath = tuple[str | int, ...]
 

@@ -25,7 +25,7 @@ from graphql.execution.values import VariableValues, get_argument_values
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types.arguments import StrawberryArgument, convert_arguments
 
-from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 
 Arguments = Mapping[str, Any]
 BindArguments = Callable[[VariableValues], Arguments]

@@ -43,9 +43,9 @@ See `values.py` for the functions that the source calls. `tests/graphql/compiled
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphql import (
     GraphQLAbstractType,
@@ -62,10 +62,8 @@ from graphql import (
     specified_scalar_types,
 )
 
-from wattgate.db.serialized_column import SerializedColumn, SerializedRows
+from wattgate.db.column_types import SerializedColumn, SerializedRows
 from wattgate.graphql.execution.compiled.arguments import FieldArgumentBinder
-from wattgate.graphql.execution.compiled.code_block import CodeBlock
-from wattgate.graphql.execution.compiled.leaf_attributes import LeafAttribute, columns_call, leaf_attributes
 from wattgate.graphql.execution.compiled.selection_tree import ObjectSelection, SelectedField
 from wattgate.graphql.execution.compiled.values import (
     CoerceLeaf,
@@ -81,12 +79,64 @@ from wattgate.graphql.execution.compiled.values import (
     resolve_abstract,
     serialized_columns,
 )
-from wattgate.operations.core.field_source import NotCompilable, PayloadSource, TypenameSource
+from wattgate.operations.core.fields import AttributeSource, NotCompilable, PayloadSource, TypenameSource
 from wattgate.operations.core.operation import Operation
-from wattgate.operations.vocabulary.edge import EdgeField
-from wattgate.operations.vocabulary.node import encode_global_id
+from wattgate.operations.vocabulary.node import EdgeField, encode_global_id
 from wattgate.operations.vocabulary.scalars import FAST_SERIALIZERS
 from wattgate.pauses import PAUSE_ITEMS, pause
+
+# Lists of objects of which a document selects only attributes, so that columns are enough.
+
+
+class LeafAttribute(NamedTuple):
+    """An attribute of rows that may have columns, and the name of its leaf type."""
+
+    attribute: str
+    scalar: str
+
+
+def leaf_attributes(selected: SelectedField) -> dict[str, LeafAttribute] | None:
+    """Return the attributes that the objects of a list have in the response; None if others need more than columns."""
+    if len(selected.selections_by_type) != 1:
+        return None
+    (selection,) = selected.selections_by_type.values()
+    if selected.field is None or is_abstract_type(get_named_type(selected.field.type)):
+        return None
+    leaves = {}
+    for inner in selection.fields:
+        if not isinstance(inner.source, AttributeSource) or inner.source.node_type is not None or inner.field is None:
+            return None
+        if not is_leaf_type(get_named_type(inner.field.type)):
+            return None
+        leaves[inner.key] = LeafAttribute(inner.source.name, get_named_type(inner.field.type).name)
+    return leaves or None
+
+
+def columns_call(var: str, leaves: Mapping[str, LeafAttribute]) -> str:
+    """Return the expression that reads the columns of the rows in a variable. See `serialized_columns`."""
+    attributes = tuple(leaf.attribute for leaf in leaves.values())
+    floats, integers = (
+        tuple(position for position, leaf in enumerate(leaves.values()) if leaf.scalar == scalar)
+        for scalar in ("Float", "Int")
+    )
+    return f"serialized_columns({var}, {attributes!r}, {floats!r}, {integers!r})"
+
+
+@dataclass(slots=True)
+class CodeBlock:
+    """Statements of a function, at one level of indentation."""
+
+    depth: int = 0
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        self.lines.append("    " * self.depth + text)
+
+    def block(self, text: str) -> "CodeBlock":
+        """Add a statement and return the block that it opens."""
+        self.add(text)
+        return CodeBlock(self.depth + 1, self.lines)
+
 
 NEEDS_COERCION = {
     "String": "{0}.__class__ is not str",

@@ -30,11 +30,11 @@ from wattgate.graphql.execution.compiled.values import gather_or_cancel
 from wattgate.graphql.execution.documents.document_queue import DocumentQueue
 from wattgate.graphql.execution.documents.documents import Document, InvalidRequest
 from wattgate.graphql.execution.documents.variables import coerce_plain_variables
-from wattgate.graphql.execution.enum_errors import list_enum_values
 from wattgate.graphql.execution.executor import Executor
+from wattgate.graphql.execution.input_conversion import list_enum_values
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, Schema, normalize_errors
 from wattgate.operations.core.context import GraphQLContext
-from wattgate.operations.core.field_source import NotCompilable
+from wattgate.operations.core.fields import NotCompilable
 from wattgate.principal import Principal
 from wattgate.requests.fair_share import FairShare, owner_of_caller
 

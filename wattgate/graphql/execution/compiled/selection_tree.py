@@ -25,8 +25,8 @@ from graphql.execution.collect_fields import (
 )
 from graphql.execution.values import VariableValues
 
-from wattgate.operations.core.field_source import TYPENAME, FieldSource, NotCompilable, field_source_of
-from wattgate.operations.vocabulary.edge import EdgeField
+from wattgate.operations.core.fields import TYPENAME, FieldSource, NotCompilable, field_source_of
+from wattgate.operations.vocabulary.node import EdgeField
 
 MAX_FIELDS = 3_000
 """Maximum number of fields of a compiled document, counted for each member of an interface or union."""

@@ -15,8 +15,8 @@ from graphql import (
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 from strawberry.types.base import StrawberryObjectDefinition
 
-from wattgate.db.serialized_column import SerializedColumn, SerializedRows
-from wattgate.operations.vocabulary.definitions import STRAWBERRY_DEFINITION
+from wattgate.db.column_types import SerializedColumn, SerializedRows
+from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 from wattgate.pauses import PAUSE_ITEMS
 
 CoerceLeaf = Callable[[Any], Any]

@@ -26,10 +26,9 @@ from graphql import (
 from wattgate.clock import Clock, utc_now
 from wattgate.graphql.cost.estimate import estimate_cost
 from wattgate.graphql.cost.operation_cost import OperationCost
-from wattgate.graphql.execution.documents.document_limits import DocumentLimits, limit_error, parse_document
-from wattgate.graphql.execution.documents.document_tokens import is_long
+from wattgate.graphql.execution.documents.document_limits import DocumentLimits, is_long, limit_error, parse_document
 from wattgate.graphql.execution.documents.variables import PlainVariable, plain_variables
-from wattgate.graphql.execution.enum_errors import list_enum_values
+from wattgate.graphql.execution.input_conversion import list_enum_values
 from wattgate.graphql.execution.root_fields import RootField, collect_root_fields
 from wattgate.graphql.execution.schema import Schema, shorten_message
 

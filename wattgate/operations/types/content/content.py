@@ -6,12 +6,11 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries import content as queries
-from wattgate.db.queries.references import reference_loader
+from wattgate.db.queries.content import reference_loader
 from wattgate.operations.core.fields import edge
 from wattgate.operations.core.pagination import connection_edge
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.connection import Connection
-from wattgate.operations.vocabulary.node import Node
+from wattgate.operations.vocabulary.node import Connection, Node
 from wattgate.operations.vocabulary.scalars import Data, Json
 from wattgate.principal import Permission
 from wattgate.values import terms

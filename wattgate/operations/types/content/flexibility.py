@@ -6,12 +6,12 @@ from enum import Enum
 import strawberry
 
 from wattgate.db import models
-from wattgate.db.queries.references import reference_loader
+from wattgate.db.queries.content import reference_loader
 from wattgate.operations.core.fields import edge
 from wattgate.operations.core.pagination import connection_edge
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.connection import Connection
-from wattgate.operations.vocabulary.enum_types import enum_type
+from wattgate.operations.vocabulary.node import Connection
+from wattgate.operations.vocabulary.scalars import enum_type
 from wattgate.principal import Permission
 from wattgate.values import terms
 

@@ -8,7 +8,7 @@ import strawberry
 from wattgate.energy.display.meter import MeterKind
 from wattgate.enums import AmbientBasis, AmbientLevel, CarbonIndex, NoValueReason, WithheldReason
 from wattgate.operations.core.fields import list_field
-from wattgate.operations.types.meters.freshness import Freshness
+from wattgate.operations.types.meters.readings import Freshness
 from wattgate.values import terms
 
 

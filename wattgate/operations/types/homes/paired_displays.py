@@ -5,7 +5,7 @@ from datetime import datetime
 import strawberry
 
 from wattgate.db import models
-from wattgate.db.queries.references import reference_loader
+from wattgate.db.queries.content import reference_loader
 from wattgate.enums import PairingState
 from wattgate.operations.core.fields import edge, list_field
 from wattgate.operations.types.homes.virtual_entities import VirtualEntity

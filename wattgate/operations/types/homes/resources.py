@@ -18,25 +18,49 @@ from wattgate.db.queries.series import freshness as freshness_queries
 from wattgate.db.queries.series import readings as reading_queries
 from wattgate.db.queries.series import tariffs as tariff_queries
 from wattgate.db.queries.series.time_ranges import MAX_BUCKETS
-from wattgate.enums import BucketQuality, DeviceProof, NoValueReason
+from wattgate.enums import BucketQuality, DeviceProof, NoValueReason, ReadingQuality
 from wattgate.operations.core.fields import edge, list_field
 from wattgate.operations.core.pagination import connection_edge
-from wattgate.operations.types.consent.consent import MeterPointConsent, WithheldData
-from wattgate.operations.types.consent.consent_results import consents_of_resources
-from wattgate.operations.types.identity.owners import owner_edge
+from wattgate.operations.types.consent.consent import MeterPointConsent, WithheldData, consents_of_resources
+from wattgate.operations.types.identity.accounts import owner_edge
 from wattgate.operations.types.meters import devices as device_types
 from wattgate.operations.types.meters import readings as reading_types
-from wattgate.operations.types.meters.freshness import Freshness
-from wattgate.operations.types.meters.readings import SERIES_SIZES, Bucket, BucketColumns, CurrentReading, SeriesPart
-from wattgate.operations.types.meters.storage import StorageDefinition
+from wattgate.operations.types.meters.readings import (
+    SERIES_SIZES,
+    Bucket,
+    BucketColumns,
+    CurrentReading,
+    Freshness,
+    SeriesPart,
+)
 from wattgate.operations.types.meters.tariffs import CostBucket, CostExplanation, CurrentRates, Tariff
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.connection import Connection
 from wattgate.operations.vocabulary.cost_weights import FRESHNESS_WEIGHT, ListSize, bucket_count, cost_days, per_bucket
-from wattgate.operations.vocabulary.node import Node
+from wattgate.operations.vocabulary.node import Connection, Node
 from wattgate.operations.vocabulary.scalars import SourceTypeInfo, SourceUnitInfo
 from wattgate.principal import Permission
 from wattgate.values import terms
+
+# GraphQL types of the storage of a resource type.
+
+
+@strawberry.type(description="One measured quantity of a resource type.")
+class StorageField:
+    field_name: terms.FieldName
+    unit: terms.Unit
+    datatype: terms.Datatype
+    negative: terms.AllowsNegative
+
+
+@strawberry.type(description="How the readings of a resource type are sampled and stored.")
+class StorageDefinition:
+    type: str = strawberry.field(description="Type of storage: always timeseries.")
+    sampling: terms.Sampling
+    start: terms.StorageStart
+    interval: str | None = strawberry.field(
+        description="Interval of regular sampling, counted from `start`, as an ISO 8601 duration. Null means PT30M."
+    )
+    fields: list[StorageField] = list_field(2, description="Measured quantities of a reading.")
 
 
 @strawberry.input(description="One measured quantity of a resource type.")
@@ -396,3 +420,28 @@ class NewResource:
         "at the same meter point. Null if costs will be recorded.",
     )
     moved_in_at: terms.MovedInAt | None = None
+
+
+# GraphQL types of stored readings without aggregation, and of readings of meter registers.
+
+
+@strawberry.type(description="Cumulative register of a meter, as the network last read it or a display last sent it.")
+class MeterRead:
+    resource: Resource = strawberry.field(description=terms.RESOURCE)
+    at: terms.ReadingInstant
+    value: terms.MeasuredValue
+    unit: terms.Unit
+
+
+@strawberry.type(
+    description="Stored readings of one storage field, as columns of equal length. Items at the same position form one "
+    "reading."
+)
+class RawReadings:
+    resource: Resource = strawberry.field(description=terms.RESOURCE)
+    field: terms.Field
+    unit: terms.Unit
+    at: list[datetime] = strawberry.field(description="Instants of the readings, oldest first.")
+    value: list[float] = strawberry.field(description="Measured values.")
+    quality: list[ReadingQuality] = strawberry.field(description="Qualities of the readings.")
+    next: datetime | None = strawberry.field(description="Value for `start` of the next page. Null on the last page.")

@@ -1,4 +1,4 @@
-"""GraphQL types of virtual entities (homes) and their types."""
+"""GraphQL types of virtual entities (homes) and their types, and the keys for look-ups."""
 
 from typing import Any
 
@@ -10,13 +10,35 @@ from wattgate.db.queries.displays import displays as display_queries
 from wattgate.operations.core.fields import edge
 from wattgate.operations.types.homes.displays import Display
 from wattgate.operations.types.homes.resources import Device, Resource
-from wattgate.operations.types.identity.owners import owner_edge
+from wattgate.operations.types.identity.accounts import owner_edge
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import DISPLAY_WEIGHT, ListSize
 from wattgate.operations.vocabulary.node import Node
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Permission
 from wattgate.values import terms
+
+# Keys for look-ups: @oneOf inputs, of which a client sets exactly one field.
+
+
+@strawberry.input(one_of=True, description="Key of a user: exactly one field.")
+class UserKey:
+    user_id: ids.UserId | None = strawberry.UNSET
+    username: terms.Address | None = strawberry.field(
+        default=strawberry.UNSET, description="Login name in the application's own directory."
+    )
+
+
+@strawberry.input(one_of=True, description="Key of a device: exactly one field.")
+class DeviceKey:
+    device_id: ids.DeviceId | None = strawberry.UNSET
+    hardware_id: terms.Text200 | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Identifier of the device, usually its MAC address, in any case and with or without separators.",
+    )
+    resource_id: strawberry.ID | None = strawberry.field(
+        default=strawberry.UNSET, description="ID of a resource that the device supplies with readings."
+    )
 
 
 @strawberry.type(description="Resource type that virtual entities of a type must or may have.")

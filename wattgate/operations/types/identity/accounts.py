@@ -1,4 +1,4 @@
-"""GraphQL types of accounts and tokens."""
+"""GraphQL types of accounts, their tokens, second factors and users."""
 
 from datetime import datetime
 from typing import Any
@@ -6,11 +6,56 @@ from typing import Any
 import strawberry
 
 from wattgate.db import models
-from wattgate.operations.types.identity.owners import owner_edge
+from wattgate.db.queries.users import user_loader
+from wattgate.operations.core.fields import edge, optional_type
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.node import Node
 from wattgate.operations.vocabulary.scalars import Json
+from wattgate.principal import Permission
 from wattgate.values import terms
+
+# The edges from a record to a user.
+
+
+def owner_edge(noun: str, column: str = "owner_id", verb: str = "owns") -> Any:
+    """Return the edge to the user whose id is in a column, and who owns the record."""
+    return user_edge(column, f"User who {verb} the {noun}. Null if the caller may not see the user.")
+
+
+def user_edge(column: str, description: str) -> Any:
+    """Return the edge to the user whose id is in a column. `User` itself refers to the types that have this edge."""
+    return edge(
+        user_loader(column),
+        needs=Permission.USER_READ,
+        graphql_type=optional_type("User", "users.users"),
+        description=description,
+    )
+
+
+# GraphQL types of the second factor of an account.
+
+
+@strawberry.type(description="Second factor of an account: codes of an app, by time (TOTP).")
+class SecondFactor:
+    enabled: bool = strawberry.field(description="Whether a log-in needs a code.")
+    required: bool = strawberry.field(
+        description="Whether the account must enrol a second factor before it can do anything else."
+    )
+    confirmed_at: datetime | None = strawberry.field(description="When it was confirmed. Null if it is not enabled.")
+    recovery_codes: int = strawberry.field(description="Number of recovery codes that were not used.")
+
+
+@strawberry.type(description="Secret of a new second factor, which is shown only in this result.")
+class SecondFactorEnrolment:
+    secret: str = strawberry.field(description="Secret in base32, to type into an app.")
+    uri: str = strawberry.field(description="Address with otpauth:, to show as a QR code.")
+
+
+@strawberry.type(description="Recovery codes of a second factor, which are shown only in this result.")
+class RecoveryCodes:
+    recovery_codes: list[str] = strawberry.field(
+        description="Ten codes. Each replaces a code of the app once, such as after the loss of the phone."
+    )
 
 
 @strawberry.type(description="Login of a user in one directory of the application. A user can have several accounts.")

@@ -7,7 +7,7 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries import alert_rules as queries
-from wattgate.db.queries.references import reference_loader
+from wattgate.db.queries.content import reference_loader
 from wattgate.enums import Function, Period, RuleKind, ThresholdSide
 from wattgate.operations.core.fields import edge
 from wattgate.operations.types.homes.resources import Resource

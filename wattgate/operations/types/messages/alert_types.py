@@ -3,7 +3,7 @@
 import strawberry
 
 from wattgate.db import models
-from wattgate.db.queries import alert_types as queries
+from wattgate.db.queries import alerts as queries
 from wattgate.delivery.templates.language.contract import VariableType
 from wattgate.enums import RuleKind
 from wattgate.operations.core.fields import edge

@@ -9,17 +9,16 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries import alerts as queries
 from wattgate.db.queries import templates as template_queries
-from wattgate.db.queries.references import reference_loader
+from wattgate.db.queries.content import reference_loader
 from wattgate.enums import NotificationState
 from wattgate.operations.core.fields import edge
 from wattgate.operations.types.homes.virtual_entities import VirtualEntity
-from wattgate.operations.types.identity.owners import owner_edge
+from wattgate.operations.types.identity.accounts import owner_edge
 from wattgate.operations.types.messages.alert_types import AlertType
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import ListSize
-from wattgate.operations.vocabulary.enum_types import enum_type
 from wattgate.operations.vocabulary.node import Node
-from wattgate.operations.vocabulary.scalars import Json
+from wattgate.operations.vocabulary.scalars import Json, enum_type
 from wattgate.principal import Permission
 from wattgate.values import terms
 

@@ -8,8 +8,7 @@ import strawberry
 from wattgate.delivery.templates.language.diagnostics import Severity, TemplatePart
 from wattgate.operations.types.messages.alerts import Alert, Channel, Template
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.enum_types import enum_type
-from wattgate.operations.vocabulary.scalars import Json
+from wattgate.operations.vocabulary.scalars import Json, enum_type
 from wattgate.values import terms
 
 

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import strawberry
 
+from wattgate.clock import TimeRange
 from wattgate.db import models
 from wattgate.db.queries.series import tariffs as queries
 from wattgate.db.rows.rows import Rows
 from wattgate.enums import CostLineKind, NoValueReason, Period, TariffKind, Weekday
 from wattgate.operations.core.fields import edge
-from wattgate.operations.types.meters.time_ranges import TimeRange
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, sample_count
 from wattgate.principal import Permission

@@ -9,10 +9,14 @@ from wattgate.db import models
 from wattgate.db.queries import users as queries
 from wattgate.operations.core.fields import edge
 from wattgate.operations.core.pagination import connection_edge
-from wattgate.operations.types.consent.access_log import AccessRecord
-from wattgate.operations.types.consent.consent import ConsentReceipt, MeterPointConsent
-from wattgate.operations.types.consent.consent_results import build_consent, build_receipt
-from wattgate.operations.types.consent.tenancies import MeterPointTenancy
+from wattgate.operations.types.consent.consent import (
+    AccessRecord,
+    ConsentReceipt,
+    MeterPointConsent,
+    MeterPointTenancy,
+    build_consent,
+    build_receipt,
+)
 from wattgate.operations.types.content.content import TermsConditionsUser
 from wattgate.operations.types.content.flexibility import DfsParticipation, DfsUser
 from wattgate.operations.types.content.prompts import PromptUser, UserAction
@@ -24,8 +28,8 @@ from wattgate.operations.types.messages.alert_rules import AlertRule
 from wattgate.operations.types.messages.alerts import Alert
 from wattgate.operations.types.messages.webhooks import Webhook, WebhookError
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.connection import Connection
 from wattgate.operations.vocabulary.cost_weights import ListSize
+from wattgate.operations.vocabulary.node import Connection
 from wattgate.principal import Permission
 from wattgate.values import terms
 

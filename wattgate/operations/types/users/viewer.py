@@ -5,29 +5,32 @@ from typing import Any
 import strawberry
 
 from wattgate.db import models
-from wattgate.db.queries.references import reference_loader
+from wattgate.db.queries.content import reference_loader
 from wattgate.db.rows.rows import Rows
 from wattgate.operations.core.fields import edge
 from wattgate.operations.core.pagination import connection_edge
-from wattgate.operations.types.consent.access_log import AccessRecord
-from wattgate.operations.types.consent.consent import ConsentReceipt, MeterPointConsent
-from wattgate.operations.types.consent.consent_results import build_consent, build_receipt
-from wattgate.operations.types.consent.tenancies import MeterPointTenancy
+from wattgate.operations.types.consent.consent import (
+    AccessRecord,
+    ConsentReceipt,
+    MeterPointConsent,
+    MeterPointTenancy,
+    build_consent,
+    build_receipt,
+)
 from wattgate.operations.types.content.content import TermsConditionsUser
 from wattgate.operations.types.content.flexibility import DfsEvent, DfsUser
 from wattgate.operations.types.content.prompts import PromptUser, UserAction
 from wattgate.operations.types.homes.resources import Device, Resource
 from wattgate.operations.types.homes.virtual_entities import VirtualEntity
-from wattgate.operations.types.identity.accounts import Account
-from wattgate.operations.types.identity.audit import AuditEntry
-from wattgate.operations.types.identity.owners import user_edge
+from wattgate.operations.types.identity.accounts import Account, user_edge
+from wattgate.operations.types.identity.personal_data import AuditEntry
 from wattgate.operations.types.messages.alert_rules import AlertRule
 from wattgate.operations.types.messages.alerts import Alert
 from wattgate.operations.types.messages.mail import MailSuppression
 from wattgate.operations.types.messages.webhooks import Webhook, WebhookError
 from wattgate.operations.types.users.user_records import UserRecords
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.connection import Connection
+from wattgate.operations.vocabulary.node import Connection
 from wattgate.principal import Permission
 from wattgate.values import terms
 

@@ -9,10 +9,9 @@ import msgspec
 from wattgate.enums import TRACE_ID
 from wattgate.errors import GatewayError, RateLimited, Unauthenticated
 from wattgate.principal import Principal
-from wattgate.realtime.connections.close_log import log_close
 from wattgate.realtime.connections.connection_slots import ConnectionSlot
 from wattgate.realtime.connections.operations import Operations
-from wattgate.realtime.connections.protocol import CloseCode
+from wattgate.realtime.connections.protocol import CloseCode, log_close
 from wattgate.realtime.connections.reconnection import RECONNECTIONS, ReconnectAction
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.send_backlog import ConflatingBuffer

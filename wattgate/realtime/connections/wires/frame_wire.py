@@ -7,6 +7,7 @@ It takes over a socket whose handshake is done: directly (`app/server/edge/socke
 import asyncio
 import socket
 from collections.abc import Callable
+from struct import Struct
 from typing import Any
 
 from websockets.exceptions import InvalidState
@@ -14,7 +15,23 @@ from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import Protocol
 
 from wattgate.realtime.connections.session import Session
-from wattgate.realtime.connections.wires import frames
+
+_SHORT = 125
+_MEDIUM = 0xFFFF
+_MEDIUM_HEADER = Struct("!BBH")
+_LONG_HEADER = Struct("!BBQ")
+_TEXT = 0x81
+
+
+def text(message: bytes) -> bytes:
+    """The frame of a text message, which is UTF-8."""
+    length = len(message)
+    if length <= _SHORT:
+        return bytes((_TEXT, length)) + message
+    if length <= _MEDIUM:
+        return _MEDIUM_HEADER.pack(_TEXT, 126, length) + message
+    return _LONG_HEADER.pack(_TEXT, 127, length) + message
+
 
 HIGH_WATER_BYTES = 32 * 1024
 LOW_WATER_BYTES = 8 * 1024
@@ -154,7 +171,7 @@ class FrameWire(asyncio.Protocol):
 
     def write(self, message: bytes) -> None:
         if not (self._close_sent or self._transport.is_closing()):
-            self._transport.write(frames.text(message))
+            self._transport.write(text(message))
 
     def close(self, code: int, reason: str) -> None:
         if self._close_sent:

@@ -4,13 +4,12 @@ from pathlib import Path
 
 from rich.table import Table
 
-from wattgate.app.cli.actions.gateway.server_process import serve_in_process
+from wattgate.app.cli.actions.gateway.serving import serve_in_process
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.demo import live, seed
-from wattgate.app.demo.demo_settings import demo_settings
-from wattgate.app.demo.landing import describe_demonstration
+from wattgate.app.demo.demo_settings import demo_settings, describe_demonstration
 from wattgate.app.demo.logins import LOGINS, PASSWORD
 from wattgate.app.demo.simulated_network import SimulatedMeterNetwork
 from wattgate.app.observability import logs

@@ -18,7 +18,13 @@ from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.app.workers.user_jobs import JobPolicy, list_all_tenancies, process_jobs
 from wattgate.db.connections.engine import Database
-from wattgate.db.personal_data.erasure_check import find_unerased, read_erasures, verify_erasures
+from wattgate.db.personal_data.erasure_check import (
+    find_unapplied,
+    find_unerased,
+    read_erasures,
+    read_tenancies,
+    verify_erasures,
+)
 from wattgate.db.personal_data.erasure_list import (
     ErasureList,
     ListContent,
@@ -27,7 +33,6 @@ from wattgate.db.personal_data.erasure_list import (
     ListedTenancy,
     encode_list,
 )
-from wattgate.db.personal_data.tenancy_check import find_unapplied, read_tenancies
 from wattgate.enums import JobState
 from wattgate.errors import BadInput
 from wattgate.operations.core.runner import Runner

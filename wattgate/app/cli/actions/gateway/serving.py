@@ -1,13 +1,45 @@
-"""Carry out `wattgate serve`: serve in this process, or start the processes that serve."""
+"""Carry out `wattgate serve`: in this process, or in several."""
+
+import socket
+from typing import NoReturn
 
 import typer
+from starlette.applications import Starlette
 
 from wattgate.app.cli.commands.dispatch import import_at_start
 from wattgate.app.cli.consoles import err
 from wattgate.app.cli.database_context import require_ready_database
 from wattgate.app.observability import logs
+from wattgate.app.observability.http_metrics import start_metrics_server
+from wattgate.app.server.edge.serving import bind_sockets, serve
+from wattgate.app.server.factory import create_app
 from wattgate.app.server.launcher import launch
 from wattgate.app.settings import Settings
+
+# Serve in this process: alone, or as one of several workers.
+
+
+def serve_alone(settings: Settings) -> NoReturn:
+    """Serve the gateway until SIGTERM or SIGINT, then exit."""
+    sockets = bind_sockets(settings.host, settings.port)
+    serve_in_process(settings, create_app(settings), sockets)
+
+
+def serve_one(*, channel_fd: int, worker_index: int) -> None:
+    """Serve as one of several workers that `wattgate serve --workers` started."""
+    settings = Settings()
+    if worker_index > 0:
+        settings = settings.model_copy(update={"mqtt_url": None})
+    logs.configure_logging(settings)
+    launcher_socket = socket.socket(fileno=channel_fd)
+    sockets = bind_sockets(settings.host, settings.port, shared=True)
+    raise typer.Exit(serve(create_app(settings), settings, sockets, launcher_socket))
+
+
+def serve_in_process(settings: Settings, application: Starlette, sockets: list[socket.socket]) -> NoReturn:
+    """Serve on bound sockets in this process until SIGTERM or SIGINT, then exit."""
+    start_metrics_server(settings)
+    raise typer.Exit(serve(application, settings, sockets))
 
 
 def serve_gateway(*, workers: int) -> None:
@@ -21,4 +53,4 @@ def serve_gateway(*, workers: int) -> None:
     if workers > 1:
         raise typer.Exit(launch(settings, workers))
     # the launcher does without this module
-    import_at_start("wattgate.app.cli.actions.gateway.server_process").serve_alone(settings)
+    import_at_start("wattgate.app.cli.actions.gateway.serving").serve_alone(settings)
