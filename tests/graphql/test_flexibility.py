@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from tests.support import people
-from tests.support.house import House, basic, operation
+from tests.support.house import House, Tenant, basic, operation
 from tests.support.socket import socket
 from wattgate.operations.flexibility import ALLOWED_TRANSITIONS
 from wattgate.operations.types.content.flexibility import DfsEventState, NewDfsEvent
@@ -18,18 +18,18 @@ from wattgate.principal import Principal, Role
 MOVE = "mutation ($id: ID!, $to: DfsEventState!) { moveDfsEvent(dfsEventId: $id, state: $to) { state } }"
 
 
-async def announce(house: House) -> str:
+async def announce(tenant: Tenant) -> str:
     start = datetime.now(UTC) + timedelta(days=1)
     event = NewDfsEvent(name="Evening", starts_at=start, ends_at=start + timedelta(hours=1), reward=Decimal(300))
-    return str((await house.one.run("add_dfs_event", input=event)).dfs_event_id)
+    return str((await tenant.run("add_dfs_event", input=event)).dfs_event_id)
 
 
-async def move(house: House, event_id: str, to: str) -> Any:
-    return await house.graphql(MOVE, house.one.headers["application"], id=event_id, to=to)
+async def move(house: House, event_id: str, to: str, tenant: Tenant | None = None) -> Any:
+    return await house.graphql(MOVE, (tenant or house.one).headers["application"], id=event_id, to=to)
 
 
 async def test_event_moves_from_announced_to_settled(served: House) -> None:
-    event_id = await announce(served)
+    event_id = await announce(served.one)
     for state in ("OPEN", "ACTIVE", "ENDED", "SETTLED"):
         response = await move(served, event_id, state)
         assert response["data"]["moveDfsEvent"]["state"] == state.lower()
@@ -48,12 +48,12 @@ def test_only_listed_transitions_are_allowed() -> None:
 
 
 async def test_disallowed_transition_is_a_conflict(served: House) -> None:
-    response = await move(served, await announce(served), "ENDED")
+    response = await move(served, await announce(served.one), "ENDED")
     assert response["errors"][0]["extensions"]["code"] == "CONFLICT"
 
 
 async def test_only_opted_in_users_join_and_only_while_the_event_is_open(served: House) -> None:
-    event_id, headers = await announce(served), served.one.headers["account"]
+    event_id, headers = await announce(served.one), served.one.headers["account"]
     path = "/dfs/event/user/participation"
     early = await served.call("POST", path, headers, json={"dfsEventId": event_id})
     assert (early.status_code, early.json()["code"]) == (409, "CONFLICT")
@@ -85,6 +85,11 @@ async def test_meter_point_is_required_only_if_the_user_has_several(served: Hous
     assert named.json()["mpxn"] == second
     stranger = await served.call("POST", "/dfs/user", headers, json={"mpxn": served.one.ids["mpxn"]})
     assert (stranger.status_code, stranger.json()["error"]) == (400, "incorrect elements -mpxn")
+    event_id = await announce(tenant)
+    await move(served, event_id, "OPEN", tenant)
+    await tenant.gateway.runner.run(operation("revoke_consents"), user, {"mpxns": [second]})
+    joined = await served.call("POST", "/dfs/event/user/participation", headers, json={"dfsEventId": event_id})
+    assert {participation["mpxn"] for participation in joined.json()} == {first}, "the consent of the other has ended"
     out = await served.call("DELETE", "/dfs/user", headers, json={"mpxn": second})
     assert [opt_in["active"] for opt_in in out.json()] == [False]
     assert second not in [opt_in["mpxn"] for opt_in in (await served.call("GET", "/dfs/user", headers)).json()]
@@ -107,7 +112,7 @@ async def test_reward_that_cannot_be_stored_is_rejected(served: House, reward: s
 
 
 async def test_subscription_publishes_changes_of_events(served: House) -> None:
-    event_id = await announce(served)
+    event_id = await announce(served.one)
     async with socket(served.url) as client:
         await client.init(**served.one.headers["account"])
         await client.subscribe("subscription { dfsEventChanges(since: null) { dfsEventId state } }")

@@ -318,10 +318,7 @@ PAIR_WALKS: dict[str, Callable[..., Awaitable[None]]] = {
     "operations.devices.device_records:require_not_left": partial(
         tenancy_corrections.test_a_code_from_before_the_move_does_not_bring_a_display_back, is_removed_before=True
     ),
-    "operations.flexibility:_choose_meter_point": (
-        former_households.test_a_household_that_closed_its_resources_is_not_in_flexibility
-    ),
-    "operations.flexibility:participate_in_dfs_event": (
+    "operations.flexibility:_points_with_consent": (
         former_households.test_a_household_that_closed_its_resources_is_not_in_flexibility
     ),
     "operations.homes.resources:_find_cost_source": (

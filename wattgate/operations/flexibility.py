@@ -171,7 +171,10 @@ async def dfs_event_users(call: Call, *, dfs_event_id: ids.DfsEventId) -> list[m
     raises=(NotFound,),
 )
 async def participate_in_dfs_event(call: Call, *, dfs_event_id: ids.DfsEventId) -> list[models.DfsParticipation]:
-    """Join an open demand flexibility event with every enrolled meter point where the acting user lives."""
+    """Join an open demand flexibility event with every enrolled meter point of the acting user.
+
+    A meter point counts while the user lives there and its consent is in force, as for `optInToDfs`.
+    """
     user_id = require_user_id(call)
     events = await call.rows.get_many(models.DfsEvent, [dfs_event_id])
     if not events:
@@ -180,12 +183,12 @@ async def participate_in_dfs_event(call: Call, *, dfs_event_id: ids.DfsEventId) 
     event = events[dfs_event_id]
     if event.state != DfsEventState.OPEN.value:
         raise Conflict(f"The event is {event.state}. Users can join only while it is open.")
-    opted_in = await _active_opt_ins(call, user_id)
-    left = await meter_points_left(call.rows, user_id, {opt_in.mpxn for opt_in in opted_in})
-    opted_in = [opt_in for opt_in in opted_in if opt_in.mpxn not in left]
+    points = await _points_with_consent(call, user_id)
+    opted_in = [opt_in for opt_in in await _active_opt_ins(call, user_id) if opt_in.mpxn in points]
     if not opted_in:
         raise Conflict(
-            "The user is not opted in to the demand flexibility service where the user lives. Call optInToDfs first."
+            "The user is not opted in to the demand flexibility service with a meter point where the user lives and "
+            "whose consent is in force. Call optInToDfs first."
         )
     joined = await call.rows.all(
         models.DfsParticipation,
@@ -251,19 +254,9 @@ async def dfs_event_changes(call: Call) -> SubscriptionSource:
 async def _choose_meter_point(call: Call, user_id: str, requested: str | None) -> str:
     """Return the meter point to opt in with: the requested one, or else the only one of the user with a valid consent.
 
-    The consent for a meter point where the user does not live any more does not count, nor one that is not verified if
-    no open resource of the user is there. Raise BadInput if the user has no such meter point, or several and requests
-    none.
+    Raise BadInput if the user has no such meter point, or several and requests none.
     """
-    consents = await call.rows.all(models.MeterPointConsent, col(models.MeterPointConsent.user_id) == user_id)
-    owned = await load_owned_resources(call.rows, user_id)
-    present = {canonical_meter_point(resource.mpxn) for resource in owned if resource.mpxn}
-    consented = {
-        consent.mpxn
-        for consent in consents
-        if is_in_force(consent, call.rows.now) and (consent.verified or consent.mpxn in present)
-    }
-    points = sorted(consented - await meter_points_left(call.rows, user_id, consented))
+    points = sorted(await _points_with_consent(call, user_id))
     if requested is None and len(points) != 1:
         message = "the user has several meter points" if points else "the user has no meter point"
         problem = Problem(("mpxn",), f"is missing: {message}", is_missing=True)
@@ -273,6 +266,22 @@ async def _choose_meter_point(call: Call, user_id: str, requested: str | None) -
             f"The user has no meter point {requested}.", problems=[Problem(("mpxn",), f"{requested} does not exist")]
         )
     return canonical_meter_point(requested) if requested else points[0]
+
+
+async def _points_with_consent(call: Call, user_id: str) -> set[str]:
+    """Return the meter points where a user lives and has a consent that is in force.
+
+    A consent that is not verified counts only if an open resource of the user is there.
+    """
+    consents = await call.rows.all(models.MeterPointConsent, col(models.MeterPointConsent.user_id) == user_id)
+    owned = await load_owned_resources(call.rows, user_id)
+    present = {canonical_meter_point(resource.mpxn) for resource in owned if resource.mpxn}
+    consented = {
+        consent.mpxn
+        for consent in consents
+        if is_in_force(consent, call.rows.now) and (consent.verified or consent.mpxn in present)
+    }
+    return consented - await meter_points_left(call.rows, user_id, consented)
 
 
 async def _active_opt_ins(call: Call, user_id: str, mpxn: str | None = None) -> list[models.DfsUser]:

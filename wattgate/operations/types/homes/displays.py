@@ -48,7 +48,8 @@ class DisplayCost:
         "Null if no energy of the period is known and priced yet."
     )
     standing_charge: Decimal = strawberry.field(
-        description="Standing charges of the days that have begun while the household lives there, in pounds."
+        description="Standing charges of the days that have begun while the household lives there, in pounds. "
+        "Closed resources are left out."
     )
     includes_standing_charge: bool = strawberry.field(
         description="Whether `total` contains the standing charge. Always true."
