@@ -165,7 +165,7 @@ async def test_a_household_that_closed_its_resources_is_not_in_flexibility(
     served: House, ada: Tenant, bob: Tenant
 ) -> None:
     """It has moved out, although nobody has moved in yet. A stored enrolment gives it no right."""
-    point, events = await metered(ada), [await announce(served) for _ in range(2)]
+    point, events = await metered(ada), [await announce(served.one) for _ in range(2)]
     for event_id in events:
         await move(served, event_id, "OPEN")
     await ada.run("verify_meter_point", mpxn=point.mpxn)
