@@ -86,7 +86,7 @@ function status(workspace, { variables, operationName, headers }, digest) {
     try {
       const received = await workspace.dryRun({ documentId: `sha256:${digest}`, variables, operationName }, { headers, isFirst: true });
       const [error] = received?.body?.errors ?? [];
-      result.textContent = describe(error, Boolean(received?.body?.extensions?.cost));
+      result.textContent = describe(error, received?.body?.extensions?.cost?.estimated !== undefined);
     } catch (thrown) {
       result.textContent = toGatewayError(thrown).message;
     } finally {
