@@ -125,12 +125,12 @@ class BucketStore(Protocol):
     """A store of buckets."""
 
     async def spend(
-        self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False, refused: int = 0
+        self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False, paid: int = 0, refused: int = 0
     ) -> Balance:
         """Charge a cost to all of these scopes or, if one of them refuses it, to none.
 
-        No scope refuses the cost of work that `is_done`. If another cost was `refused` before, return when the scopes
-        grant that one.
+        No scope refuses the cost of work that `is_done`. If the cost is refused, return when the scopes grant the sum
+        of it and `paid`. If another cost was `refused` before, return when they grant that one.
         """
 
 
@@ -147,14 +147,15 @@ class LocalBucketStore:
         return len(self._buckets)
 
     async def spend(
-        self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False, refused: int = 0
+        self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False, paid: int = 0, refused: int = 0
     ) -> Balance:
         now = self._clock().timestamp()
         buckets_before = [self._buckets.get(scope.key, FULL_BUCKET) for scope in scopes]
         granted, buckets = charge_buckets(buckets_before, scopes, cost, now, is_done=is_done)
         self._store(scopes, buckets, now)
         deficits = [bucket.deficit for bucket in buckets]
-        return build_balance(scopes, deficits, refused or cost, granted=granted and not refused)
+        stated = refused or (cost if granted else cost + paid)
+        return build_balance(scopes, deficits, stated, granted=granted and not refused)
 
     def remember(self, scopes: Sequence[RateLimitScope], deficits: Sequence[float]) -> None:
         """Store the deficits that a shared store has now, so that this store can continue with them."""
@@ -188,19 +189,21 @@ class Budgets:
     limits: BudgetLimits
     buckets: BucketStore
 
-    async def charge(self, principal: Principal, cost: int) -> Balance | None:
+    async def charge(self, principal: Principal, cost: int, *, paid: int = 0) -> Balance | None:
         """Charge a cost to a caller and return its balance, or None if the caller has no limit.
 
-        Check `Balance.granted`: the cost may be refused. Raise CostTooHigh if even a full bucket cannot grant it.
+        `paid` is the charge for other parts of the request. Its next attempt pays them again, so a refusal states when
+        the budget covers both. Check `Balance.granted`: the cost may be refused. Raise CostTooHigh if even a full
+        bucket cannot grant both.
         """
         if self.limits.is_unlimited:
             return None
         scopes = rate_limit_scopes(principal, self.limits)
         if not scopes:
             return None
-        if error := _excess_of_capacity(scopes, cost):
+        if error := _excess_of_capacity(scopes, cost + paid):
             raise error
-        balance = await self.buckets.spend(scopes, cost)
+        balance = await self.buckets.spend(scopes, cost, paid=paid)
         CURRENT_BALANCE.set(balance)
         if not balance.granted:
             RATE_LIMIT_REJECTIONS.labels(balance.policy).inc()

@@ -53,15 +53,16 @@ class RedisBucketStore:
         self._batcher = RequestBatcher[ScriptCall, Any](redis.run)
 
     async def spend(
-        self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False, refused: int = 0
+        self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool = False, paid: int = 0, refused: int = 0
     ) -> Balance:
         try:
             ((granted, *replies),) = await self._batcher.submit([self._script_call(scopes, cost, is_done=is_done)])
         except RedisUnavailable:
-            return await self._local.spend(scopes, cost, is_done=is_done, refused=refused)
+            return await self._local.spend(scopes, cost, is_done=is_done, paid=paid, refused=refused)
         deficits = [float(reply) for reply in replies]
         self._local.remember(scopes, deficits)
-        return build_balance(scopes, deficits, refused or cost, granted=bool(granted) and not refused)
+        stated = refused or (cost if granted else cost + paid)
+        return build_balance(scopes, deficits, stated, granted=bool(granted) and not refused)
 
     def _script_call(self, scopes: Sequence[RateLimitScope], cost: int, *, is_done: bool) -> ScriptCall:
         now = "" if self._clock is None else repr(self._clock().timestamp())

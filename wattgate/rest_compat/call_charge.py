@@ -32,8 +32,11 @@ class CallCharge:
         self._executed_mutation = True
 
     async def add(self, cost: int) -> None:
-        """Charge a cost. Raise RateLimited or CostTooHigh if the budget does not cover it."""
-        self.balance = await self._budgets.charge(self._principal, cost)
+        """Charge a cost. Raise RateLimited or CostTooHigh if the budget does not cover it.
+
+        RateLimited states when the budget covers it together with the charge so far, because the call begins anew.
+        """
+        self.balance = await self._budgets.charge(self._principal, cost, paid=self.charged)
         if self.balance is not None and not self.balance.granted:
             raise rate_limited_error(self.balance)
         self.charged += cost
@@ -83,7 +86,7 @@ class CallCharge:
 
     async def check_work(self) -> None:
         """Raise RateLimited if earlier work has used up the budget."""
-        balance = await self._budgets.charge(self._principal, 0)
+        balance = await self._budgets.charge(self._principal, 0, paid=self.charged - self._measured_units)
         if balance is not None and not balance.granted:
             raise rate_limited_error(balance)
 

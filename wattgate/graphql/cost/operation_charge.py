@@ -58,9 +58,9 @@ class OperationCharge:
         self._executed_mutation = False
 
     @classmethod
-    def flat(cls, budgets: Budgets, principal: Principal, cost: int) -> "OperationCharge":
-        """Return the charge of work that loads no lists."""
-        return cls(budgets, principal, CostEstimate(cost, (), {}))
+    def flat(cls, budgets: Budgets, principal: Principal, cost: int, size_units: int = 0) -> "OperationCharge":
+        """Return the charge of work that loads no lists, in a request for which `size_units` are charged already."""
+        return cls(budgets, principal, CostEstimate(cost, (), {}), size_units)
 
     @classmethod
     def for_event(cls, budgets: Budgets, principal: Principal, estimate: CostEstimate) -> "OperationCharge":
@@ -150,7 +150,7 @@ class OperationCharge:
         missing = max(0, self._loaded_units - (self.charged - self._size_units - self._measured_units))
         is_begun = self.charged > self._size_units + self._prepaid_units
         self.charged += missing  # before the wait, so that concurrent edges do not charge it twice
-        whole = self._cost - self._prepaid_units
+        whole = self._cost - self._prepaid_units - self._work_units
         exhausted = self.exhausted_balance
         if exhausted is not None and exhausted.cost and (missing or (is_begun and exhausted.cost != whole)):
             self.balance, self.refusal = await self._budgets.charge_refused(
@@ -171,7 +171,8 @@ class OperationCharge:
                 f"the renderings of this operation have cost {self._work_units:,} and the maximum is {MAX_COST:,}. "
                 "Request less at once."
             )
-        self.balance = await self._budgets.charge(self._principal, 0) or self.balance
+        paid = self.estimated - self._prepaid_units
+        self.balance = await self._budgets.charge(self._principal, 0, paid=paid) or self.balance
         return None if self.balance is None or self.balance.granted else rate_limited_error(self.balance)
 
     def mark_mutation_executed(self) -> None:
@@ -181,10 +182,11 @@ class OperationCharge:
     async def _charge(self, missing: int) -> None:
         if (cost := self._cost - self._work_units) > MAX_COST:
             raise _cost_too_high(cost)
+        paid = self.charged - self._prepaid_units - self._work_units  # renderings are charged above the budget
         self.charged += missing  # before the wait, so that concurrent edges do not charge it twice
         is_granted = False
         try:
-            self.balance = balance = await self._budgets.charge(self._principal, missing)
+            self.balance = balance = await self._budgets.charge(self._principal, missing, paid=paid)
             if balance is not None and not balance.granted:
                 raise rate_limited_error(balance)
             is_granted = True

@@ -268,10 +268,13 @@ class GraphQLPipeline:
         await self.charge_request(principal, 0)
         await self._charge_statement(principal)
 
-    async def _charge_statement(self, principal: Principal) -> None:
-        """Charge a known caller for a statement. The address of an anonymous one has paid for its request."""
+    async def _charge_statement(self, principal: Principal, size: int = 0) -> None:
+        """Charge a known caller for a statement of a request of `size` bytes, which is charged already.
+
+        The address of an anonymous caller has paid for its request.
+        """
         if principal.role is not Role.ANONYMOUS:
-            await self._settled(OperationCharge.flat(self._budgets, principal, STATEMENT_WEIGHT))
+            await self._settled(OperationCharge.flat(self._budgets, principal, STATEMENT_WEIGHT, size_cost(size)))
 
     async def resolve_document(
         self, principal: Principal, request: OperationRequest
@@ -284,7 +287,7 @@ class GraphQLPipeline:
         persisted = self._persisted_documents
         if persisted is None or not needs_resolution(principal, request):
             return request, self._find_document(request) or await self._parse_document(principal, request)
-        resolved = await persisted.resolve(principal, request, partial(self._charge_statement, principal))
+        resolved = await persisted.resolve(principal, request, partial(self._charge_statement, principal, request.size))
         document = self._find_document(resolved) or await self._parse_document(principal, resolved)
         if resolved is not request:
             await persisted.store_text(request)
@@ -305,7 +308,7 @@ class GraphQLPipeline:
         assert request.query is not None  # see `_find_document`
         is_known = principal.role is not Role.ANONYMOUS
         if is_known and (cost := parse_cost(request.query, self._limits)):
-            await self._settled(OperationCharge.flat(self._budgets, principal, cost))
+            await self._settled(OperationCharge.flat(self._budgets, principal, cost, size_cost(request.size)))
         parse = partial(self._documents.get, request.query, request.operation_name, is_known=is_known)
         return await self._document_queue.run(principal, parse, is_long=is_long(request.query))
 
@@ -332,14 +335,13 @@ class GraphQLPipeline:
                 "subscriptions are served over WebSockets, and as event streams to requests with "
                 "Accept: text/event-stream"
             )
+        size_units = size_cost(request.size)
         if not is_dry_run:
             refusal = refuse_unpermitted(principal, document.root_fields, document.operation, request.variables)
             if refusal is not None:
-                charge = await self._settled(
-                    OperationCharge.flat(self._budgets, principal, STATEMENT_WEIGHT * len(document.root_fields))
-                )
+                cost = STATEMENT_WEIGHT * len(document.root_fields)
+                charge = await self._settled(OperationCharge.flat(self._budgets, principal, cost, size_units))
                 return PipelineResult(refusal.data, normalize_errors(refusal.errors), charge)
-        size_units = size_cost(request.size)
         variables = await self._inputs.run(
             principal, request.size, self.engine.coerce_variables, document, request.variables
         )

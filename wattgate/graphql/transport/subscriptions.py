@@ -36,7 +36,7 @@ from wattgate.realtime.subscriptions.subscription import RequiresAsync, Selectio
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 from wattgate.requests.fair_share import owner_of_caller
 from wattgate.requests.request_context import CURRENT_PRINCIPAL
-from wattgate.requests.request_limits import MAX_SUBSCRIPTION_BYTES
+from wattgate.requests.request_limits import MAX_SUBSCRIPTION_BYTES, size_cost
 from wattgate.values.stored_json import encode_json
 from wattgate.values.terms import MAX_SINCE_CHARACTERS
 
@@ -291,7 +291,7 @@ class SubscriptionService:
             await engine.compile_in_turn(principal, document, engine.coerce_variables(document, variables))
         prepared = self.prepare_cached(key)
         operation = prepared.operation
-        await self.pipeline.charge(principal, document, prepared.variables)
+        await self.pipeline.charge(principal, document, prepared.variables, size_cost(request.size))
         source: SubscriptionSource = await self._runner.run(operation, principal, dict(prepared.arguments))
         is_shared = source.reducer is None or source.depends_on_rows_only
         payload_only = prepared.execute_sync is not None and is_shared

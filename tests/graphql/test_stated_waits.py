@@ -1,0 +1,137 @@
+"""A refusal states when the budget covers all that the same request pays at its next attempt, on each interface."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.house import Tenant, settle_all
+from tests.support.servers import serving
+from tests.support.socket import socket
+from tests.support.timed import Clock
+from wattgate.app.server.factory import build_gateway, create_app
+from wattgate.app.settings import Settings
+from wattgate.clock import utc_now
+
+CAPACITY, SECONDS = 2_000, 1_000
+HELLO = {"query": "{ __typename }"}
+FILLER = {"x": "y" * 150_000}
+HOMES = "{ viewer { homes(first: 20) { edges { node { name resources { name } } } } } }"
+
+
+@dataclass
+class Waiting:
+    """A served gateway whose budgets only the clock of the test refills."""
+
+    url: str
+    http: httpx.AsyncClient
+    tenant: Tenant
+    clock: Clock
+
+    async def drain(self, headers: dict[str, str]) -> None:
+        """Use up the budget of a caller."""
+        padded = json.dumps({**HELLO, "extensions": {"x": "y" * 20_000}})
+        while (await self.post(padded, headers)).status_code == 200:
+            pass
+        while (await self.post(json.dumps(HELLO), headers)).json()["extensions"]["cost"]["remaining"] >= 60:
+            await self.post(json.dumps({"query": "{ viewer { userId } }"}), headers)
+
+    async def post(self, content: str, headers: dict[str, str]) -> httpx.Response:
+        sent = {"content-type": "application/json", **headers}
+        return await self.http.post("/graphql", content=content, headers=sent)
+
+    def wait(self, seconds: int) -> None:
+        self.clock.now += timedelta(seconds=seconds)
+
+    async def accepted_after(self, attempt: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:
+        """Keep the waits that the attempts state, and return the first response that is no refusal, in 3 attempts.
+
+        The first wait may cover the size alone: the operation is unknown until the budget covers that.
+        """
+        for _ in range(3):
+            answer = await attempt()
+            if answer.status_code != 429:
+                return answer
+            self.wait(int(answer.headers["retry-after"]))
+        raise AssertionError(f"refused although each wait was kept: {answer.text}")
+
+
+@asynccontextmanager
+async def waiting_gateway(folder: Path) -> AsyncIterator[Waiting]:
+    clock = Clock(utc_now())
+    url = f"sqlite:///{folder / 'waits.sqlite3'}"
+    settings = Settings(_env_file=None, database_url=url, caller_budget=CAPACITY, caller_budget_seconds=SECONDS)
+    built = build_gateway(settings)
+    try:
+        (tenant,) = await settle_all(built, ["one"], is_shared=True)
+        clock.now = utc_now()
+        async with serving(create_app(settings, clock=clock)) as url, httpx.AsyncClient(base_url=url) as http:
+            yield Waiting(url, http, tenant, clock)
+    finally:
+        await built.database.close()
+
+
+async def test_wait_covers_the_size_of_the_request(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    async with waiting_gateway(tmp_path) as gateway:
+        caller = gateway.tenant.headers["account"]
+        await gateway.post(json.dumps({"query": HOMES}), caller)  # so that the document is known
+        large = json.dumps({"query": HOMES, "extensions": FILLER})
+        with subtests.test("GraphQL"):
+            await gateway.drain(caller)
+            answer = await gateway.accepted_after(lambda: gateway.post(large, caller))
+            assert answer.status_code == 200, answer.text
+        with subtests.test("GraphQL, a refusal of a part of the size and the operation"):
+            await gateway.drain(caller)
+            gateway.wait(300)
+            refused = await gateway.post(large, caller)
+            assert refused.status_code == 429
+            gateway.wait(int(refused.headers["retry-after"]))
+            assert (await gateway.post(large, caller)).status_code == 200
+        with subtests.test("REST"):
+            path = f"/api/v0-1/resource/{gateway.tenant.ids['resource']}/readings"
+            readings = [
+                {"at": (datetime(2024, 1, 1, tzinfo=UTC) + timedelta(minutes=30 * number)).isoformat(), "value": 1.5}
+                for number in range(500)
+            ]
+            body = json.dumps({"data": readings, "readings": readings, "filler": "y" * 40_000})
+            await gateway.drain(caller)
+            answer = await gateway.accepted_after(
+                lambda: gateway.http.post(path, content=body, headers={**caller, "content-type": "application/json"})
+            )
+            assert answer.json()["recorded"] == 500, answer.text
+
+
+async def test_wait_of_a_socket_covers_the_size(tmp_path: Path) -> None:
+    async with waiting_gateway(tmp_path) as gateway:
+        caller = gateway.tenant.headers["account"]
+        await gateway.post(json.dumps({"query": HOMES}), caller)
+        await gateway.drain(caller)
+        gateway.wait(120)
+        async with socket(gateway.url) as client:
+            await client.init(**caller)
+            for attempt in ("refused", "accepted"):
+                payload = {"query": HOMES, "extensions": {"x": "y" * 60_000}}
+                await client.say(type="subscribe", id=attempt, payload=payload)
+                message = await client.hear()
+                if attempt == "refused":
+                    assert message["type"] == "error", message
+                    gateway.wait(message["payload"][0]["extensions"]["retryAfter"])
+                else:
+                    assert message["type"] == "next", message
+
+
+async def test_request_above_a_full_budget_costs_too_much(tmp_path: Path) -> None:
+    """The size and the operation fit into the budget, but not together."""
+    async with waiting_gateway(tmp_path) as gateway:
+        caller = gateway.tenant.headers["account"]
+        await gateway.post(json.dumps({"query": HOMES}), caller)
+        gateway.wait(SECONDS)
+        content = json.dumps({"query": HOMES, "extensions": {"x": "y" * 256 * (CAPACITY - 20)}})
+        answer = await gateway.post(content, caller)
+        (error,) = answer.json()["errors"]
+        assert (answer.status_code, error["extensions"]["code"]) == (400, "COST_TOO_HIGH"), answer.text
