@@ -1,6 +1,8 @@
 """The charge of password hashes of Basic credentials: the account pays for a right one, the address for a wrong one."""
 
 from contextlib import nullcontext
+from datetime import timedelta
+from math import ceil
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.models import Account
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import RowScope
-from wattgate.errors import RateLimited, SecondFactorRequired
+from wattgate.errors import CostTooHigh, RateLimited, SecondFactorRequired
 from wattgate.operations.vocabulary.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.principal import Principal
 from wattgate.rate_limit.budgets import Budgets, LocalBucketStore
@@ -113,3 +115,46 @@ async def test_right_password_is_not_hashed_while_the_budget_is_exhausted(
         hashes = passwords.HASH_POOL.run_count
         assert await by_password(identity, settled, username, PASSWORD) is None
         assert passwords.HASH_POOL.run_count == hashes + 1
+
+
+HASH_AND_OPERATION = PASSWORD_HASH_WEIGHT + 500
+
+
+@pytest.mark.parametrize(("refill", "is_remembered"), [(1.0, False), (1.0, True), (1_000.0, True)])
+async def test_refusal_covers_the_hash_that_the_next_attempt_pays_again(
+    settled: Tenant, refill: float, is_remembered: bool
+) -> None:
+    """A password is remembered for 5 seconds only. With the high refill, the next attempt comes before that."""
+    clock = Clock(NOW)
+    budgets = Budgets(BudgetLimits(Allowance(2 * HASH_AND_OPERATION, refill), None), LocalBucketStore(clock))
+    settings = Settings(_env_file=None, database_url="sqlite:///unused.sqlite3")
+    identity = create_identity(settings, settled.gateway.database, UNLIMITED_ADDRESSES, budgets)
+    identity.remembered.hears_changes = lambda: is_remembered
+    principal = await by_password(identity, settled, settled.username, PASSWORD)
+    assert principal is not None
+    await budgets.charge_done(principal, 2 * HASH_AND_OPERATION - PASSWORD_HASH_WEIGHT)
+    refused = await budgets.charge(principal, 400, paid=100)
+    assert refused is not None
+    expected = 500 if refill > 1 else HASH_AND_OPERATION
+    assert (refused.granted, refused.cost, refused.retry_after) == (False, expected, ceil(expected / refill))
+    _, error = await budgets.charge_refused(principal, 500, loaded_units=0)
+    assert error.retry_after == refused.retry_after
+    unrelated = await budgets.charge(principal, 500)
+    assert unrelated is not None
+    assert unrelated.cost == 500
+    identity.forget()
+    clock.now += timedelta(seconds=ceil(HASH_AND_OPERATION / refill))
+    assert await by_password(identity, settled, settled.username, PASSWORD) is not None
+    granted = await budgets.charge(principal, 400, paid=100)
+    assert granted is not None
+    assert granted.granted
+
+
+async def test_hash_and_operation_above_a_full_budget_cost_too_much(settled: Tenant) -> None:
+    identity, budgets = identity_of(settled, HASH_AND_OPERATION)
+    principal = await by_password(identity, settled, settled.username, PASSWORD)
+    assert principal is not None
+    with pytest.raises(CostTooHigh, match=f"{HASH_AND_OPERATION + 1:,}"):
+        await budgets.charge(principal, 501, paid=0)
+    _, error = await budgets.charge_refused(principal, 501, loaded_units=0)
+    assert isinstance(error, CostTooHigh)

@@ -135,3 +135,24 @@ async def test_request_above_a_full_budget_costs_too_much(tmp_path: Path) -> Non
         answer = await gateway.post(content, caller)
         (error,) = answer.json()["errors"]
         assert (answer.status_code, error["extensions"]["code"]) == (400, "COST_TOO_HIGH"), answer.text
+
+
+async def test_wait_covers_the_hash_of_basic_credentials_but_not_on_sockets(tmp_path: Path) -> None:
+    async with waiting_gateway(tmp_path) as gateway:
+        caller = gateway.tenant.headers["account basic"]
+        content = json.dumps({"query": HOMES})
+        answers = [await gateway.post(content, caller) for _ in range(8)]
+        refused = next(answer for answer in answers if answer.status_code == 429)
+        assert "costs 1,253" in refused.json()["errors"][0]["message"]
+        while (reported := await gateway.http.get("/api/v0-1/virtualentity", headers=caller)).status_code == 200:
+            pass
+        assert "costs 1," in reported.json()["error"]
+        gateway.wait(int(refused.headers["retry-after"]))
+        async with socket(gateway.url) as client:
+            await client.init(**{name.lower(): value for name, value in caller.items()})
+            for attempt in range(8):
+                await client.say(type="subscribe", id=str(attempt), payload={"query": HOMES})
+                if (message := await client.hear())["type"] == "error":
+                    break
+                await client.hear()  # its completion
+            assert "costs 253" in message["payload"][0]["message"]

@@ -15,6 +15,7 @@ from wattgate.errors import CostTooHigh, RateLimited
 from wattgate.metrics import RATE_LIMIT_REJECTIONS
 from wattgate.principal import Principal
 from wattgate.rate_limit.scopes import NO_LIMITS, Allowance, BudgetLimits, RateLimitScope, rate_limit_scopes
+from wattgate.requests.request_context import repeated_hash_units
 
 MAX_BUCKETS = 100_000
 """Maximum number of buckets in a process. Above it, the least recently charged one is dropped: it counts as full."""
@@ -189,21 +190,27 @@ class Budgets:
     limits: BudgetLimits
     buckets: BucketStore
 
-    async def charge(self, principal: Principal, cost: int, *, paid: int = 0) -> Balance | None:
+    async def charge(self, principal: Principal, cost: int, *, paid: int | None = None) -> Balance | None:
         """Charge a cost to a caller and return its balance, or None if the caller has no limit.
 
         `paid` is the charge for other parts of the request. Its next attempt pays them again, so a refusal states when
-        the budget covers both. Check `Balance.granted`: the cost may be refused. Raise CostTooHigh if even a full
-        bucket cannot grant both.
+        the budget covers both, and the hash of a password that is forgotten by then. None means that the cost is no
+        part of a request. Check `Balance.granted`: the cost may be refused. Raise CostTooHigh if even a full bucket
+        cannot grant all of that.
         """
         if self.limits.is_unlimited:
             return None
         scopes = rate_limit_scopes(principal, self.limits)
         if not scopes:
             return None
-        if error := _excess_of_capacity(scopes, cost + paid):
+        whole = cost + (paid or 0)
+        if error := _excess_of_capacity(scopes, whole):
             raise error
-        balance = await self.buckets.spend(scopes, cost, paid=paid)
+        balance = await self.buckets.spend(scopes, cost, paid=paid or 0)
+        if paid is not None and not balance.granted and repeated_hash_units(balance.retry_after):
+            balance, refusal = await self.charge_refused(principal, whole, loaded_units=0)
+            if isinstance(refusal, CostTooHigh):
+                raise refusal
         CURRENT_BALANCE.set(balance)
         if not balance.granted:
             RATE_LIMIT_REJECTIONS.labels(balance.policy).inc()
@@ -228,11 +235,17 @@ class Budgets:
         """Charge what an operation has loaded whose rest the budget refused, also above the remaining budget.
 
         Return the balance and the refusal. It states when the budget covers `cost`, the whole cost of the operation,
-        because the operation begins anew. It is CostTooHigh if even a full bucket cannot grant that.
+        because the operation begins anew, and the hash as in `charge`. It is CostTooHigh if even a full bucket cannot
+        grant that.
         """
         scopes = rate_limit_scopes(principal, self.limits)
         too_high = _excess_of_capacity(scopes, cost)
         balance = await self.buckets.spend(scopes, loaded_units, is_done=True, refused=0 if too_high else cost)
+        hash_units = min(repeated_hash_units(balance.retry_after), _smallest_capacity(scopes))
+        if hash_units and not too_high:
+            too_high = _excess_of_capacity(scopes, cost + hash_units)
+            if not too_high:
+                balance = await self.buckets.spend(scopes, 0, is_done=True, refused=cost + hash_units)
         CURRENT_BALANCE.set(balance)
         return balance, too_high or rate_limited_error(balance)
 

@@ -7,7 +7,9 @@ records of one kind and address instead of writing them.
 import logging
 import random
 import re
+from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Protocol
 
 from wattgate.errors import ConsentRevoked, Forbidden, GatewayError, RateLimited, Unauthenticated
@@ -29,6 +31,30 @@ class WorkCharge(Protocol):
 
     async def add_work(self, seconds: float) -> None:
         """Charge the processor time of work that is done, also above the remaining budget of the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedHash:
+    """The hash of the password in a request, which the same request pays again unless the password is remembered.
+
+    `is_remembered` returns whether it still is after a number of seconds.
+    """
+
+    units: int
+    is_remembered: Callable[[float], bool]
+
+
+REPEATED_HASH: ContextVar[RepeatedHash | None] = ContextVar("repeated_hash", default=None)
+"""The hash of the current request; None without a password, and on sockets, which authenticate once."""
+
+NETWORK_SECONDS = 1
+"""Time by which the next attempt may arrive later than the refusal states."""
+
+
+def repeated_hash_units(wait: float) -> int:
+    """Return the cost of the hash that the current request pays again after so many seconds; 0 if there is none."""
+    repeated = REPEATED_HASH.get()
+    return 0 if repeated is None or repeated.is_remembered(wait + NETWORK_SECONDS) else repeated.units
 
 
 log = logging.getLogger(__name__)

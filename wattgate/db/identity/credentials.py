@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ from wattgate.errors import GatewayError, SecondFactorRequired
 from wattgate.principal import AuthScheme, Principal, Role
 from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.requests.fair_share import NO_OWNER
+from wattgate.requests.request_context import REPEATED_HASH, RepeatedHash
 
 # Principals of tokens and verified passwords, remembered for a few seconds: not every request looks up or hashes.
 #
@@ -90,6 +92,11 @@ class RememberedTokens:
             del self._principals[digest]
             return None
         return principal
+
+    def lasts(self, digest: bytes, seconds: float) -> bool:
+        """Return whether a credential is remembered for so many seconds from now, unless credentials change."""
+        remembered = self._principals.get(digest)
+        return remembered is not None and self.hears_changes() and self._time() + seconds < remembered[1]
 
     def begin_lookup(self) -> LookupStart:
         return LookupStart(self._change_count, self._time())
@@ -176,9 +183,12 @@ class CredentialLookup:
         *,
         states: CredentialStates | None = None,
         charge_hash: ChargeHash = _charge_nothing,
+        hash_units: int = 0,
     ) -> None:
+        """Create a look-up. `charge_hash` charges `hash_units` for the hash of a right password."""
         self._database = database
         self._charge_hash = charge_hash
+        self._hash_units = hash_units
         self._password_key = secrets.token_bytes(32)
         self.remembered = RememberedTokens()
         self._states = states or CredentialStates()
@@ -267,8 +277,12 @@ class CredentialLookup:
         whether its budget is exhausted. Only a password that was right shortly before is charged before its hash.
         """
         digest = self._password_digest(application_id, username, password)
-        principal = self.remembered.get(digest, now)
-        return principal or await self._check_password(digest, application_id, username, password, now)
+        principal = self.remembered.get(digest, now) or await self._check_password(
+            digest, application_id, username, password, now
+        )
+        if principal is not None:
+            REPEATED_HASH.set(RepeatedHash(self._hash_units, partial(self.remembered.lasts, digest)))
+        return principal
 
     async def _check_password(
         self, digest: bytes, application_id: str, username: str, password: str, now: datetime

@@ -130,7 +130,7 @@ class EventStreamEndpoint:
     async def _reserve(self, asked: StreamRequest) -> Response:
         """Charge the caller for a reservation, and return its token."""
         asked.require_caller()
-        balance = await self._budgets.charge(asked.principal, RESERVATION_COST)
+        balance = await self._budgets.charge(asked.principal, RESERVATION_COST, paid=0)
         if balance is not None and not balance.granted:
             raise rate_limited_error(balance)
         token = await self._streams.reserve(asked.principal, asked.origin)

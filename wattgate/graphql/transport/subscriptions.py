@@ -35,7 +35,7 @@ from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions.subscription import RequiresAsync, Selection, Subscription
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 from wattgate.requests.fair_share import owner_of_caller
-from wattgate.requests.request_context import CURRENT_PRINCIPAL
+from wattgate.requests.request_context import CURRENT_PRINCIPAL, REPEATED_HASH
 from wattgate.requests.request_limits import MAX_SUBSCRIPTION_BYTES, size_cost
 from wattgate.values.stored_json import encode_json
 from wattgate.values.terms import MAX_SINCE_CHARACTERS
@@ -234,7 +234,9 @@ class SubscriptionService:
         return self._clock()
 
     async def authenticate(self, credentials: Mapping[str, str]) -> Principal:
-        return await self._authenticate(credentials)
+        principal = await self._authenticate(credentials)
+        REPEATED_HASH.set(None)  # the operations of a socket do not authenticate again
+        return principal
 
     async def find_revoked(self, principals: Collection[Principal]) -> set[Principal]:
         return await self._find_revoked(principals, self._clock())

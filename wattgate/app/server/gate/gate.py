@@ -26,7 +26,7 @@ from wattgate.errors import BadInput, TooLarge
 from wattgate.rate_limit.budgets import CURRENT_BALANCE
 from wattgate.requests.bodies import media_type_of
 from wattgate.requests.client import Client
-from wattgate.requests.request_context import new_trace_id, parse_traceparent
+from wattgate.requests.request_context import REPEATED_HASH, new_trace_id, parse_traceparent
 from wattgate.requests.request_limits import check_parameters
 from wattgate.requests.request_path import normalize_path
 from wattgate.rest_compat.bulk_intake import BODY_READERS
@@ -81,6 +81,7 @@ class GateRules:
         `first` has the first line of each header, and `joined` all lines of a header as one list.
         """
         CURRENT_BALANCE.set(None)
+        REPEATED_HASH.set(None)
         trace_id = begin_trace(first.get("traceparent", ""))
         scope, client = begin_client(scope, joined, self.trusted_proxies)
         return Entry(scope, trace_id, client, first.get("origin"))

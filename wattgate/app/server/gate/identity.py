@@ -27,7 +27,11 @@ def create_identity(
             raise rate_limited_error(balance)
 
     return CredentialLookup(
-        database, address_limits, states=create_credential_states(settings), charge_hash=charge_hash
+        database,
+        address_limits,
+        states=create_credential_states(settings),
+        charge_hash=charge_hash,
+        hash_units=PASSWORD_HASH_WEIGHT,
     )
 
 
