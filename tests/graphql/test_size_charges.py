@@ -1,7 +1,7 @@
 """The size of a request is charged before it is parsed, for each answer, and each charged answer states the budget."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -233,3 +233,24 @@ async def test_known_caller_pays_for_bodies_of_a_refused_content_type(
         for name, headers in faces.items():
             with subtests.test(f"{name} without a budget"):
                 assert (await send(http, b"{}", {**caller, **headers})).status_code == 429
+
+
+async def test_body_above_the_maximum_pays_for_the_bytes_that_were_read(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    """A body in chunks announces no length, so it is read up to the maximum."""
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield b"x" * 65_536
+
+    limits = {"max_body_bytes": 1_000_000, "caller_budget": 1_000_000, "caller_budget_seconds": DAY}
+    async with gateway(tmp_path, **limits) as (_, http, tenant):
+        caller = {**tenant.headers["account"], "content-type": "application/json"}
+        for path in ("/graphql", "/api/v0-1/virtualentity"):
+            with subtests.test(path):
+                before = await remaining(http, caller)
+                answer = await http.post(path, content=chunks(), headers=caller)
+                assert answer.status_code == 413
+                read = size_cost(500_000)  # the server may join chunks, and the last one is above the maximum
+                assert read <= before - await remaining(http, caller) <= size_cost(1_000_000) + STATEMENT_WEIGHT

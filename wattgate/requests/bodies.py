@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 from starlette.types import Message, Receive
 
 from wattgate.clock import Clock, utc_now
-from wattgate.errors import ENDED_CREDENTIALS, Unauthenticated, Unavailable, UnsupportedMediaType
+from wattgate.errors import ENDED_CREDENTIALS, TooLarge, Unauthenticated, Unavailable, UnsupportedMediaType
 from wattgate.principal import Principal, Role
 from wattgate.requests.fair_share import FairShare, NoFreeSlot, owner_of_caller
 from wattgate.requests.request_limits import INLINE_BODY_BYTES, check_anonymous_size, check_structure
@@ -141,11 +141,11 @@ class BodyReader:
     async def read(self, receive: Receive, principal: Principal, charge_size: ChargeSize) -> bytes:
         """Return a body that is paid for. It is neither parsed nor searched before that.
 
-        Raise TooLarge as soon as it exceeds the bounds of the caller or of JSON, Unauthenticated if the credentials
-        have ended while it arrived, and the errors of `charge_size`.
+        Raise TooLarge as soon as it exceeds the bounds of the caller or of JSON, after a charge for the bytes that were
+        read. Raise Unauthenticated if the credentials have ended while it arrived, and the errors of `charge_size`.
         """
         began_at = self.clock()
-        body = await _read(receive, principal)
+        body = await _read(receive, principal, charge_size)
         is_slow = self.clock() - began_at >= CREDENTIAL_CHECK_INTERVAL
         if is_slow and principal.role is not Role.ANONYMOUS and await self.find_revoked([principal]):
             raise Unauthenticated(ENDED_CREDENTIALS)
@@ -158,14 +158,18 @@ DEFAULT_BODIES = BodyReader()
 """The reader of a gateway without a database, where no credential ends."""
 
 
-async def _read(receive: Receive, principal: Principal) -> bytes:
+async def _read(receive: Receive, principal: Principal, charge_size: ChargeSize) -> bytes:
     chunks: list[bytes] = []
     size, has_more = 0, True
-    while has_more:
-        message: Message = await receive()
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if principal.role is Role.ANONYMOUS:
-            check_anonymous_size(size)
-        has_more = message.get("more_body", False)
+    try:
+        while has_more:
+            message: Message = await receive()
+            chunks.append(message.get("body", b""))
+            size += len(chunks[-1])
+            if principal.role is Role.ANONYMOUS:
+                check_anonymous_size(size)
+            has_more = message.get("more_body", False)
+    except TooLarge:
+        await charge_size(size)
+        raise
     return b"".join(chunks)
