@@ -25,6 +25,7 @@ from wattgate.enums import TRACE_ID
 from wattgate.errors import Unavailable
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.operation import OperationKind
+from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT
 from wattgate.principal import Permission
 from wattgate.rate_limit.address_limits import NETWORK_FACTOR
 
@@ -411,3 +412,36 @@ async def test_hashes_of_one_application_leave_a_thread_to_others() -> None:
     assert pool.run_count <= 2  # one of the busy application, if its thread has begun
     may_end.set()
     assert await asyncio.gather(*busy) == [True] * 5
+
+
+ANONYMOUS_BUDGET = 60_000
+
+
+async def test_refused_log_ins_of_one_address_leave_the_budget_of_all_strangers(
+    databases: Databases, subtests: pytest.Subtests
+) -> None:
+    """The gateway is its own: its budget of anonymous callers is small, and time does not refill it."""
+    settings: dict[str, Any] = {"address_logins": 2, "address_registrations": 2, "trusted_proxies": ["127.0.0.0/8"]}
+    settings |= {"application_budget": ANONYMOUS_BUDGET, "budget_seconds": 86_400}
+    clock = Clock(utc_now())
+    async with databases() as url, house(url, clock=clock, shows_present=True, **settings) as opened:
+        clock.now = utc_now()
+        fields = " ".join(f'a{n}: authenticate(username: "u{n}", password: "p") {{ token }}' for n in range(19))
+        headers = from_address(opened, next(ADDRESSES))
+        left, hashes = list[int](), HASH_POOL.run_count
+        for _ in range(3):
+            answer = await opened.graphql(f"mutation {{ {fields} }}", headers)
+            assert answer["errors"][-1]["extensions"]["code"] == "RATE_LIMITED"
+            left.append(answer["extensions"]["cost"]["remaining"])
+        assert HASH_POOL.run_count == hashes + 2
+        assert left[1] - left[2] == 19 * (MUTATION_WEIGHT + 1)
+        with subtests.test("REST"):
+            answers = [await log_in(opened, headers["X-Forwarded-For"], "u") for _ in range(2)]
+            rest = [int(answer.headers["ratelimit"].split("r=")[1].split(";")[0]) for answer in answers]
+            assert rest[0] - rest[1] == MUTATION_WEIGHT + 1
+        with subtests.test("registrations"):
+            body = {"name": "Ada", "username": "", "email": "ada@example.org", "password": PASSWORD}
+            answers = [await opened.call("POST", "/register", headers, json=body) for _ in range(4)]
+            assert answers[-1].status_code == 429, answers[-1].text
+            rest = [int(answer.headers["ratelimit"].split("r=")[1].split(";")[0]) for answer in answers]
+            assert rest[2] - rest[3] == MUTATION_WEIGHT + 1

@@ -249,6 +249,10 @@ class Budgets:
         CURRENT_BALANCE.set(balance)
         return balance, too_high or rate_limited_error(balance)
 
+    async def refund(self, principal: Principal, units: int) -> Balance | None:
+        """Return units to a caller whose work was refused before it began. Return the balance as `charge` does."""
+        return await self.charge_done(principal, -units)
+
     def max_cost(self, principal: Principal) -> int | None:
         """Return the highest cost that full budgets of a caller cover at once, or None if the caller has no limit."""
         scopes = rate_limit_scopes(principal, self.limits)

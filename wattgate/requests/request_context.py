@@ -32,6 +32,9 @@ class WorkCharge(Protocol):
     async def add_work(self, seconds: float) -> None:
         """Charge the processor time of work that is done, also above the remaining budget of the caller."""
 
+    async def refund(self, units: int) -> None:
+        """Return units of the estimate, because their work was refused before it began."""
+
 
 @dataclass(frozen=True, slots=True)
 class RepeatedHash:

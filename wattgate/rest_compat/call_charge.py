@@ -94,6 +94,11 @@ class CallCharge:
         """Charge the processor time of a rendering that is done, also above the remaining budget."""
         await self.add_done(render_units(seconds))
 
+    async def refund(self, units: int) -> None:
+        """Return units of the estimate, because their work was refused before it began."""
+        self.balance = await self._budgets.refund(self._principal, units)
+        self.charged -= units
+
     async def add_paced(self, cost: int) -> None:
         """Charge the next part of a stream. Wait for the budget if it does not cover it.
 

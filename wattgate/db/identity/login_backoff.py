@@ -19,7 +19,7 @@ from wattgate.db.identity import passwords
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.models import Account, LoginBackoff, LoginSource
 from wattgate.db.rows.rows import Rows
-from wattgate.errors import RateLimited
+from wattgate.errors import RateLimited, before_hash
 from wattgate.requests.client import AddressLimiter, AddressPolicy, Client
 
 FREE_ATTEMPTS = 5
@@ -158,7 +158,8 @@ class LoginAttempt:
         known = min(sources, key=lambda source: source.kind != DEVICE, default=None)
         attempt = cls(account, key, client, known)
         if not is_verified:
-            await attempt._enforce_backoff(rows)
+            with before_hash():
+                await attempt._enforce_backoff(rows)
         return attempt
 
     async def verify(self, password: str, limits: AddressLimiter, owner: str, *, is_refunded: bool = True) -> bool:
@@ -171,7 +172,8 @@ class LoginAttempt:
         """
         is_charged = self.source is None
         if is_charged:
-            await limits.charge(AddressPolicy.LOGIN, self.client)
+            with before_hash():
+                await limits.charge(AddressPolicy.LOGIN, self.client)
         stored_hash = self.account.password_hash if self.account else None
         is_right = await passwords.password_matches(stored_hash, password, owner)
         if is_charged and is_right and is_refunded:

@@ -20,7 +20,8 @@ class OperationCharge:
     """The charge of one operation: the estimate before it runs, and the additional cost of the real list sizes.
 
     The processor time of renderings is charged when they are done, and not limited by MAX_COST before that.
-    The cost may also fall while lists turn out short. A caller is never charged less than the estimate. `refusal` is
+    The cost may also fall while lists turn out short. A caller is never charged less than the estimate, except for a
+    refund of work that did not begin. `refusal` is
     the error after which the operation loads nothing more. The rows that are loaded by then are charged, also above the
     remaining budget. A refusal of the budget then states when it covers the whole cost, because the operation begins
     anew. `balance` is the budget after the last charge.
@@ -134,6 +135,12 @@ class OperationCharge:
             return
         self._work_units += units
         await self._charge_done(units)
+
+    async def refund(self, units: int) -> None:
+        """Return units of the estimate, because their work was refused before it began."""
+        self._cost -= units
+        self.charged -= units
+        self.balance = await self._budgets.refund(self._principal, units) or self.balance
 
     async def _charge_done(self, units: int) -> None:
         if not units:

@@ -31,7 +31,14 @@ from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.enums import TRACE_ID, to_camel_case
-from wattgate.errors import ENDED_CREDENTIALS, EXPIRED_CREDENTIALS, GatewayError, Unauthenticated
+from wattgate.errors import (
+    ENDED_CREDENTIALS,
+    EXPIRED_CREDENTIALS,
+    GatewayError,
+    RateLimited,
+    Unauthenticated,
+    before_hash,
+)
 from wattgate.operations.core.anonymous_turns import AnonymousTurns
 from wattgate.operations.core.input_limits import check_arguments, check_edge_arguments
 from wattgate.operations.core.operation import Audit, Call, Operation, OperationKind, Preparation
@@ -43,7 +50,11 @@ from wattgate.operations.core.outside_work import (
     inputs_keep_changing,
 )
 from wattgate.operations.core.row_reader import RowReader, check_permission, scope_of_rows
-from wattgate.operations.vocabulary.cost_weights import PRICED_READINGS_PER_UNIT
+from wattgate.operations.vocabulary.cost_weights import (
+    MUTATION_WEIGHT,
+    PASSWORD_HASH_WEIGHT,
+    PRICED_READINGS_PER_UNIT,
+)
 from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.principal import OWN_CREDENTIAL_PERMISSIONS, TOKEN_GRACE, Principal, Role
 from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets
@@ -186,10 +197,15 @@ class Runner(RowReader):
         `reads` holds the reads of the request that the access log has already. `selected` is that of `Call`. `charge`
         pays for work that is measured, such as renderings; without it, nobody pays.
         """
-        if not self.tracer.is_enabled:
-            return await self._run(operation, principal, arguments, reads, selected, charge)
-        with self.tracer.step_span(to_camel_case(operation.name)):
-            return await self._run(operation, principal, arguments, reads, selected, charge)
+        try:
+            if not self.tracer.is_enabled:
+                return await self._run(operation, principal, arguments, reads, selected, charge)
+            with self.tracer.step_span(to_camel_case(operation.name)):
+                return await self._run(operation, principal, arguments, reads, selected, charge)
+        except RateLimited as error:
+            if charge is not None and error.is_before_hash and (units := _units_of_hashes(operation)):
+                await charge.refund(units)
+            raise
 
     async def _run(
         self,
@@ -209,7 +225,8 @@ class Runner(RowReader):
             return await operation.resolver(partial(self._run_delegated, principal, reads, charge), **arguments)
         client = current_client()
         if operation.address_policy is not None:
-            await self._address_limits.charge(operation.address_policy, client)
+            with before_hash():
+                await self._address_limits.charge(operation.address_policy, client)
         rows_scope = scope_of_rows(principal, scope)
         prepared = None
         if operation.prepare is not None:
@@ -395,6 +412,12 @@ class Runner(RowReader):
     async def clear_log(self) -> None:
         """Overwrite what the write-ahead log of SQLite still has of deleted rows."""
         await self._database.clear_log()
+
+
+def _units_of_hashes(operation: Operation) -> int:
+    """Return the part of the weight of an operation that pays for hashes. It keeps the weight of a mutation."""
+    weight = operation.weight
+    return weight - MUTATION_WEIGHT if isinstance(weight, int) and weight >= PASSWORD_HASH_WEIGHT else 0
 
 
 def _charge_readings(outside: OutsideWork, charge: WorkCharge, count: int) -> None:

@@ -59,6 +59,9 @@ class AddressCharge:
         """Charge the processor time of a rendering that is done, also above the remaining attempts of the address."""
         await self.add_done(render_units(seconds))
 
+    async def refund(self, units: int) -> None:
+        """Return nothing: shared previews hash no password."""
+
 
 DEFAULT_HOURS = 72
 MAX_HOURS = 30 * 24
