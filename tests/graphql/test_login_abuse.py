@@ -445,3 +445,22 @@ async def test_refused_log_ins_of_one_address_leave_the_budget_of_all_strangers(
             assert answers[-1].status_code == 429, answers[-1].text
             rest = [int(answer.headers["ratelimit"].split("r=")[1].split(";")[0]) for answer in answers]
             assert rest[2] - rest[3] == MUTATION_WEIGHT + 1
+
+
+async def test_refusal_of_an_address_states_the_longest_wait_of_its_policies(databases: Databases) -> None:
+    """The gateway is its own: it has low limits of requests, which its clock does not refill."""
+    settings: dict[str, Any] = {"address_codes": 2, "address_requests": 4, "trusted_proxies": ["127.0.0.0/8"]}
+    clock = Clock(utc_now())
+    async with databases() as url, house(url, clock=clock, shows_present=True, **settings) as opened:
+        clock.now = utc_now()
+        headers = from_address(opened, next(ADDRESSES))
+
+        async def claim() -> httpx.Response:
+            return await opened.call("POST", "/displaypairing/claim", headers, json={"deviceCode": "unknown"})
+
+        answers = [await claim() for _ in range(5)]
+        assert "address-code" in answers[3].json()["error"]
+        assert "address-code" in answers[4].json()["error"]
+        assert answers[4].headers["retry-after"] == answers[3].headers["retry-after"]
+        clock.now += timedelta(seconds=int(answers[4].headers["retry-after"]))
+        assert (await claim()).status_code != 429

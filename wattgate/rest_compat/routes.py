@@ -229,7 +229,7 @@ class Dispatcher:
                 await self._accept_content(request, endpoint.legacy_format.accepted_content)
             principal = await self._authenticate(request.headers)
             if principal.role is Role.ANONYMOUS:
-                await self._address_limits.charge(AddressPolicy.REQUEST, current_client())
+                await self._charge_address(endpoint.operation.address_policy)
             charge = CallCharge(self._budgets, principal)
             parsed = await self._accept(endpoint, request, principal, charge)
             response = await self._execute(endpoint, principal, parsed, charge)
@@ -244,6 +244,23 @@ class Dispatcher:
             )
         response.headers.update(rate_limit_headers(None if charge is None else charge.balance))
         return response
+
+    async def _charge_address(self, next_policy: AddressPolicy | None) -> None:
+        """Charge a request without credentials to its address. Raise RateLimited with the longest wait.
+
+        `next_policy` is the one that the operation then charges. A refusal states when the address has both.
+        """
+        client = current_client()
+        try:
+            await self._address_limits.charge(AddressPolicy.REQUEST, client)
+        except RateLimited as refusal:
+            if next_policy is not None:
+                try:
+                    await self._address_limits.charge(next_policy, client)
+                except RateLimited as next_refusal:
+                    raise max(refusal, next_refusal, key=lambda error: error.retry_after or 0) from None
+                await self._address_limits.refund(next_policy, client)
+            raise
 
     async def _accept_content(self, request: Request, accepted: Collection[str]) -> None:
         """Raise UnsupportedMediaType for a body of a wrong type.
