@@ -254,3 +254,10 @@ async def test_body_above_the_maximum_pays_for_the_bytes_that_were_read(
                 assert answer.status_code == 413
                 read = size_cost(500_000)  # the server may join chunks, and the last one is above the maximum
                 assert read <= before - await remaining(http, caller) <= size_cost(1_000_000) + STATEMENT_WEIGHT
+
+
+async def test_stream_token_without_credentials_is_charged_to_the_address(tmp_path: Path) -> None:
+    async with gateway(tmp_path, address_documents=3) as (_, http, _):
+        answers = [await http.get("/graphql", params={"token": f"junk{number}"}) for number in range(4)]
+        assert [answer.status_code for answer in answers] == [404, 404, 404, 429]
+        assert int(answers[-1].headers["retry-after"]) > 0

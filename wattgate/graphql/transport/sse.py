@@ -116,6 +116,7 @@ class EventStreamEndpoint:
             case "PUT":
                 response = await self._reserve(asked)
             case "GET":
+                await self._service.charge_request(asked.principal, 0)  # before the look-up of the token
                 async with self._streams.open_stream(asked) as stream:
                     await _stream_response(stream)(scope, receive, send)
                 return
