@@ -13,11 +13,13 @@ from subprocess import PIPE
 from typing import Any
 
 import pytest
+from websockets.exceptions import ConnectionClosedError
+from websockets.frames import Close
 
 from tests.app.test_cli import wattgate
 from tests.support.house import PASSWORD
 from tests.support.link import Link, link, running, values_until
-from wattgate.app.cli.watch import FatalError, format_age, format_reading, websocket_url
+from wattgate.app.cli.watch import Credentials, FatalError, Watcher, format_age, format_reading, websocket_url
 
 
 @pytest.fixture
@@ -101,6 +103,16 @@ async def test_watch_stops_with_message_on_fatal_error(gateway_link: Link, tmp_p
         assert result.returncode in (1, 2), result.stderr
         assert message in " ".join(result.stderr.split())
         assert "Traceback" not in result.stderr
+
+
+def test_watch_waits_as_long_as_the_reason_of_a_close_says() -> None:
+    client = Watcher(
+        "http://gateway", Credentials(), [], on_reading=lambda reading: None, on_status=lambda status: None
+    )
+    for code, reason, pause in ((4511, "Retry in 12 s.", 12), (4511, "Retry later.", 0), (4510, "too many", 30)):
+        assert client._handle_close(ConnectionClosedError(Close(code, reason), None))[0] == pause
+    with pytest.raises(FatalError):
+        client._handle_close(ConnectionClosedError(Close(4403, "Forbidden"), None))
 
 
 def test_websocket_url_of_gateway_address() -> None:

@@ -208,6 +208,22 @@ async def test_display_reconnects_after_close_code(page: Page, code: int) -> Non
     await expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "live")
 
 
+async def test_display_keeps_its_credential_while_an_address_has_to_wait(page: Page) -> None:
+    sockets = InterceptedSockets()
+    await sockets.intercept(page)
+    await page.clock.install()
+    await open_display(page)
+    before = await token_of(page)
+    await sockets.routes[0].close(code=4511, reason="Retry in 20 s.")
+    await expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "reconnecting")
+    await page.clock.run_for(19_500)
+    assert len(sockets.routes) == 1
+    await page.clock.run_for(6_000)
+    await sockets.until(2)
+    await expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "live")
+    assert await token_of(page) == before
+
+
 @pytest.mark.long("further ends of a link; a lost link, close codes and the renewal of a token stay in the short form")
 async def test_display_waits_half_a_minute_after_connection_limit(page: Page) -> None:
     sockets = InterceptedSockets()

@@ -34,6 +34,45 @@ class GatewaySocket {
 
 Object.assign(globalThis, { WebSocket: GatewaySocket, window: new EventTarget(), location: { href: "http://gateway/" } });
 
+describe("credentials for which the gateway has no time", () => {
+  const timers = new TimerQueue();
+  const called = [];
+  const handlers = {
+    onPayload: () => false,
+    onState: (state) => called.push(state),
+    onTokenNeeded: () => called.push("token"),
+    onRejected: () => called.push("rejected"),
+  };
+  const connection = new Connection(timers, () => ({ token: "valid" }), handlers);
+  after(() => {
+    connection.close();
+    sockets.length = 0;
+  });
+
+  test("are kept after a close, and no new token is needed", () => {
+    connection.open(() => ({ query: "subscription { display }", variables: {} }));
+    sockets[0].onclose({ code: 4511, reason: "Retry in 40 s." });
+    assert.deepEqual(called, ["connecting", navigator.onLine ? "reconnecting" : "offline"]);
+    timers.runNow("connection");
+    assert.equal(sockets.length, 2);
+  });
+
+  test("are sent again on an open connection", () => {
+    const socket = sockets[1];
+    socket.receive({ type: "connection_ack" });
+    socket.receive({ id: "1", type: "next", payload: { data: {} } });
+    connection.sendToken("valid");
+    socket.receive({ type: "pong", payload: { expiresAt: null, errors: [{ extensions: { code: "RATE_LIMITED", retryAfter: 40 } }] } });
+    assert.deepEqual(socket.sent, ["subscribe", "ping"]);
+    timers.runNow("credentials");
+    assert.deepEqual(socket.sent, ["subscribe", "ping", "ping"]);
+    socket.receive({ type: "pong", payload: { expiresAt: null } });
+    timers.runNow("credentials");
+    assert.deepEqual(socket.sent, ["subscribe", "ping", "ping"]);
+    assert.deepEqual(called.slice(2), ["live"]);
+  });
+});
+
 describe("the silence of a connection", () => {
   const timers = new TimerQueue();
   const handlers = { onPayload: () => false, onState: () => {}, onTokenNeeded: () => {}, onRejected: () => {} };

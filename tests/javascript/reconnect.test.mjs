@@ -35,6 +35,14 @@ describe("reaction to a close code", () => {
     });
   }
 
+  test("4511 waits for the seconds of the reason and a random part of 5000 ms", () => {
+    const delay = (minimum) => ({ action: "wait", delay: { minimum, spread: 5000, state: "reconnecting" } });
+    assert.deepEqual(reactionTo(4511, "Retry in 12 s."), delay(12_000));
+    for (const reason of ["", "Retry later.", "Retry in -1 s.", "Retry in 1e9 s.", "Retry in 123456 s."]) {
+      assert.deepEqual(reactionTo(4511, reason), delay(0));
+    }
+  });
+
   for (const code of [4509, 4510]) {
     test(`${code} waits for half a minute to a minute`, () => {
       const reaction = reactionTo(code);

@@ -98,7 +98,7 @@ MONITORED = (
         Section.DISPLAYS,
         "Connections closed by the gateway",
         Unit.PER_SECOND,
-        "4403 tokens, 4503 drains, 4508 slow readers, 4509 limits; alert on 4508 and 4509",
+        "4403 tokens, 4503 drains, 4508 slow readers, 4509 and 4511 limits; alert on 4508 and 4509",
     ),
     MonitoredMetric(
         metrics.RECOVERIES,

@@ -1,6 +1,8 @@
 """Limits of a connection and the close codes for exceeding them, on both wires."""
 
 from contextlib import AsyncExitStack, closing
+from datetime import datetime, timedelta
+from uuid import uuid4
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -10,11 +12,17 @@ from websockets.protocol import SERVER, Protocol
 from tests.fuzz.event_loop import MemoryTransport, SteppedLoop
 from tests.fuzz.socket_frames import Recorder
 from tests.realtime.connections.conftest import OpenHouse
+from tests.support.house import PASSWORD, basic
 from tests.support.live import NEVER, LiveHouse
+from tests.support.pairing import Interface
 from tests.support.socket import socket
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.protocol import CLOSE_CODE_MEANINGS, CloseCode
+from wattgate.realtime.connections.reconnection import waiting_seconds
 from wattgate.realtime.connections.wires.frame_wire import FrameWire
+
+REQUESTS = 20
+"""Unknown tokens in a minute from one address, in tests that use this limit up."""
 
 
 async def test_connection_without_init_in_time_is_closed_with_4408(open_house: OpenHouse) -> None:
@@ -123,6 +131,74 @@ async def test_connection_without_valid_credentials_is_closed_with_4403(live: Li
     async with socket(live.url) as client:
         await client.say(type="connection_init", payload=payload)
         assert await client.closed() == (4403, "Forbidden")
+
+
+async def exhaust_address(house: LiveHouse) -> None:
+    """Send unknown tokens until the gateway looks up no more for this address."""
+    for number in range(REQUESTS + 1):
+        await house.http.get("/api/v0-1/resource", headers={"token": f"unknown {number}"})
+
+
+async def test_valid_credentials_that_have_to_wait_are_not_refused(
+    open_house: OpenHouse, subtests: pytest.Subtests
+) -> None:
+    """A neighbour behind the same address spends its limit. Software of displays forgets a credential after 4403."""
+    async with open_house(address_requests=REQUESTS) as house:
+        house.clock.stop()
+        display = await Interface(house, is_rest=False).pair(house.one, house.one.ids["virtual_entity"])
+        cases = {
+            "account": {"token": await house.one.add_token()},
+            "application": {"authorization": house.one.headers["application"]["Authorization"]},
+            "display": display.headers,
+        }
+        await exhaust_address(house)
+        for name, credentials in cases.items():
+            with subtests.test(name):
+                refused = await house.http.get("/api/v0-1/resource", headers=credentials)
+                assert refused.status_code == 429
+                async with socket(house.url) as client:
+                    await client.say(type="connection_init", payload=credentials)
+                    assert await client.closed() == (4511, f"Retry in {refused.headers['retry-after']} s.")
+        house.clock.move(float(refused.headers["retry-after"]))
+        async with house.socket(**cases["display"]):
+            pass
+
+
+async def test_valid_password_that_has_to_wait_is_not_refused(open_house: OpenHouse) -> None:
+    async with open_house(address_logins=1) as house:
+        house.clock.stop()
+        username = f"waiting-{uuid4()}@example.org"  # an address from which it has never logged in
+        await house.one.add_account(username)
+        for _ in range(2):
+            await house.http.get("/api/v0-1/resource", headers=basic("nobody", "wrong"))
+        async with socket(house.url) as client:
+            credentials = {**basic(username, PASSWORD), "applicationId": house.one.application_id}
+            await client.say(type="connection_init", payload=credentials)
+            code, reason = await client.closed()
+            assert code == 4511
+            assert waiting_seconds(reason or "") > 0
+
+
+async def test_new_credentials_that_have_to_wait_leave_the_connection_open(open_house: OpenHouse) -> None:
+    async with open_house(address_requests=REQUESTS) as house:
+        house.clock.stop()
+        old, new = await house.dying_token(seconds=60), await house.one.add_token()
+        async with house.socket(token=old) as client:
+            await exhaust_address(house)
+            await client.say(type="ping", payload={"token": new})
+            pong = await client.hear()
+            (error,) = pong["payload"]["errors"]
+            assert pong["type"] == "pong"
+            assert datetime.fromisoformat(pong["payload"]["expiresAt"]) - house.clock.utc() <= timedelta(seconds=60)
+            assert error["extensions"]["code"] == "RATE_LIMITED"
+            await client.subscribe("{ __typename }")
+            assert (await client.payload())["data"]["__typename"] == "Query"
+            assert (await client.hear())["type"] == "complete"
+            house.clock.move(error["extensions"]["retryAfter"])
+            await client.say(type="ping", payload={"token": new})
+            renewed = (await client.hear())["payload"]
+            assert renewed.keys() == {"expiresAt"}
+            assert datetime.fromisoformat(renewed["expiresAt"]) - house.clock.utc() > timedelta(seconds=60)
 
 
 @pytest.mark.every_case("each case is another kind of credential")

@@ -20,7 +20,7 @@ from websockets.typing import Subprotocol
 from wattgate.app.cli.consoles import err, printable
 from wattgate.clock import utc_now
 from wattgate.realtime.backoff import Backoff
-from wattgate.realtime.connections.reconnection import RECONNECTIONS, ReconnectAction
+from wattgate.realtime.connections.reconnection import RECONNECTIONS, ReconnectAction, waiting_seconds
 
 PROTOCOL = Subprotocol("graphql-transport-ws")
 SUBSCRIPTION = """subscription ($resourceIds: [ID!]!, $since: String) {
@@ -113,7 +113,8 @@ class Watcher:
             raise FatalError("the gateway does not accept these credentials, or no longer accepts them")
         if reconnection.action is ReconnectAction.STOP:
             raise FatalError(f"the gateway does not understand this client ({detail})")
-        return reconnection.minimum_seconds, f"the gateway closed the connection ({detail})"
+        pause = reconnection.minimum_seconds + waiting_seconds(reason)
+        return pause, f"the gateway closed the connection ({detail})"
 
     async def _run_connection(self) -> NoReturn:
         """Open a connection and handle its messages until an exception ends it."""

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from wattgate.errors import RateLimited
 from wattgate.metrics import SERVER_DISCONNECTS
 from wattgate.principal import Principal, Role
 from wattgate.realtime.operation_request import OperationRequest, UnparsedRequest
@@ -44,6 +45,7 @@ class CloseCode(IntEnum):
     TOO_SLOW = 4508
     DISPLACED = 4509
     TOO_MANY_MESSAGES = 4510
+    RATE_LIMITED = 4511
 
 
 class Action(Enum):
@@ -164,9 +166,18 @@ CLOSE_CODE_MEANINGS: Mapping[CloseCode, tuple[str, str]] = MappingProxyType(
             "reconnect after 30 s at the earliest, or not at all",
         ),
         CloseCode.TOO_MANY_MESSAGES: ("the client sends too many messages", "reconnect after 30 s at the earliest"),
+        CloseCode.RATE_LIMITED: (
+            "a limit of the caller or of its network address is used up; the credentials may be valid",
+            "keep the credentials; reconnect after the seconds that the reason names, and a random part of 5 s",
+        ),
     }
 )
 """The meaning of each code, and what the client should do."""
+
+
+def waiting_reason(error: RateLimited) -> str:
+    """Return the reason of a close with RATE_LIMITED. Clients read the seconds in it: see `reconnection`."""
+    return "Retry later." if error.retry_after is None else f"Retry in {error.retry_after} s."
 
 
 MAX_REASON_BYTES = 120
@@ -257,16 +268,19 @@ def string_members(payload: Mapping[str, Any]) -> dict[str, str]:
 
 log = logging.getLogger(__name__)
 
+SECURITY_EVENTS = frozenset({CloseCode.FORBIDDEN, CloseCode.TOO_MANY_MESSAGES, CloseCode.RATE_LIMITED})
+"""Codes whose log records are security events."""
+
 
 def log_close(code: CloseCode, reason: str, caller: Principal, trace_id: str, address: str | None) -> None:
     """Count and log the closing of a connection. A shutdown of the gateway closes all of them, so log it at DEBUG.
 
-    The record of a close because of credentials or of too many messages is a security event, with the client's address.
+    The record of a close because of credentials or of limits is a security event, with the client's address.
     """
     SERVER_DISCONNECTS.labels(str(int(code))).inc()
     level = logging.DEBUG if code is CloseCode.GOING_AWAY else logging.INFO
     logged_caller = None if caller.role is Role.ANONYMOUS else caller
     context: dict[str, Any] = {"caller": logged_caller, "trace_id": trace_id}
-    if code is CloseCode.FORBIDDEN or code is CloseCode.TOO_MANY_MESSAGES:
+    if code in SECURITY_EVENTS:
         context |= client_fields(f"Closing a connection with code {code:d}", address or "unknown")
     log.log(level, "Closing a connection with code %d: %s", code, reason, extra=context)

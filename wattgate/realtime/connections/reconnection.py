@@ -4,6 +4,7 @@ The table of the browser pages, static/shared/close-codes.js, is generated from 
 """
 
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -55,5 +56,14 @@ RECONNECTIONS: Mapping[int, Reconnection] = MappingProxyType(
         CloseCode.TOO_SLOW: Reconnection(ReconnectAction.WAIT, spread_seconds=2),
         CloseCode.DISPLACED: Reconnection(ReconnectAction.WAIT, minimum_seconds=30, spread_seconds=30),
         CloseCode.TOO_MANY_MESSAGES: Reconnection(ReconnectAction.WAIT, minimum_seconds=30, spread_seconds=30),
+        CloseCode.RATE_LIMITED: Reconnection(ReconnectAction.WAIT, spread_seconds=5),
     }
 )
+
+_WAITING_REASON = re.compile(r"Retry in (\d{1,5}) s\.")
+
+
+def waiting_seconds(reason: str) -> int:
+    """Return the seconds of wait that the reason of a close states, besides the delay of its code."""
+    found = _WAITING_REASON.fullmatch(reason)
+    return int(found[1]) if found else 0

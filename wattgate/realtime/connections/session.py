@@ -68,7 +68,7 @@ from wattgate.realtime.connections.service import uses_password
 from wattgate.realtime.subscriptions.subscriber_group import Group
 from wattgate.realtime.subscriptions.subscription import Message, encode_errors
 from wattgate.requests.client import CURRENT_CLIENT, current_client
-from wattgate.requests.request_context import new_trace_id
+from wattgate.requests.request_context import log_access_error, new_trace_id
 
 FRAMES_FOR_EACH_MESSAGE = 8
 """Frames that count as a message together. A message of the maximum size may have hundreds of fragments."""
@@ -284,10 +284,17 @@ class Session:
         self._start_authentication("ping", partial(self._reauthenticate, protocol.string_members(payload)))
 
     async def _reauthenticate(self, credentials: Mapping[str, str]) -> None:
-        await self._authenticate(credentials, self.principal.identity)
-        await self._runtime.connections.close_if_revoked(self)
+        """Replace the credentials. If the client has to wait first, the present ones stay until they end."""
+        answer: dict[str, Any] = {}
+        try:
+            await self._authenticate(credentials, self.principal.identity)
+        except RateLimited as error:
+            log_access_error(error)
+            answer["errors"] = [{"message": error.message, "extensions": error.extensions}]
+        else:
+            await self._runtime.connections.close_if_revoked(self)
         expires_at = self.principal.expires_at
-        self.send(protocol.encode_pong({"expiresAt": None if expires_at is None else format_iso(expires_at)}))
+        self.send(protocol.encode_pong({"expiresAt": None if expires_at is None else format_iso(expires_at), **answer}))
 
     async def _authenticate(
         self, credentials: Mapping[str, str], expected_identity: tuple[str, ...] | None = None
@@ -317,8 +324,10 @@ class Session:
         try:
             with COMMAND_SECONDS.labels(kind).time():
                 await work()
-        except (Unauthenticated, RateLimited):
+        except Unauthenticated:
             self.close(CloseCode.FORBIDDEN, "Forbidden")
+        except RateLimited as error:  # nobody has checked the credentials
+            self.close(CloseCode.RATE_LIMITED, protocol.waiting_reason(error))
         except GatewayError as error:
             self.close(CloseCode.GOING_AWAY, error.message)
         except Exception:  # supervisor: the client must receive an error

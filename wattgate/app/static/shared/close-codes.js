@@ -28,4 +28,5 @@ export const CLOSE_CODES = Object.freeze({
   4508: { name: "TOO_SLOW", action: "wait", minimum: 0, spread: 2000 },
   4509: { name: "DISPLACED", action: "wait", minimum: 30000, spread: 30000 },
   4510: { name: "TOO_MANY_MESSAGES", action: "wait", minimum: 30000, spread: 30000 },
+  4511: { name: "RATE_LIMITED", action: "wait", minimum: 0, spread: 5000 },
 });

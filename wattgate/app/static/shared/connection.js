@@ -10,7 +10,7 @@ import { backoffDelay, reactionTo, waitingTime } from "./reconnect.js";
 
 /**
  * A GraphQL error of the gateway.
- * @typedef {{ message?: string, extensions?: { code?: string, retryable?: boolean } }} ReceivedError
+ * @typedef {{ message?: string, extensions?: { code?: string, retryable?: boolean, retryAfter?: number } }} ReceivedError
  */
 
 /** @typedef {{ data?: any, errors?: ReceivedError[], extensions?: { position?: string, recovered?: boolean } }} Payload */
@@ -54,7 +54,7 @@ export class Connection {
   #heardAt = -Infinity;
 
   /**
-   * @param {TimerQueue} timers  The connection uses the name "connection" in it.
+   * @param {TimerQueue} timers  The connection uses the names "connection" and "credentials" in it.
    * @param {() => Record<string, string>} getCredentials
    *   Returns the headers of the credentials. Called for every new connection, because tokens are renewed.
    * @param {ConnectionHandlers} handlers
@@ -105,7 +105,7 @@ export class Connection {
     const socket = (this.#socket = new WebSocket(url, "graphql-transport-ws"));
     socket.onopen = () => this.#send({ type: "connection_init", payload: this.#getCredentials() });
     socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
-    socket.onclose = (event) => this.#onClosed(event.code);
+    socket.onclose = (event) => this.#onClosed(event.code, event.reason);
     this.#wait(ACKNOWLEDGEMENT_TIMEOUT, () => this.reconnectWithBackoff());
   }
 
@@ -134,6 +134,7 @@ export class Connection {
 
   #closeSocket() {
     this.#timers.cancel("connection");
+    this.#timers.cancel("credentials");
     const socket = this.#socket;
     this.#socket = null;
     if (!socket) return;
@@ -141,10 +142,13 @@ export class Connection {
     socket.close();
   }
 
-  /** @param {number} code */
-  #onClosed(code) {
+  /**
+   * @param {number} code
+   * @param {string} reason
+   */
+  #onClosed(code, reason) {
     this.#handlers.onClosed?.(code);
-    const reaction = reactionTo(code);
+    const reaction = reactionTo(code, reason);
     if (reaction.action === "renewToken") this.#onErrors([{ extensions: { code: "UNAUTHENTICATED" } }]);
     else if (reaction.action === "stop") this.#onErrors([{}]);
     else if (reaction.action === "wait") this.#reconnectAfter(reaction.delay);
@@ -171,8 +175,23 @@ export class Connection {
       case "ping":
         this.#send({ type: "pong" });
         if (message.payload?.expired) this.#handlers.onTokenNeeded();
+        break;
+      case "pong":
+        this.#onPong(message.payload);
     }
     if (this.isLive) this.#restartSilenceTimer();
+  }
+
+  /**
+   * Send the credentials again later if the gateway has not looked at them, because a limit was used up.
+   * @param {{ errors?: ReceivedError[] } | undefined} payload
+   */
+  #onPong(payload) {
+    const seconds = payload?.errors?.[0].extensions?.retryAfter;
+    if (seconds === undefined) return;
+    this.#timers.schedule(1000 * (seconds + Math.random()), "credentials", () => {
+      this.#send({ type: "ping", payload: this.#getCredentials() });
+    });
   }
 
   /** @param {Payload} payload */

@@ -22,6 +22,9 @@ const MAX_DELAY = 30_000;
  */
 const FATAL_PROTOCOL_CODES = new Set([1002, 1003, 1007, 1009, 1010]);
 
+/** The reason of a close with the code RATE_LIMITED. */
+const WAITING_REASON = /^Retry in (\d{1,5}) s\.$/;
+
 /**
  * Return the delay after a number of failures in a row: exponential backoff with full jitter. When a gateway restarts,
  * its displays must not all reconnect at the same time.
@@ -35,14 +38,17 @@ export function backoffDelay(failures) {
 /**
  * Return what to do after a close code. An unknown code means backoff.
  * @param {number} code
+ * @param {string} [reason]  The reason of the close, which may name the seconds to wait.
  * @returns {Reaction}
  */
-export function reactionTo(code) {
+export function reactionTo(code, reason = "") {
   if (FATAL_PROTOCOL_CODES.has(code)) return { action: "stop" };
   const known = CLOSE_CODES[code];
   if (known?.action !== "wait") return { action: known?.action ?? "backOff" };
   const { minimum, spread } = known;
-  return { action: "wait", delay: { minimum, spread, state: minimum > 0 ? "displaced" : "reconnecting" } };
+  const state = minimum > 0 ? "displaced" : "reconnecting";
+  const seconds = Number(WAITING_REASON.exec(reason)?.[1] ?? 0);
+  return { action: "wait", delay: { minimum: minimum + 1000 * seconds, spread, state } };
 }
 
 /**

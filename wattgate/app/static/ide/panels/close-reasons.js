@@ -25,6 +25,7 @@ const REASONS = Object.freeze({
   4508: "This page did not read its messages in time.",
   4509: "Newer connections of the same account or application replaced this one.",
   4510: "This page sent too many messages.",
+  4511: "A limit of the caller or of its network address is used up.",
 });
 
 /** @type {Readonly<Record<import("../../shared/reconnect.js").Reaction["action"], string>>} */
