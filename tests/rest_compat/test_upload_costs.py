@@ -26,20 +26,23 @@ from wattgate.rest_compat.call_charge import (
     MAX_PACE_SECONDS,
     PORTION,
     REFUSED_LINES_PER_UNIT,
+    WAIT_CHECK_SECONDS,
     UploadCharge,
+    WaitEnds,
 )
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 CHUNK_BYTES = 60_000
+NO_ENDS = WaitEnds()
 
 
 class Upload:
     """An upload of a tenant. `turns` is the number of turns that another task had meanwhile."""
 
-    def __init__(self, tenant: Tenant, allowance: Allowance) -> None:
+    def __init__(self, tenant: Tenant, allowance: Allowance, ends: WaitEnds = NO_ENDS) -> None:
         self.clock = Clock()
         self.call = build_charge(self.clock, allowance)
-        self.charge = UploadCharge(self.call)
+        self.charge = UploadCharge(self.call, ends)
         self.turns = 0
         self._tenant = tenant
 
@@ -141,9 +144,9 @@ async def test_valid_readings_cost_no_more_than_before(settled: Tenant) -> None:
 
 
 async def test_refused_lines_wait_for_the_budget_or_end_with_a_retry_time(settled: Tenant) -> None:
-    paced = Upload(settled, Allowance(500, 20.0))
+    paced = Upload(settled, Allowance(500, 50.0))
     assert (await paced.send(NDJSON, b"x\n" * 5_000))["refused"] == 5_000
-    assert sum(paced.clock.slept) >= (5_000 // REFUSED_LINES_PER_UNIT - 500) / 20
+    assert sum(paced.clock.slept) >= (5_000 // REFUSED_LINES_PER_UNIT - 500) / 50
     ended = Upload(settled, Allowance(500, 1.0))
     with pytest.raises(RateLimited) as refused:
         await ended.send(NDJSON, b"x\n" * 5_000)
@@ -159,4 +162,36 @@ async def test_exhausted_budget_waits_for_the_batch_that_is_being_stored(settled
     upload = Upload(settled, Allowance(300, 0.01))
     with pytest.raises(RateLimited) as refused:
         await upload.send(ARROW, arrow_stream(good, *[bad] * 3))
+    assert "10 readings before this point are recorded" in refused.value.message
+
+
+async def test_waits_of_an_upload_without_a_recorded_reading_have_one_bound(settled: Tenant) -> None:
+    upload = Upload(settled, Allowance(500, 20.0))
+    with pytest.raises(RateLimited):
+        await upload.send(NDJSON, b"x\n" * 20_000)  # each part waits for a few seconds
+    assert MAX_PACE_SECONDS / 2 < sum(upload.clock.slept) <= MAX_PACE_SECONDS
+
+
+async def test_recorded_readings_begin_the_bound_of_the_waits_again(settled: Tenant) -> None:
+    batch = table(await settled.add_resource(), 100)
+    waiting = table("x", REFUSED, value=pa.array([None] * REFUSED, pa.float64()))
+    upload = Upload(settled, Allowance(2_000, 25.0))
+    report = await upload.send(ARROW, arrow_stream(*[batch, waiting] * 4))
+    assert (report["recorded"], report["refused"]) == (400, 4 * REFUSED)
+    assert sum(upload.clock.slept) > MAX_PACE_SECONDS
+
+
+@pytest.mark.parametrize("reason", ["client", "drain"])
+async def test_upload_does_not_wait_for_nothing(settled: Tenant, reason: str) -> None:
+    """The wait ends within a second after the client has gone or the gateway shuts down. Stored readings stay."""
+    good = table(await settled.add_resource(), 10)
+    bad = table("x", REFUSED, value=pa.array([None] * REFUSED, pa.float64()))
+    slept: list[float] = []
+    ended = WaitEnds(**{"client_has_gone" if reason == "client" else "is_draining": lambda: len(slept) > 2})
+    upload = Upload(settled, Allowance(500, 50.0), ended)
+    slept = upload.clock.slept
+    with pytest.raises(RateLimited) as refused:
+        await upload.send(ARROW, arrow_stream(good, *[bad] * 3))
+    assert len(slept) == 3
+    assert sum(slept) <= 3 * WAIT_CHECK_SECONDS
     assert "10 readings before this point are recorded" in refused.value.message

@@ -1,9 +1,23 @@
 """The client of a request: its network address and device, and the limits of anonymous work for each address."""
 
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
+
+CLIENT_HAS_GONE = "wattgate.client_has_gone"
+"""The member of an ASGI scope with a function: whether the client has gone. Unread bytes may remain."""
+
+
+def client_has_gone(scope: Mapping[str, Any]) -> Callable[[], bool]:
+    """Return the function of the scope of a request. Another server than the gateway's own does not know."""
+    known: Callable[[], bool] = scope.get(CLIENT_HAS_GONE, _unknown)
+    return known
+
+
+def _unknown() -> bool:
+    return False
 
 
 class AddressPolicy(Enum):

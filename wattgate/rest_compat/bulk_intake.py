@@ -2,7 +2,7 @@
 
 Each line or row is accepted or refused on its own; line numbers start at 1. Accepted readings are stored in batches of
 50,000. If the body ends early or becomes unreadable, the readings before that point stay recorded and the response
-reports their number.
+reports their number. An upload whose client has gone does not wait for its budget: it ends, and the log has the number.
 """
 
 import logging
@@ -28,6 +28,7 @@ from wattgate.operations.readings.bulk_recorder import (
     BulkReport,
     InvalidLine,
     RunOperation,
+    SenderGone,
     UnreadableInput,
     WorkCharge,
     decode_line,
@@ -151,6 +152,11 @@ async def record_stream(
         raise UnreadableInput(message, problems=listed_problems) from None
     except RateLimited as error:
         await bulk.abandon()
+        if isinstance(error, SenderGone):
+            log.info(
+                "The client has gone while its upload waited for its budget; %d readings before that are recorded",
+                bulk.report.recorded,
+            )
         message = f"{error.message} {bulk.report.recorded:,} readings before this point are recorded."
         raise RateLimited(message, retry_after=error.retry_after, problems=listed_problems) from None
     body: dict[str, Any] = {"status": "OK", "recorded": report.recorded, "refused": report.refused}

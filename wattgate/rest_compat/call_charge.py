@@ -2,23 +2,73 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from wattgate.errors import CostTooHigh, RateLimited
+from wattgate.operations.readings.bulk_recorder import SenderGone
 from wattgate.operations.vocabulary.cost_weights import render_units
 from wattgate.principal import Principal
 from wattgate.rate_limit.budgets import Balance, Budgets, rate_limited_error
 from wattgate.requests.request_limits import size_cost
 
 MAX_PACE_SECONDS = 60
-"""Maximum time for which a stream waits for the budget of its next part. Then it ends with RateLimited."""
+"""Maximum sum of the times for which a stream waits for its budget. Then it ends with RateLimited."""
+
+WAIT_CHECK_SECONDS = 1
+"""Interval in which a stream that waits checks whether its wait still has a purpose."""
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+def never() -> bool:
+    """Return false: nothing ends a wait early."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class WaitEnds:
+    """The reasons for which a stream does not wait any longer: its client has gone, or the gateway shuts down."""
+
+    client_has_gone: Callable[[], bool] = never
+    is_draining: Callable[[], bool] = never
+
+
+class StreamWaits:
+    """The waits of a stream for its budget: at most MAX_PACE_SECONDS in sum, until it makes progress."""
+
+    def __init__(self, sleep: Sleep, ends: WaitEnds) -> None:
+        self._sleep = sleep
+        self._ends = ends
+        self._waited = 0
+
+    def mark_progress(self) -> None:
+        """Let the next wait be the first one."""
+        self._waited = 0
+
+    async def wait(self, balance: Balance) -> None:
+        """Wait until the budget may cover the next part.
+
+        Raise RateLimited if the waits become too long or the gateway shuts down, and SenderGone if nobody is left to
+        read the response.
+        """
+        left = balance.retry_after
+        if self._waited + left > MAX_PACE_SECONDS:
+            raise rate_limited_error(balance)
+        self._waited += left
+        while left > 0:
+            if self._ends.client_has_gone():
+                raise SenderGone("The client has gone.", retry_after=balance.retry_after)
+            if self._ends.is_draining():
+                raise rate_limited_error(balance)
+            step = min(left, WAIT_CHECK_SECONDS)
+            await self._sleep(step)
+            left -= step
 
 
 class CallCharge:
     """Charge a caller for the parts of a call. `charged` is their sum, and `balance` the budget after the last one."""
 
-    def __init__(
-        self, budgets: Budgets, principal: Principal, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    ) -> None:
+    def __init__(self, budgets: Budgets, principal: Principal, *, sleep: Sleep = asyncio.sleep) -> None:
         self.charged = 0
         self.balance: Balance | None = None
         self._budgets = budgets
@@ -99,12 +149,17 @@ class CallCharge:
         self.balance = await self._budgets.refund(self._principal, units)
         self.charged -= units
 
-    async def add_paced(self, cost: int) -> None:
+    def begin_waits(self, ends: WaitEnds) -> StreamWaits:
+        """Return the waits of a stream, which its parts share."""
+        return StreamWaits(self._sleep, ends)
+
+    async def add_paced(self, cost: int, waits: StreamWaits | None = None) -> None:
         """Charge the next part of a stream. Wait for the budget if it does not cover it.
 
-        A cost above the capacity of the budget is charged in portions. Raise RateLimited after MAX_PACE_SECONDS.
+        A cost above the capacity of the budget is charged in portions. Without `waits`, the part has waits of its own.
+        Raise as `StreamWaits.wait` does.
         """
-        waited = 0
+        waits = waits or self.begin_waits(WaitEnds())
         while cost > 0:
             portion = min(cost, self._budgets.max_cost(self._principal) or cost)
             balance = await self._budgets.charge(self._principal, portion)
@@ -113,10 +168,7 @@ class CallCharge:
                 self.charged += portion
                 cost -= portion
                 continue
-            if waited + balance.retry_after > MAX_PACE_SECONDS:
-                raise rate_limited_error(balance)
-            await self._sleep(balance.retry_after)
-            waited += balance.retry_after
+            await waits.wait(balance)
 
 
 BYTES_PER_UNIT = 1_024
@@ -135,11 +187,14 @@ PORTION = 100
 class UploadCharge:
     """Charge a caller for the parts of an upload.
 
-    Reading and storing have prices for the same lines, so the higher one counts. Refused lines are charged besides.
+    Reading and storing have prices for the same lines, so the higher one counts. Refused lines are charged besides. All
+    parts share the time of `StreamWaits`, which begins again when readings are recorded.
     """
 
-    def __init__(self, charge: CallCharge) -> None:
+    def __init__(self, charge: CallCharge, ends: WaitEnds = WaitEnds()) -> None:
         self._charge = charge
+        self._waits = charge.begin_waits(ends)
+        self._paying = asyncio.Lock()
         self._read_bytes = 0
         self._read_lines = 0
         self._refused_lines = 0
@@ -155,7 +210,7 @@ class UploadCharge:
     async def add_work(self, size: int, lines: int, refused: int) -> None:
         """Charge bytes and lines that are read, and lines that are refused. Wait for the budget if necessary.
 
-        Raise RateLimited as `CallCharge.add_paced` does.
+        Raise as `CallCharge.add_paced` does.
         """
         self._read_bytes += size
         self._read_lines += lines
@@ -168,7 +223,12 @@ class UploadCharge:
         self._stored_units += cost
         await self._pay()
 
+    def mark_recorded(self) -> None:
+        """Note that readings are recorded."""
+        self._waits.mark_progress()
+
     async def _pay(self) -> None:
-        missing = self.total - self._paid
-        self._paid += missing  # before the wait: a batch is stored while the next one is read
-        await self._charge.add_paced(missing)
+        async with self._paying:  # a batch is stored while the next one is read: only one of both waits
+            missing = self.total - self._paid
+            self._paid += missing
+            await self._charge.add_paced(missing, self._waits)

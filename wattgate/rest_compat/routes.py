@@ -50,12 +50,12 @@ from wattgate.requests.bodies import (
     find_none_revoked,
     media_type_of,
 )
-from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
+from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, client_has_gone, current_client
 from wattgate.requests.request_limits import check_anonymous_size
 from wattgate.requests.request_path import decode_segment, has_encoded_slash
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
 from wattgate.rest_compat.bulk_intake import record_stream
-from wattgate.rest_compat.call_charge import CallCharge, UploadCharge
+from wattgate.rest_compat.call_charge import CallCharge, UploadCharge, WaitEnds, never
 from wattgate.rest_compat.error_responses import NO_STORE, error_response, json_response
 from wattgate.rest_compat.formats import DEFAULT_FORMAT, INPUT_REQUEST_PATHS, LEGACY_FORMATS
 from wattgate.rest_compat.formats.legacy_format import FORM, LegacyFormat
@@ -139,13 +139,17 @@ def build_routes(
     budgets: Budgets = UNLIMITED_BUDGETS,
     clock: Clock = utc_now,
     address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
+    is_draining: Callable[[], bool] = never,
 ) -> list[BaseRoute]:
-    """Return one route for each path, with the methods that the catalogue lists for the path."""
+    """Return one route for each path, with the methods that the catalogue lists for the path.
+
+    `is_draining` returns whether the gateway shuts down.
+    """
     endpoints: dict[str, dict[str, EndpointsByMedia]] = defaultdict(lambda: defaultdict(dict))
     for operation in operations:
         for rest in operation.rest:
             endpoints[rest.path][rest.method][rest.media_type] = _endpoint(operation, rest, schema)
-    dispatcher = Dispatcher(runner, authenticate, find_revoked, budgets, clock, address_limits)
+    dispatcher = Dispatcher(runner, authenticate, find_revoked, budgets, clock, address_limits, is_draining)
     # "~" sorts after every letter: a literal segment precedes a parameter that would match it too
     sorted_paths = sorted(endpoints.items(), key=lambda entry: entry[0].replace("{", "~"))
     return [
@@ -198,6 +202,7 @@ class ParsedRequest:
 
     arguments: dict[str, Any]
     source: LegacyRequest | Callable[[RunOperation, UploadCharge], Awaitable[dict[str, Any]]]
+    wait_ends: WaitEnds = WaitEnds()  # noqa: RUF009 (it is frozen)
 
 
 class Dispatcher:
@@ -211,7 +216,9 @@ class Dispatcher:
         budgets: Budgets,
         clock: Clock,
         address_limits: AddressLimiter,
+        is_draining: Callable[[], bool],
     ) -> None:
+        self._is_draining = is_draining
         self._runner = runner
         self._address_limits = address_limits
         self._find_revoked = find_revoked
@@ -295,7 +302,8 @@ class Dispatcher:
         self, endpoint: Endpoint, request: Request, principal: Principal, charge: CallCharge
     ) -> ParsedRequest:
         if read_stream := endpoint.legacy_format.body_readers.get(_media_type(request)):
-            return ParsedRequest({}, partial(record_stream, read_stream, request.stream()))
+            ends = WaitEnds(client_has_gone(request.scope), self._is_draining)
+            return ParsedRequest({}, partial(record_stream, read_stream, request.stream()), ends)
         query_size = len(request.scope["query_string"])
         if principal.role is Role.ANONYMOUS:
             check_anonymous_size(query_size)
@@ -318,7 +326,7 @@ class Dispatcher:
         cost = call_cost(endpoint.operation, parsed.arguments, [edge for _, edge in endpoint.edges], self._clock)
         await charge.add(cost.estimate)
         if not isinstance(parsed.source, LegacyRequest):
-            upload = UploadCharge(charge)
+            upload = UploadCharge(charge, parsed.wait_ends)
             report = await parsed.source(self._run_parts(principal, upload), upload)
             return json_response(report, endpoint.rest.status, headers)
         run_part = self._run_parts(principal, charge)

@@ -284,6 +284,7 @@ def _rest_routes(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
         budgets=gateway.budgets,
         clock=clock,
         address_limits=gateway.address_limits,
+        is_draining=lambda: gateway.readiness.draining,
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from wattgate.energy.arrays import FloatArray, IntArray
 from wattgate.energy.storage_fields import QUALITY_CODES
 from wattgate.enums import ReadingQuality
-from wattgate.errors import BadInput, GatewayError
+from wattgate.errors import BadInput, GatewayError, RateLimited
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.readings.bulk_recording import BulkReadingBatch, SeriesKey, record_reading_arrays
 from wattgate.requests.request_limits import check_encoding
@@ -43,11 +43,21 @@ class WorkCharge(Protocol):
     async def add_work(self, size: int, lines: int, refused: int) -> None:
         """Charge `size` bytes and `lines` that are read, and lines that are refused. Raise RateLimited."""
 
+    def mark_recorded(self) -> None:
+        """Note that readings are recorded."""
+
+
+class SenderGone(RateLimited):
+    """The budget of the sender does not cover the rest of an upload, and the sender does not wait for it."""
+
 
 class FreeWork:
     """Charges nothing: the command of an operator."""
 
     async def add_work(self, size: int, lines: int, refused: int) -> None:
+        return
+
+    def mark_recorded(self) -> None:
         return
 
 
@@ -179,6 +189,8 @@ class BulkRecorder:
     async def _store_batch(self, lines: list[int], batch: BulkReadingBatch) -> None:
         result = await self._run(record_reading_arrays, {"batch": replace(batch, max_reasons=self.open_reasons)})
         self.report.recorded += result.recorded
+        if result.recorded:
+            self._charge.mark_recorded()
         for index, reason in sorted(result.refused):
             self._count_refusal(lines[index], reason)
         self.report.refused += result.more_refused

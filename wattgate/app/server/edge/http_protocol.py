@@ -19,7 +19,7 @@ from wattgate.app.server.edge.connection_guard import LINGER_SECONDS
 from wattgate.app.server.edge.direct_graphql import METHOD, PATH, DirectCycle
 from wattgate.app.server.edge.guarded_config import GuardedConfig, GuardedWire
 from wattgate.app.server.edge.http_deadlines import DeadlineProtocol, Stage
-from wattgate.app.server.edge.lingering_close import LingeringProtocol, ResponseTransport
+from wattgate.app.server.edge.lingering_close import LingeringProtocol, ResponseTransport, has_hung_up
 from wattgate.app.server.edge.pipelined_requests import END_OF_HEAD
 from wattgate.app.server.edge.socket_upgrade import UpgradeRequest, build_wire
 from wattgate.app.server.gate.request_heads import (
@@ -43,6 +43,7 @@ from wattgate.app.server.gate.request_heads import (
 from wattgate.app.server.gate.response_headers import API
 from wattgate.errors import GatewayError, RateLimited, TimedOut
 from wattgate.metrics import REFUSED_CONNECTIONS
+from wattgate.requests.client import CLIENT_HAS_GONE
 from wattgate.requests.request_context import client_fields, new_trace_id
 
 
@@ -244,6 +245,7 @@ class GuardedHttpProtocol(LingeringProtocol):
         self._set_deadline(Stage.BODY, self._limits.body_seconds)
         if not self._begin_direct(version, method):  # a plain request has no header twice
             check_credentials(self.headers)
+            self.scope[CLIENT_HAS_GONE] = self._has_gone  # type: ignore[literal-required]
             super().on_headers_complete()
         if self._is_chunked or self._length:
             response_transport: Any = ResponseTransport(self, self.cycle)
@@ -251,6 +253,9 @@ class GuardedHttpProtocol(LingeringProtocol):
         self._in_head, self._in_body = False, True  # only now: until here, the request before it is the last one
         # uvicorn would add the trailers of the body to the headers of the request
         self.headers = []
+
+    def _has_gone(self) -> bool:
+        return has_hung_up(self.transport)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         if cycle.scope["http_version"] == http_1_0.VERSION:

@@ -8,6 +8,8 @@ still writes the body takes it for a failure. So the gateway first closes its ow
 for LINGER_SECONDS. Above MAX_DISCARDED_BYTES it stops to read, so that a client which never stops costs nothing more.
 """
 
+import asyncio
+import select
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +23,22 @@ MAX_AWAITED_BYTES = 256 * 1024
 
 MAX_DISCARDED_BYTES = 1024 * 1024
 """Maximum bytes that are read and discarded after the last response of a connection."""
+
+
+_HANG_UP = getattr(select, "POLLRDHUP", 0)  # Linux alone has it; others see a reset only
+
+
+def has_hung_up(transport: asyncio.Transport) -> bool:
+    """Return whether the client has ended its direction, or the connection is lost. Unread bytes hide neither.
+
+    While reading is paused, the event loop does not notice it.
+    """
+    connection = transport.get_extra_info("socket")
+    if transport.is_closing() or connection is None:
+        return True
+    poller = select.poll()
+    poller.register(connection.fileno(), _HANG_UP)
+    return bool(poller.poll(0))
 
 
 class ResponseTransport:
