@@ -1,39 +1,15 @@
-"""Where settings come from, and their names: unknown ones are reported instead of ignored."""
+"""Names of settings in the environment and in `.env`: report unknown ones instead of ignoring them."""
 
-import os
 import unicodedata
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, EnvSettingsSource, PydanticBaseSettingsSource
 
-# Where settings come from. Commands that need one or two settings use this module, which has light imports.
-
-PREFIX = "WATTGATE_"
-
-ENV_FILE = ".env"
-"""The file that is read besides the environment."""
-
-
-def read_setting(name: str, default: str) -> str:
-    """Return a setting as text from the environment, or else from ENV_FILE. Names are not case-sensitive."""
-    values: dict[str, str | None] = {}
-    if Path(ENV_FILE).is_file():
-        values |= import_module("dotenv").dotenv_values(ENV_FILE)  # few deployments have the file
-    values |= os.environ
-    known = {key.upper(): value for key, value in values.items()}
-    return known.get(f"{PREFIX}{name}") or default
-
-
-def read_variable(name: str, default: str) -> str:
-    """Return a variable of the environment that a library reads itself, such as PGSSLMODE."""
-    return os.environ.get(name) or default
-
+from wattgate.app.setting_sources import ENV_FILE, PREFIX
 
 COMMAND_VARIABLES = frozenset({f"{PREFIX}{name}" for name in ("URL", "TOKEN", "USER", "PASSWORD", "APPLICATION")})
 """Variables of the environment that are options of commands, not settings."""

@@ -12,7 +12,7 @@ from cryptography.x509 import load_der_x509_certificate
 from sqlalchemy.engine import URL, make_url
 
 from wattgate.app.cli.checks.result import CheckResult, failed, passed, warning
-from wattgate.app.setting_names import read_variable
+from wattgate.app.setting_sources import read_variable
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.delivery.channels.smtp import Security, SmtpServer

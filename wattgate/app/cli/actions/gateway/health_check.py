@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import typer
 
 from wattgate.app.cli.consoles import err, out
-from wattgate.app.setting_names import read_setting
+from wattgate.app.setting_sources import read_setting
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", "8000"
 """The defaults of WATTGATE_HOST and WATTGATE_PORT."""
