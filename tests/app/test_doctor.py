@@ -27,7 +27,7 @@ from wattgate.app.cli.checks.hardening import check_bounds, check_files, check_i
 from wattgate.app.cli.checks.result import CheckState, check_clock
 from wattgate.app.server.components import build_components
 from wattgate.app.settings import Settings
-from wattgate.app.workers.server_problems import log_server_problems
+from wattgate.app.workers.background import log_server_problems
 from wattgate.clock import utc_now
 from wattgate.db.connections.engine import Database
 from wattgate.db.readings.partitions import ensure_upcoming_partitions

@@ -41,8 +41,8 @@ from wattgate.app.server.pages.shared_preview_page import shared_preview_routes,
 from wattgate.app.server.schema import gateway_schema
 from wattgate.app.settings import Settings
 from wattgate.app.workers.access_log import store_last_accesses
+from wattgate.app.workers.background import run_server_checks
 from wattgate.app.workers.outbound import create_links, is_mail_outbox_enabled
-from wattgate.app.workers.server_problems import run_server_checks
 from wattgate.clock import Clock, utc_now
 from wattgate.db.connections.engine import Database
 from wattgate.db.key_rotation import verify_keys

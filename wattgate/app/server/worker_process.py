@@ -6,9 +6,9 @@ import signal
 
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
+from wattgate.app.workers.background import run_server_checks
 from wattgate.app.workers.deliveries import DeliveryWorker
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
-from wattgate.app.workers.server_problems import run_server_checks
 from wattgate.realtime.hub import Hub
 
 log = logging.getLogger(__name__)
