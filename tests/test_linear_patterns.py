@@ -81,6 +81,7 @@ PATTERNS = {
     "operations.personal_data.data_archive": ["_NOT_IN_NAMES"],
     "realtime.apq_store": ["_SHA256_HEX"],
     "realtime.bus": ["_POSITION_PATTERN"],
+    "realtime.connections.reconnection": ["_WAITING_REASON"],
     "realtime.redis_url": ["_AUTHORITY_END"],
     "requests.request_context": ["_TRACEPARENT"],
     "requests.request_path": ["_SLASHES"],
