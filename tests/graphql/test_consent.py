@@ -78,9 +78,10 @@ async def test_revoked_consent_does_not_affect_other_resources_in_a_graphql_list
 ) -> None:
     resource_id, mpxn = metered
     await request(served, "POST", f"/mpxn/{mpxn}/revocation")
-    document = "{ viewer { resources { edges { node { resourceId current { value } } } } } }"
+    document = """{ viewer { first: resources(first: 1) { ...Current } last: resources(last: 1) { ...Current } } }
+    fragment Current on ResourceConnection { edges { node { resourceId current { value } } } }"""
     response = await served.graphql(document, served.one.headers["account"])
-    nodes = [edge["node"] for edge in response["data"]["viewer"]["resources"]["edges"]]
+    nodes = [edge["node"] for page in response["data"]["viewer"].values() for edge in page["edges"]]
     by_id = {resource["resourceId"]: resource["current"] for resource in nodes}
     assert by_id[resource_id] is None
     assert by_id[served.one.ids["resource"]] is not None
