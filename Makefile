@@ -155,7 +155,7 @@ bench: .venv/installed-dev
 # How long a small query waits while a cheap client floods the gateway. Loopback only: make flood FLOODS="log-ins pairings"
 FLOODS ?=
 flood: .venv/installed-dev
-	@echo "wattgate: flooding a gateway, four seconds for each kind of request (about two minutes)"
+	@echo "wattgate: flooding a gateway, four seconds for each kind of request (about eight minutes)"
 	@$(BIN)/python -m bench.flood $(FLOODS)
 
 # Every warning fails the build, and so does a link to a page or heading that does not exist.
