@@ -98,7 +98,7 @@ MONITORED = (
         Section.DISPLAYS,
         "Connections closed by the gateway",
         Unit.PER_SECOND,
-        "4403 tokens, 4503 drains, 4508 slow readers, 4509 and 4511 limits; alert on 4508 and 4509",
+        "4403 tokens, 4503 drains, 4508 slow readers, 4509 and 4511 limits; alert on 4508 to 4511",
     ),
     MonitoredMetric(
         metrics.RECOVERIES,
@@ -332,10 +332,10 @@ ALERTS = (
     ),
     Alert(
         "WattgateClientsCutOff",
-        'sum by (code) (rate(wattgate_client_num_server_disconnects_total{code=~"4508|4509|4510"}[15m])) > 1',
+        'sum by (code) (rate(wattgate_client_num_server_disconnects_total{code=~"4508|4509|4510|4511"}[15m])) > 1',
         0,
         Severity.WARNING,
-        "slow readers, screens that replace each other, or clients that send too much",
+        "slow readers, screens that replace each other, clients that send too much, or a limit that is used up",
         "Look up the close code in the reference of live data, and the caller in the log.",
     ),
     Alert(

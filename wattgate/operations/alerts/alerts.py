@@ -31,24 +31,6 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
 from wattgate.values.annotations import Described, MaxItems
 
 
-def check_data(alert_type: AlertType, data: Any) -> None:
-    """Raise BadInput if data lacks a required variable, or has a wrong type or an undeclared name."""
-    problems = data_problems(contract_of(alert_type), data)
-    if not problems:
-        return
-    path, message = problems[0]
-    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
-    more = f" Problems in total: {len(problems)}; see `problems`." if len(problems) > 1 else ""
-    raise BadInput(
-        f"The data does not fit the variables of alert type {alert_type.system_alert_type_id!r}: "
-        f"{name or 'data'} {message}.{more}",
-        problems=[
-            Problem(("input", "data", *path), message, is_missing=message.startswith("is missing"))
-            for path, message in problems
-        ],
-    )
-
-
 @operation(
     OperationKind.MUTATION,
     returns=types.Alert,
@@ -220,3 +202,21 @@ async def _check_home(call: Call, input: types.NewAlert) -> None:
     if home is None or home.owner_id != input.user_id:
         problem = Problem(("input", "veId"), f"{input.ve_id} is not a home of the user")
         raise BadInput(f"Unknown home {input.ve_id!r}. Give a home of the user, or omit veId.", problems=[problem])
+
+
+def check_data(alert_type: AlertType, data: Any) -> None:
+    """Raise BadInput if data lacks a required variable, or has a wrong type or an undeclared name."""
+    problems = data_problems(contract_of(alert_type), data)
+    if not problems:
+        return
+    path, message = problems[0]
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+    more = f" Problems in total: {len(problems)}; see `problems`." if len(problems) > 1 else ""
+    raise BadInput(
+        f"The data does not fit the variables of alert type {alert_type.system_alert_type_id!r}: "
+        f"{name or 'data'} {message}.{more}",
+        problems=[
+            Problem(("input", "data", *path), message, is_missing=message.startswith("is missing"))
+            for path, message in problems
+        ],
+    )

@@ -162,6 +162,9 @@ TEMPLATE_EXAMPLE = {
 }
 
 
+# Legacy formats of alerts, notifications and templates.
+
+
 _CHANNEL_SWITCHES = {"EMAIL": ("email", "send2Email"), "PUSH": ("push", "send2Push"), "INBOX": ("inbox", "send2Inbox")}
 """The legacy members that enable a channel, by the GraphQL name of the channel."""
 
