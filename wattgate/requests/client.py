@@ -11,12 +11,13 @@ CLIENT_HAS_GONE = "wattgate.client_has_gone"
 
 
 def client_has_gone(scope: Mapping[str, Any]) -> Callable[[], bool]:
-    """Return the function of the scope of a request. Another server than the gateway's own does not know."""
-    known: Callable[[], bool] = scope.get(CLIENT_HAS_GONE, _unknown)
+    """Return the function of the scope of a request. Another server than the gateway's own has none: `never`."""
+    known: Callable[[], bool] = scope.get(CLIENT_HAS_GONE, never)
     return known
 
 
-def _unknown() -> bool:
+def never() -> bool:
+    """Return false: nothing ends a wait early."""
     return False
 
 

@@ -9,6 +9,7 @@ from wattgate.operations.readings.bulk_recorder import SenderGone
 from wattgate.operations.vocabulary.cost_weights import render_units
 from wattgate.principal import Principal
 from wattgate.rate_limit.budgets import Balance, Budgets, rate_limited_error
+from wattgate.requests.client import never
 from wattgate.requests.request_limits import size_cost
 
 MAX_PACE_SECONDS = 60
@@ -18,11 +19,6 @@ WAIT_CHECK_SECONDS = 1
 """Interval in which a stream that waits checks whether its wait still has a purpose."""
 
 Sleep = Callable[[float], Awaitable[None]]
-
-
-def never() -> bool:
-    """Return false: nothing ends a wait early."""
-    return False
 
 
 @dataclass(frozen=True, slots=True)
