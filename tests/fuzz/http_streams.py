@@ -15,8 +15,7 @@ from tests.fuzz.event_loop import MemoryTransport, SteppedLoop
 from tests.fuzz.harness import Harness
 from tests.support.framing import APP, HOST, LAST, NEXT, PIECES, POST, STREAMS, check_framing, parsed_answers
 from wattgate.app.server.edge.connection_guard import HttpLimits
-from wattgate.app.server.edge.guarded_config import GuardedConfig
-from wattgate.app.server.edge.http_protocol import GuardedHttpProtocol
+from wattgate.app.server.edge.http_protocol import GuardedConfig, GuardedHttpProtocol
 from wattgate.app.server.edge.serving import build_uvicorn_config
 
 SPACES = re.compile(rb"[A-Z]  |  HTTP")

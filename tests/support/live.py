@@ -15,7 +15,7 @@ from tests.support.house import House, Tenant, settle_all
 from tests.support.servers import serving
 from tests.support.socket import Socket, socket
 from wattgate.app.server.edge.connection_guard import DEFAULT_HTTP_LIMITS, HttpLimits
-from wattgate.app.server.edge.guarded_config import GuardedWire
+from wattgate.app.server.edge.http_protocol import GuardedWire
 from wattgate.app.server.factory import Gateway, build_gateway, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now

@@ -15,8 +15,7 @@ from typing import Any
 from starlette.applications import Starlette
 from uvicorn.server import ServerState
 
-from wattgate.app.server.edge.guarded_config import GuardedConfig
-from wattgate.app.server.edge.http_protocol import GuardedHttpProtocol
+from wattgate.app.server.edge.http_protocol import GuardedConfig, GuardedHttpProtocol
 from wattgate.app.server.edge.serving import build_uvicorn_config
 from wattgate.app.server.factory import build_gateway, serve_gateway
 from wattgate.app.server.gate.auth import Authenticator

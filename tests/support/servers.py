@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 
 from wattgate.app.server.edge.connection_guard import DEFAULT_HTTP_LIMITS, HttpLimits
 from wattgate.app.server.edge.drain import DrainTimeouts
-from wattgate.app.server.edge.guarded_config import GuardedWire
+from wattgate.app.server.edge.http_protocol import GuardedWire
 from wattgate.app.server.edge.serving import DrainingServer, bind_sockets, bound_url, build_uvicorn_config
 from wattgate.db.connections.engine import Database
 

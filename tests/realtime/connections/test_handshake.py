@@ -11,7 +11,7 @@ from starlette.types import Message
 
 from tests.support.live import WIRES, LiveHouse, Settled, live_house
 from wattgate.app.server.edge.connection_guard import HttpLimits
-from wattgate.app.server.edge.guarded_config import GuardedWire
+from wattgate.app.server.edge.http_protocol import GuardedWire
 from wattgate.app.server.edge.socket_upgrade import SocketUpgrade, UpgradeRequest
 from wattgate.app.server.gate.gate import GateRules
 from wattgate.app.settings import Settings

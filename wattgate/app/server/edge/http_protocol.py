@@ -2,7 +2,7 @@
 
 The module `request_heads` has the rules for heads. A head that breaks one is answered after the requests before it.
 
-The class depends on internals of uvicorn, whose version is therefore pinned. Methods that run for each request do not
+The classes depend on internals of uvicorn, whose version is therefore pinned. Methods that run for each request do not
 call `super()`, as in `pipelined_requests`.
 """
 
@@ -12,16 +12,16 @@ from typing import Any
 
 import httptools
 import msgspec
+import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from wattgate.app.server.edge import http_1_0
-from wattgate.app.server.edge.connection_guard import LINGER_SECONDS
-from wattgate.app.server.edge.direct_graphql import METHOD, PATH, DirectCycle
-from wattgate.app.server.edge.guarded_config import GuardedConfig, GuardedWire
+from wattgate.app.server.edge.connection_guard import DEFAULT_HTTP_LIMITS, LINGER_SECONDS, ConnectionGuard, HttpLimits
+from wattgate.app.server.edge.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
 from wattgate.app.server.edge.http_deadlines import DeadlineProtocol, Stage
 from wattgate.app.server.edge.lingering_close import LingeringProtocol, ResponseTransport, has_hung_up
 from wattgate.app.server.edge.pipelined_requests import END_OF_HEAD
-from wattgate.app.server.edge.socket_upgrade import UpgradeRequest, build_wire
+from wattgate.app.server.edge.socket_upgrade import SocketUpgrade, UpgradeRequest, build_wire
 from wattgate.app.server.gate.request_heads import (
     CHECKED,
     CHUNK_BYTES,
@@ -43,19 +43,35 @@ from wattgate.app.server.gate.request_heads import (
 from wattgate.app.server.gate.response_headers import API
 from wattgate.errors import GatewayError, RateLimited, TimedOut
 from wattgate.metrics import REFUSED_CONNECTIONS
+from wattgate.realtime.connections.wires.uvicorn_wire import UvicornWire
 from wattgate.requests.client import CLIENT_HAS_GONE
 from wattgate.requests.request_context import client_fields, new_trace_id
 
+# The configuration that all connections of a process share, and the WebSockets that it counts as connections.
 
-def encode_refusal(status_line: bytes, error: GatewayError, trace_id: str) -> bytes:
-    """Return the response with an error in the format of the REST interface, after which the connection closes."""
-    content = msgspec.json.encode({"error": error.message, **error.extensions, "traceId": trace_id})
-    head = [status_line, b"content-type: application/json\r\nconnection: close\r\n"]
-    head += [b"%b: %b\r\n" % field for field in (*API.headers, API.cache_header)]
-    head.append(b"x-trace-id: %b\r\n" % trace_id.encode())
-    if error.retry_after is not None:
-        head.append(b"retry-after: %d\r\n" % error.retry_after)
-    return b"".join([*head, b"content-length: %d\r\n\r\n" % len(content), content])
+
+class GuardedConfig(uvicorn.Config):
+    """A uvicorn configuration with the limits of connections, which all connections of the process share."""
+
+    def __init__(self, *arguments: Any, http_limits: HttpLimits = DEFAULT_HTTP_LIMITS, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.guard = ConnectionGuard(http_limits)
+        state = getattr(self.app, "state", None)
+        self.direct_graphql: DirectGraphQL | None = getattr(state, "direct_graphql", None)
+        self.socket_upgrade: SocketUpgrade | None = getattr(state, "socket_upgrade", None)
+
+
+class GuardedWire(UvicornWire):
+    """A WebSocket that is counted as a connection until it is lost."""
+
+    config: GuardedConfig
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.release(self.transport)
+        super().connection_lost(exc)
+
+    def release(self, transport: asyncio.BaseTransport) -> None:
+        self.config.guard.release(transport)
 
 
 log = logging.getLogger(__name__)
@@ -397,3 +413,14 @@ class GuardedHttpProtocol(LingeringProtocol):
         fields = client_fields(f"HTTP connection refused with {status}", self.client[0] if self.client else None)
         fields["trace_id"] = trace_id
         log.info("HTTP connection refused with %s: %s", status, error.message, extra=fields)
+
+
+def encode_refusal(status_line: bytes, error: GatewayError, trace_id: str) -> bytes:
+    """Return the response with an error in the format of the REST interface, after which the connection closes."""
+    content = msgspec.json.encode({"error": error.message, **error.extensions, "traceId": trace_id})
+    head = [status_line, b"content-type: application/json\r\nconnection: close\r\n"]
+    head += [b"%b: %b\r\n" % field for field in (*API.headers, API.cache_header)]
+    head.append(b"x-trace-id: %b\r\n" % trace_id.encode())
+    if error.retry_after is not None:
+        head.append(b"retry-after: %d\r\n" % error.retry_after)
+    return b"".join([*head, b"content-length: %d\r\n\r\n" % len(content), content])

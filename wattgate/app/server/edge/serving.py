@@ -15,8 +15,7 @@ from starlette.types import ASGIApp
 from wattgate.app.observability.logs import CANCELLED_TASK_FILTER
 from wattgate.app.server.edge.connection_guard import DEFAULT_HTTP_LIMITS, HttpLimits
 from wattgate.app.server.edge.drain import Drainable, DrainTimeouts, NoConnections, Readiness
-from wattgate.app.server.edge.guarded_config import GuardedConfig, GuardedWire
-from wattgate.app.server.edge.http_protocol import GuardedHttpProtocol
+from wattgate.app.server.edge.http_protocol import GuardedConfig, GuardedHttpProtocol, GuardedWire
 from wattgate.app.settings import Settings
 from wattgate.errors import Unavailable
 
