@@ -10,20 +10,6 @@ import orjson
 
 from wattgate.values.annotations import Described
 
-WARNING_SECONDS, ERROR_SECONDS = 1.0, 30.0
-"""Differences from which tokens and leases end at the wrong time, and from which workers send messages twice."""
-
-REMEDY = "synchronize the clocks of both machines by NTP, for example by chrony"
-
-
-def describe_clock_offset(seconds: float) -> str | None:
-    """Return what is wrong and what to do, or None if the clocks agree.
-
-    `seconds` says how far the clock of the server is ahead of the clock of this machine.
-    """
-    return f"differ by {abs(seconds):.1f} seconds: {REMEDY}" if abs(seconds) >= WARNING_SECONDS else None
-
-
 Clock = Callable[[], datetime]
 """A function that returns the present instant, aware and in UTC."""
 
@@ -90,3 +76,17 @@ def _format_day(day: int) -> str:
 @lru_cache(maxsize=2048)
 def _format_time(ms: int) -> str:
     return format_iso(EPOCH + timedelta(milliseconds=ms))[11:]
+
+
+WARNING_SECONDS, ERROR_SECONDS = 1.0, 30.0
+"""Differences from which tokens and leases end at the wrong time, and from which workers send messages twice."""
+
+REMEDY = "synchronize the clocks of both machines by NTP, for example by chrony"
+
+
+def describe_clock_offset(seconds: float) -> str | None:
+    """Return what is wrong and what to do, or None if the clocks agree.
+
+    `seconds` says how far the clock of the server is ahead of the clock of this machine.
+    """
+    return f"differ by {abs(seconds):.1f} seconds: {REMEDY}" if abs(seconds) >= WARNING_SECONDS else None

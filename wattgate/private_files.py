@@ -5,16 +5,6 @@ import stat
 from pathlib import Path
 from typing import IO
 
-
-def sync_to_disk(path: Path) -> None:
-    """Wait until the disk has the content of a file, or the names in a folder. Raise OSError if it fails."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE = 0o600, 0o700
 """The modes of files and folders with personal data or keys."""
 
@@ -44,3 +34,12 @@ def make_private_folder(path: Path) -> None:
 def others_can_read(path: Path) -> bool:
     """Return whether other users than the owner can read a file, by its mode."""
     return bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+
+
+def sync_to_disk(path: Path) -> None:
+    """Wait until the disk has the content of a file, or the names in a folder. Raise OSError if it fails."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

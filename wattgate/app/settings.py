@@ -23,17 +23,6 @@ from wattgate.delivery.mail_addresses import AllowList, parse_mailbox
 from wattgate.realtime.server_address import ServerAddress
 from wattgate.tls import client_context
 
-_FILTER = re.compile(r"(?:(?:\+|[^+#/\0]*)/)*(?:\+|#|[^+#/\0]*)")
-
-
-def is_topic_filter(text: str) -> bool:
-    """Return whether a text is a valid MQTT topic filter.
-
-    The wildcards `+` and `#` must be the only character of their level, and `#` must be in the last level.
-    """
-    return bool(text) and _FILTER.fullmatch(text) is not None
-
-
 MQTT_REQUIREMENT = "aiomqtt>=2.5"
 
 
@@ -367,3 +356,14 @@ def is_tracing_configured() -> bool:
 def build_environment(**changed: str) -> dict[str, str]:
     """Return this process's environment with some variables changed, for a child process."""
     return {**os.environ, **changed}
+
+
+_FILTER = re.compile(r"(?:(?:\+|[^+#/\0]*)/)*(?:\+|#|[^+#/\0]*)")
+
+
+def is_topic_filter(text: str) -> bool:
+    """Return whether a text is a valid MQTT topic filter.
+
+    The wildcards `+` and `#` must be the only character of their level, and `#` must be in the last level.
+    """
+    return bool(text) and _FILTER.fullmatch(text) is not None

@@ -29,77 +29,6 @@ from sqlmodel import Field
 
 from wattgate.clock import utc_now
 
-# Rows of values as parameters of a statement. The text of the statement does not depend on the number of rows.
-
-
-@dataclass(frozen=True, slots=True)
-class TableParameter:
-    """A relation that is passed to a statement as parameters: its name, and its columns with their SQL types."""
-
-    name: str
-    columns: Mapping[str, str]
-
-    def sql(self, dialect: str) -> str:
-        """Return the subquery to use in FROM."""
-        if dialect == "sqlite":
-            columns = ", ".join(f"value ->> {position} AS {name}" for position, name in enumerate(self.columns))
-            # LIMIT makes SQLite build the rows once, instead of parsing the JSON for each use of a column
-            return f"(SELECT {columns} FROM json_each(:{self.name}) LIMIT -1)"  # noqa: S608 (names of our own columns only)
-        arrays = ", ".join(f"CAST(:{self.name}_{name} AS {type_}[])" for name, type_ in self.columns.items())
-        return f"(SELECT * FROM unnest({arrays}) AS u({', '.join(self.columns)}))"  # noqa: S608 (names of our own columns only)
-
-    def parameters(self, dialect: str, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return the parameters that hold these rows."""
-        if dialect == "sqlite":
-            return {self.name: orjson.dumps([tuple(row) for row in rows]).decode()}
-        columns = zip(*rows, strict=True) if rows else ((),) * len(self.columns)
-        return {f"{self.name}_{name}": list(column) for name, column in zip(self.columns, columns, strict=True)}
-
-
-@lru_cache(maxsize=256)
-def cached_text(sql: str) -> TextClause:
-    """Return the statement of a text, parsed once. There are few such texts, and they are executed very often."""
-    return text(sql)
-
-
-# Columns of values in the form in which they are serialized, and rows that have such columns.
-
-T = TypeVar("T")
-
-
-class SerializedColumn(list[T]):
-    """A list whose items are already serializable. Renderers copy it to the response without conversion."""
-
-
-class SerializedRows(Sequence[T]):
-    """Rows whose attributes exist as columns: `columns` has a SerializedColumn for each attribute of a row.
-
-    A renderer that needs only such attributes reads the columns. `build` creates the rows for all others.
-    """
-
-    def __init__(self, columns: Any, build: Callable[[], list[T]]) -> None:
-        self.columns = columns
-        self._build = build
-
-    @cached_property
-    def rows(self) -> list[T]:
-        """The rows as objects. They are created on first access."""
-        return self._build()
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self.rows)
-
-    @overload
-    def __getitem__(self, position: int) -> T: ...
-    @overload
-    def __getitem__(self, position: slice) -> list[T]: ...
-    def __getitem__(self, position: int | slice) -> T | list[T]:
-        return self.rows[position]
-
-
 JsonColumn = JSON().with_variant(JSONB(), "postgresql")
 
 
@@ -205,3 +134,74 @@ def created_at_field() -> Any:
 def updated_at_field() -> Any:
     """Return the column of the time of the last change, which the gateway sets."""
     return Field(default_factory=utc_now, sa_type=UtcDateTime, sa_column_kwargs={"onupdate": utc_now})
+
+
+# Rows of values as parameters of a statement. The text of the statement does not depend on the number of rows.
+
+
+@dataclass(frozen=True, slots=True)
+class TableParameter:
+    """A relation that is passed to a statement as parameters: its name, and its columns with their SQL types."""
+
+    name: str
+    columns: Mapping[str, str]
+
+    def sql(self, dialect: str) -> str:
+        """Return the subquery to use in FROM."""
+        if dialect == "sqlite":
+            columns = ", ".join(f"value ->> {position} AS {name}" for position, name in enumerate(self.columns))
+            # LIMIT makes SQLite build the rows once, instead of parsing the JSON for each use of a column
+            return f"(SELECT {columns} FROM json_each(:{self.name}) LIMIT -1)"  # noqa: S608 (names of our own columns only)
+        arrays = ", ".join(f"CAST(:{self.name}_{name} AS {type_}[])" for name, type_ in self.columns.items())
+        return f"(SELECT * FROM unnest({arrays}) AS u({', '.join(self.columns)}))"  # noqa: S608 (names of our own columns only)
+
+    def parameters(self, dialect: str, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        """Return the parameters that hold these rows."""
+        if dialect == "sqlite":
+            return {self.name: orjson.dumps([tuple(row) for row in rows]).decode()}
+        columns = zip(*rows, strict=True) if rows else ((),) * len(self.columns)
+        return {f"{self.name}_{name}": list(column) for name, column in zip(self.columns, columns, strict=True)}
+
+
+@lru_cache(maxsize=256)
+def cached_text(sql: str) -> TextClause:
+    """Return the statement of a text, parsed once. There are few such texts, and they are executed very often."""
+    return text(sql)
+
+
+# Columns of values in the form in which they are serialized, and rows that have such columns.
+
+T = TypeVar("T")
+
+
+class SerializedColumn(list[T]):
+    """A list whose items are already serializable. Renderers copy it to the response without conversion."""
+
+
+class SerializedRows(Sequence[T]):
+    """Rows whose attributes exist as columns: `columns` has a SerializedColumn for each attribute of a row.
+
+    A renderer that needs only such attributes reads the columns. `build` creates the rows for all others.
+    """
+
+    def __init__(self, columns: Any, build: Callable[[], list[T]]) -> None:
+        self.columns = columns
+        self._build = build
+
+    @cached_property
+    def rows(self) -> list[T]:
+        """The rows as objects. They are created on first access."""
+        return self._build()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.rows)
+
+    @overload
+    def __getitem__(self, position: int) -> T: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[T]: ...
+    def __getitem__(self, position: int | slice) -> T | list[T]:
+        return self.rows[position]

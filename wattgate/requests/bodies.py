@@ -15,6 +15,69 @@ from wattgate.principal import Principal, Role
 from wattgate.requests.fair_share import FairShare, NoFreeSlot, owner_of_caller
 from wattgate.requests.request_limits import INLINE_BODY_BYTES, check_anonymous_size, check_structure
 
+CREDENTIAL_CHECK_INTERVAL = timedelta(seconds=1)
+"""Age at which a long request checks its credentials again, before it reads or writes the next part."""
+
+FindRevoked = Callable[[Collection[Principal]], Awaitable[Collection[Principal]]]
+"""Returns the callers whose credentials are no longer valid."""
+
+ChargeSize = Callable[[int], Awaitable[object]]
+"""Charges the caller for a body of this many bytes. Raises an error if the budget does not cover it."""
+
+
+async def find_none_revoked(principals: Collection[Principal]) -> Collection[Principal]:
+    """Return no caller: credentials that no database knows are never revoked."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class BodyReader:
+    """Read bodies, and ask again for the caller of one that took long.
+
+    Operations that change records ask in their transaction. Reads and subscriptions do not: without this question, a
+    body that waits would let them run long after the end of the credential.
+    """
+
+    find_revoked: FindRevoked = find_none_revoked
+    clock: Clock = utc_now
+
+    async def read(self, receive: Receive, principal: Principal, charge_size: ChargeSize) -> bytes:
+        """Return a body that is paid for. It is neither parsed nor searched before that.
+
+        Raise TooLarge as soon as it exceeds the bounds of the caller or of JSON, after a charge for the bytes that were
+        read. Raise Unauthenticated if the credentials have ended while it arrived, and the errors of `charge_size`.
+        """
+        began_at = self.clock()
+        body = await _read(receive, principal, charge_size)
+        is_slow = self.clock() - began_at >= CREDENTIAL_CHECK_INTERVAL
+        if is_slow and principal.role is not Role.ANONYMOUS and await self.find_revoked([principal]):
+            raise Unauthenticated(ENDED_CREDENTIALS)
+        await charge_size(len(body))
+        check_structure(body)
+        return body
+
+
+DEFAULT_BODIES = BodyReader()
+"""The reader of a gateway without a database, where no credential ends."""
+
+
+async def _read(receive: Receive, principal: Principal, charge_size: ChargeSize) -> bytes:
+    chunks: list[bytes] = []
+    size, has_more = 0, True
+    try:
+        while has_more:
+            message: Message = await receive()
+            chunks.append(message.get("body", b""))
+            size += len(chunks[-1])
+            if principal.role is Role.ANONYMOUS:
+                check_anonymous_size(size)
+            has_more = message.get("more_body", False)
+    except TooLarge:
+        await charge_size(size)
+        raise
+    return b"".join(chunks)
+
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -110,66 +173,3 @@ def _charset_of(content_type: str) -> str:
         if name.strip().lower() == "charset":
             return value.strip().strip('"').lower()
     return "utf-8"
-
-
-CREDENTIAL_CHECK_INTERVAL = timedelta(seconds=1)
-"""Age at which a long request checks its credentials again, before it reads or writes the next part."""
-
-FindRevoked = Callable[[Collection[Principal]], Awaitable[Collection[Principal]]]
-"""Returns the callers whose credentials are no longer valid."""
-
-ChargeSize = Callable[[int], Awaitable[object]]
-"""Charges the caller for a body of this many bytes. Raises an error if the budget does not cover it."""
-
-
-async def find_none_revoked(principals: Collection[Principal]) -> Collection[Principal]:
-    """Return no caller: credentials that no database knows are never revoked."""
-    return ()
-
-
-@dataclass(frozen=True, slots=True)
-class BodyReader:
-    """Read bodies, and ask again for the caller of one that took long.
-
-    Operations that change records ask in their transaction. Reads and subscriptions do not: without this question, a
-    body that waits would let them run long after the end of the credential.
-    """
-
-    find_revoked: FindRevoked = find_none_revoked
-    clock: Clock = utc_now
-
-    async def read(self, receive: Receive, principal: Principal, charge_size: ChargeSize) -> bytes:
-        """Return a body that is paid for. It is neither parsed nor searched before that.
-
-        Raise TooLarge as soon as it exceeds the bounds of the caller or of JSON, after a charge for the bytes that were
-        read. Raise Unauthenticated if the credentials have ended while it arrived, and the errors of `charge_size`.
-        """
-        began_at = self.clock()
-        body = await _read(receive, principal, charge_size)
-        is_slow = self.clock() - began_at >= CREDENTIAL_CHECK_INTERVAL
-        if is_slow and principal.role is not Role.ANONYMOUS and await self.find_revoked([principal]):
-            raise Unauthenticated(ENDED_CREDENTIALS)
-        await charge_size(len(body))
-        check_structure(body)
-        return body
-
-
-DEFAULT_BODIES = BodyReader()
-"""The reader of a gateway without a database, where no credential ends."""
-
-
-async def _read(receive: Receive, principal: Principal, charge_size: ChargeSize) -> bytes:
-    chunks: list[bytes] = []
-    size, has_more = 0, True
-    try:
-        while has_more:
-            message: Message = await receive()
-            chunks.append(message.get("body", b""))
-            size += len(chunks[-1])
-            if principal.role is Role.ANONYMOUS:
-                check_anonymous_size(size)
-            has_more = message.get("more_body", False)
-    except TooLarge:
-        await charge_size(size)
-        raise
-    return b"".join(chunks)

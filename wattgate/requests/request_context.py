@@ -16,50 +16,6 @@ from wattgate.errors import ConsentRevoked, Forbidden, GatewayError, RateLimited
 from wattgate.principal import Principal
 from wattgate.requests.client import current_client
 
-
-class WorkCharge(Protocol):
-    """The charge of a running call for work above its estimate."""
-
-    async def add_units(self, units: int) -> None:
-        """Charge units before their work begins. Raise RateLimited or CostTooHigh if they are not granted."""
-
-    async def add_done(self, units: int) -> None:
-        """Charge units of work that is done, also above the remaining budget. Raise CostTooHigh above the maximum."""
-
-    async def check_work(self) -> None:
-        """Raise RateLimited or CostTooHigh if earlier work has used what the caller may use."""
-
-    async def add_work(self, seconds: float) -> None:
-        """Charge the processor time of work that is done, also above the remaining budget of the caller."""
-
-    async def refund(self, units: int) -> None:
-        """Return units of the estimate, because their work was refused before it began."""
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatedHash:
-    """The hash of the password in a request, which the same request pays again unless the password is remembered.
-
-    `is_remembered` returns whether it still is after a number of seconds.
-    """
-
-    units: int
-    is_remembered: Callable[[float], bool]
-
-
-REPEATED_HASH: ContextVar[RepeatedHash | None] = ContextVar("repeated_hash", default=None)
-"""The hash of the current request; None without a password, and on sockets, which authenticate once."""
-
-NETWORK_SECONDS = 1
-"""Time by which the next attempt may arrive later than the refusal states."""
-
-
-def repeated_hash_units(wait: float) -> int:
-    """Return the cost of the hash that the current request pays again after so many seconds; 0 if there is none."""
-    repeated = REPEATED_HASH.get()
-    return 0 if repeated is None or repeated.is_remembered(wait + NETWORK_SECONDS) else repeated.units
-
-
 log = logging.getLogger(__name__)
 
 CURRENT_PRINCIPAL: ContextVar[Principal | None] = ContextVar("caller", default=None)
@@ -106,3 +62,46 @@ def client_fields(kind: str, address: str | None = None) -> dict[str, str]:
 def format_actor(caller: Principal) -> str:
     """Return the identity of a caller for log records, such as `account:ID`, or its role."""
     return f"account:{caller.account_id}" if caller.account_id else caller.role.value
+
+
+class WorkCharge(Protocol):
+    """The charge of a running call for work above its estimate."""
+
+    async def add_units(self, units: int) -> None:
+        """Charge units before their work begins. Raise RateLimited or CostTooHigh if they are not granted."""
+
+    async def add_done(self, units: int) -> None:
+        """Charge units of work that is done, also above the remaining budget. Raise CostTooHigh above the maximum."""
+
+    async def check_work(self) -> None:
+        """Raise RateLimited or CostTooHigh if earlier work has used what the caller may use."""
+
+    async def add_work(self, seconds: float) -> None:
+        """Charge the processor time of work that is done, also above the remaining budget of the caller."""
+
+    async def refund(self, units: int) -> None:
+        """Return units of the estimate, because their work was refused before it began."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedHash:
+    """The hash of the password in a request, which the same request pays again unless the password is remembered.
+
+    `is_remembered` returns whether it still is after a number of seconds.
+    """
+
+    units: int
+    is_remembered: Callable[[float], bool]
+
+
+REPEATED_HASH: ContextVar[RepeatedHash | None] = ContextVar("repeated_hash", default=None)
+"""The hash of the current request; None without a password, and on sockets, which authenticate once."""
+
+NETWORK_SECONDS = 1
+"""Time by which the next attempt may arrive later than the refusal states."""
+
+
+def repeated_hash_units(wait: float) -> int:
+    """Return the cost of the hash that the current request pays again after so many seconds; 0 if there is none."""
+    repeated = REPEATED_HASH.get()
+    return 0 if repeated is None or repeated.is_remembered(wait + NETWORK_SECONDS) else repeated.units

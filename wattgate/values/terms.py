@@ -11,17 +11,6 @@ from wattgate.clock import TimeRange
 from wattgate.enums import Baseline, Function, JobState, Period, ReadingQuality, Weekday
 from wattgate.values.annotations import Described, MaxCharacters
 
-CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
-"""Characters that a terminal obeys, line breaks, and those that change the direction of text."""
-
-_SPACES = MappingProxyType(dict.fromkeys(CONTROLS, " "))
-
-
-def to_one_line(text: str) -> str:
-    """Return a text without spaces around it, and with a space in place of each control character."""
-    return text.translate(_SPACES).strip()
-
-
 # Texts with a bound alone. Their descriptions are at their declarations.
 Text100 = Annotated[str, MaxCharacters(100)]
 Text200 = Annotated[str, MaxCharacters(200)]
@@ -230,3 +219,14 @@ Username = Annotated[
 Version = Annotated[str, MaxCharacters(100), Described("Version: dotted numbers, such as 1.2.0, for an app.")]
 WebAddress = Annotated[str, MaxCharacters(2_048), Described("Web address.")]
 WeekStart = Annotated[Weekday, Described("First day of the week, for buckets of P1W.")]
+
+
+CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+"""Characters that a terminal obeys, line breaks, and those that change the direction of text."""
+
+_SPACES = MappingProxyType(dict.fromkeys(CONTROLS, " "))
+
+
+def to_one_line(text: str) -> str:
+    """Return a text without spaces around it, and with a space in place of each control character."""
+    return text.translate(_SPACES).strip()

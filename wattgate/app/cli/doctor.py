@@ -23,36 +23,6 @@ from wattgate.app.workers.outbound import create_smtp_channel
 from wattgate.db.connections.database_name import sqlite_file
 from wattgate.db.connections.engine import Database
 
-SUBJECT = "log-in pages"
-
-
-async def check_login_pages(settings: Settings, database: Database) -> CheckResult:
-    """Find the application of the log-in pages."""
-    configured_id = settings.display_application_id
-    found = await find_login_application(create_reader(settings, database), configured_id)
-    if found.application_id is not None:
-        return passed(SUBJECT, f"users log in to the application {found.application_id}")
-    if found.problem is LoginProblem.NO_APPLICATION:
-        return warning(SUBJECT, "there is no application: create one with wattgate home create")
-    if found.problem is LoginProblem.SEVERAL_APPLICATIONS:
-        return warning(
-            SUBJECT,
-            "there are several applications: set WATTGATE_DISPLAY_APPLICATION_ID, or open /display?application=ID; "
-            "wattgate app list prints the IDs",
-        )
-    if found.problem is LoginProblem.NO_DATABASE:
-        return failed(
-            SUBJECT,
-            "the applications cannot be read from the database: the query failed, or took more than "
-            f"{MAX_LOOKUP_SECONDS:.0f} seconds. The log names the cause",
-        )
-    return failed(
-        SUBJECT,
-        f"no application has the ID {configured_id} of WATTGATE_DISPLAY_APPLICATION_ID: set an ID that wattgate app "
-        "list prints, or unset it",
-    )
-
-
 COLORS = {CheckState.OK: "green", CheckState.WARNING: "yellow", CheckState.ERROR: "red"}
 WORDS = {CheckState.OK: "ok", CheckState.WARNING: "warning", CheckState.ERROR: "ERROR"}
 """The first word of each line, so that a result needs no colour."""
@@ -125,3 +95,33 @@ async def _check_mail_server(settings: Settings) -> list[CheckResult]:
     except (SMTPException, OSError) as error:
         return [failed("mail server", f"the connection or the login failed: {error}. Check WATTGATE_SMTP_URL")]
     return [passed("mail server", "answers")]
+
+
+SUBJECT = "log-in pages"
+
+
+async def check_login_pages(settings: Settings, database: Database) -> CheckResult:
+    """Find the application of the log-in pages."""
+    configured_id = settings.display_application_id
+    found = await find_login_application(create_reader(settings, database), configured_id)
+    if found.application_id is not None:
+        return passed(SUBJECT, f"users log in to the application {found.application_id}")
+    if found.problem is LoginProblem.NO_APPLICATION:
+        return warning(SUBJECT, "there is no application: create one with wattgate home create")
+    if found.problem is LoginProblem.SEVERAL_APPLICATIONS:
+        return warning(
+            SUBJECT,
+            "there are several applications: set WATTGATE_DISPLAY_APPLICATION_ID, or open /display?application=ID; "
+            "wattgate app list prints the IDs",
+        )
+    if found.problem is LoginProblem.NO_DATABASE:
+        return failed(
+            SUBJECT,
+            "the applications cannot be read from the database: the query failed, or took more than "
+            f"{MAX_LOOKUP_SECONDS:.0f} seconds. The log names the cause",
+        )
+    return failed(
+        SUBJECT,
+        f"no application has the ID {configured_id} of WATTGATE_DISPLAY_APPLICATION_ID: set an ID that wattgate app "
+        "list prints, or unset it",
+    )

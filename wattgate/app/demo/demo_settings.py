@@ -10,20 +10,6 @@ from wattgate.app.demo.seed import APPLICATION_ID
 from wattgate.app.server.pages.landing_page import Demonstration
 from wattgate.app.settings import Settings
 
-DAYS_OF_A_MONTH = 30
-
-
-def describe_demonstration() -> Demonstration:
-    """Return the log-ins of the demonstration, the number of its homes and the length of their history."""
-    return Demonstration(
-        application_id=seed.APPLICATION_ID,
-        password=PASSWORD,
-        logins={login.username: login.shows for login in LOGINS},
-        home_count=len(seed.HOMES),
-        months=seed.HISTORY.days // DAYS_OF_A_MONTH,
-    )
-
-
 DEMO_LINK_KEY = SecretStr("only for the demonstration, known to all")
 
 
@@ -43,3 +29,17 @@ def demo_settings(folder: Path) -> Settings:
         "drain_seconds": 0.0,
     }
     return settings.model_copy(update={name: value for name, value in defaults.items() if name not in explicit})
+
+
+DAYS_OF_A_MONTH = 30
+
+
+def describe_demonstration() -> Demonstration:
+    """Return the log-ins of the demonstration, the number of its homes and the length of their history."""
+    return Demonstration(
+        application_id=seed.APPLICATION_ID,
+        password=PASSWORD,
+        logins={login.username: login.shows for login in LOGINS},
+        home_count=len(seed.HOMES),
+        months=seed.HISTORY.days // DAYS_OF_A_MONTH,
+    )

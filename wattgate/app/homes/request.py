@@ -117,6 +117,9 @@ def _parse_pence(text: str, option: str) -> Decimal:
     return pence
 
 
+# The options of a new home, and their checks that need no database.
+
+
 OPTIONS: Mapping[str, str] = {ELECTRICITY: "--electricity", GAS: "--gas", EXPORT: "--export"}
 """The option with the meter point of each source of energy, by classifier."""
 

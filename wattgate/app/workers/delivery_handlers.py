@@ -27,31 +27,6 @@ from wattgate.principal import Principal, Role
 from wattgate.tls import client_context
 
 
-class OutboxChannel:
-    """A mail channel that stores mails for the outbox page."""
-
-    def __init__(self, runner: Runner, sender_profile: SenderProfile) -> None:
-        self._runner = runner
-        self._sender_profile = sender_profile
-
-    async def send(self, outgoing: OutboundMessage) -> Outcome:
-        """Store a mail exactly as SMTP would send it."""
-        result = await asyncio.to_thread(build_and_encode_mail, outgoing, self._sender_profile)
-        if isinstance(result, PermanentFailure):
-            return result
-        message, content = result
-        arguments = {
-            "delivery_id": outgoing.delivery_id,
-            "recipient": message.recipient.address,
-            "subject": message.subject,
-            "content": content,
-        }
-        await self._runner.run(
-            mail.store_kept_mail, Principal(Role.SYSTEM, application_id=outgoing.application_id), arguments
-        )
-        return Sent("stored in the outbox")
-
-
 def create_delivery_handlers(
     settings: Settings, runner: Runner, clock: Clock = utc_now
 ) -> Mapping[DeliveryKind, DeliveryHandler]:
@@ -101,3 +76,28 @@ def _create_mail_handlers(settings: Settings, runner: Runner) -> Mapping[Deliver
             mail.prepare_account_mail, channel, mail.record_account_mail_outcome
         ),
     }
+
+
+class OutboxChannel:
+    """A mail channel that stores mails for the outbox page."""
+
+    def __init__(self, runner: Runner, sender_profile: SenderProfile) -> None:
+        self._runner = runner
+        self._sender_profile = sender_profile
+
+    async def send(self, outgoing: OutboundMessage) -> Outcome:
+        """Store a mail exactly as SMTP would send it."""
+        result = await asyncio.to_thread(build_and_encode_mail, outgoing, self._sender_profile)
+        if isinstance(result, PermanentFailure):
+            return result
+        message, content = result
+        arguments = {
+            "delivery_id": outgoing.delivery_id,
+            "recipient": message.recipient.address,
+            "subject": message.subject,
+            "content": content,
+        }
+        await self._runner.run(
+            mail.store_kept_mail, Principal(Role.SYSTEM, application_id=outgoing.application_id), arguments
+        )
+        return Sent("stored in the outbox")

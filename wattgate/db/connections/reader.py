@@ -108,6 +108,9 @@ def _shared_decoder(type_: StructColumn, dialect: Dialect) -> ValueProcessor | N
     return decode and lru_cache(maxsize=MAX_DECODED_TEXTS)(decode)
 
 
+# Read-only connections: the part of SQLAlchemy's session that queries need, at a lower cost.
+
+
 EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
 ResultRows = Sequence[Sequence[Any]]

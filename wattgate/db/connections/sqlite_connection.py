@@ -16,17 +16,6 @@ import aiosqlite
 from wattgate.private_files import PRIVATE_FILE_MODE
 
 
-def create_private_file(dialect: Any, record: Any, arguments: Any, parameters: Any) -> None:
-    """Create the file of a database before SQLite does, so that only its owner can read it, whatever the umask.
-
-    SQLAlchemy calls it for the event `do_connect`. SQLite gives the files beside it (`-wal`, `-shm`) the same mode.
-    """
-    file = str(arguments[0])
-    if file and not file.startswith((":memory:", "file:")):
-        with suppress(OSError):  # the file exists, or SQLite reports the error
-            os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_FILE_MODE))
-
-
 class OneCallCursor:
     """The part of a cursor of aiosqlite that SQLAlchemy uses. It has all rows of its statement when that has run."""
 
@@ -88,3 +77,14 @@ def connect_with_one_call(database: str, **options: Any) -> OneCallConnection:
     connection = OneCallConnection(lambda: sqlite3.connect(database, **options), iter_chunk_size=1)
     connection._thread.daemon = True  # as SQLAlchemy does: a process does not wait for its connections to end
     return connection
+
+
+def create_private_file(dialect: Any, record: Any, arguments: Any, parameters: Any) -> None:
+    """Create the file of a database before SQLite does, so that only its owner can read it, whatever the umask.
+
+    SQLAlchemy calls it for the event `do_connect`. SQLite gives the files beside it (`-wal`, `-shm`) the same mode.
+    """
+    file = str(arguments[0])
+    if file and not file.startswith((":memory:", "file:")):
+        with suppress(OSError):  # the file exists, or SQLite reports the error
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_FILE_MODE))

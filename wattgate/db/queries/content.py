@@ -9,19 +9,6 @@ from wattgate.db.models import Content, LanguageContent, Tenanted
 from wattgate.db.rows.rows import Rows
 from wattgate.values import terms
 
-
-def reference_loader(
-    model: type[Tenanted], column: str
-) -> Callable[[Rows, Sequence[Any]], Awaitable[list[Tenanted | None]]]:
-    """Return a loader of the record whose identifier is in a column of each parent; None if it is not visible."""
-
-    async def load(rows: Rows, parents: Sequence[Any]) -> list[Tenanted | None]:
-        records = await rows.get_many(model, {getattr(parent, column) for parent in parents})
-        return [records.get(getattr(parent, column)) for parent in parents]
-
-    return load
-
-
 DEFAULT_CULTURE = "default"
 
 MAX_PART_DIGITS = 18
@@ -67,3 +54,15 @@ def parse_version(version: str) -> tuple[int, ...] | None:
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)
+
+
+def reference_loader(
+    model: type[Tenanted], column: str
+) -> Callable[[Rows, Sequence[Any]], Awaitable[list[Tenanted | None]]]:
+    """Return a loader of the record whose identifier is in a column of each parent; None if it is not visible."""
+
+    async def load(rows: Rows, parents: Sequence[Any]) -> list[Tenanted | None]:
+        records = await rows.get_many(model, {getattr(parent, column) for parent in parents})
+        return [records.get(getattr(parent, column)) for parent in parents]
+
+    return load

@@ -22,50 +22,6 @@ from wattgate.energy.costs.tariffs import CostBasis
 from wattgate.energy.storage_fields import has_hourly_rollup
 from wattgate.enums import NoValueReason
 
-# The names of the relations with the readings that a session may see.
-
-READING_TABLES = ("reading", "reading_hour", "reading_day")
-
-
-def own_table(table: str, dialect: str) -> str:
-    """Return the relation to read instead of a table: on PostgreSQL the view of the rows in the session's scope."""
-    return f"own_{table}" if dialect == "postgresql" else table
-
-
-def insert_tables(sql: str, dialect: str) -> str:
-    """Replace the placeholders `{reading}`, `{reading_hour}` and `{reading_day}` by the relations to read."""
-    for table in READING_TABLES:
-        sql = sql.replace(f"{{{table}}}", own_table(table, dialect))
-    return sql
-
-
-# Columns of integers as PostgreSQL sends them: the bytes of `int8send`, one after another.
-
-BIGINT_DTYPE = np.dtype(">i8")
-"""The format of PostgreSQL's int8send."""
-
-_MAX_EXACT = 2**53
-"""Up to this integer, a double represents each one exactly."""
-
-
-def decode_column(text: bytes) -> list[int]:
-    """Return the numbers of a column that is encoded as bytes."""
-    first, size = text[:8], len(text) // 8
-    if text == first * size:  # such as the quality of readings, or the time at which they were received together
-        return [int.from_bytes(first, "big", signed=True)] * size
-    numbers: list[int] = np.frombuffer(text, BIGINT_DTYPE).astype(np.int64).tolist()
-    return numbers
-
-
-def decode_scaled(text: bytes, scale: int) -> list[float]:
-    """Return the numbers of a column, each divided by a power of ten: the doubles that are nearest to the quotients."""
-    numbers = np.frombuffer(text, BIGINT_DTYPE).astype(np.int64)
-    if numbers.size and (numbers.max() > _MAX_EXACT or numbers.min() < -_MAX_EXACT):
-        return [number / scale for number in numbers.tolist()]  # Python rounds the exact quotient
-    quotients: list[float] = (numbers / float(scale)).tolist()
-    return quotients
-
-
 SeriesKey = tuple[int, int]
 """The number of a resource and the index of its storage field."""
 
@@ -402,3 +358,47 @@ def _aggregate_samples(
     """Return AGGREGATE_COLUMNS of buckets with one sample each."""
     estimated = [int(code != 0) for code in quality] if any(quality) else quality
     return [1] * len(at), value, [*value], [*value], at, [*at], estimated, revision, received
+
+
+# The names of the relations with the readings that a session may see.
+
+READING_TABLES = ("reading", "reading_hour", "reading_day")
+
+
+def own_table(table: str, dialect: str) -> str:
+    """Return the relation to read instead of a table: on PostgreSQL the view of the rows in the session's scope."""
+    return f"own_{table}" if dialect == "postgresql" else table
+
+
+def insert_tables(sql: str, dialect: str) -> str:
+    """Replace the placeholders `{reading}`, `{reading_hour}` and `{reading_day}` by the relations to read."""
+    for table in READING_TABLES:
+        sql = sql.replace(f"{{{table}}}", own_table(table, dialect))
+    return sql
+
+
+# Columns of integers as PostgreSQL sends them: the bytes of `int8send`, one after another.
+
+BIGINT_DTYPE = np.dtype(">i8")
+"""The format of PostgreSQL's int8send."""
+
+_MAX_EXACT = 2**53
+"""Up to this integer, a double represents each one exactly."""
+
+
+def decode_column(text: bytes) -> list[int]:
+    """Return the numbers of a column that is encoded as bytes."""
+    first, size = text[:8], len(text) // 8
+    if text == first * size:  # such as the quality of readings, or the time at which they were received together
+        return [int.from_bytes(first, "big", signed=True)] * size
+    numbers: list[int] = np.frombuffer(text, BIGINT_DTYPE).astype(np.int64).tolist()
+    return numbers
+
+
+def decode_scaled(text: bytes, scale: int) -> list[float]:
+    """Return the numbers of a column, each divided by a power of ten: the doubles that are nearest to the quotients."""
+    numbers = np.frombuffer(text, BIGINT_DTYPE).astype(np.int64)
+    if numbers.size and (numbers.max() > _MAX_EXACT or numbers.min() < -_MAX_EXACT):
+        return [number / scale for number in numbers.tolist()]  # Python rounds the exact quotient
+    quotients: list[float] = (numbers / float(scale)).tolist()
+    return quotients

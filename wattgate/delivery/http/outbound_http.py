@@ -116,6 +116,9 @@ class HostResolver:
             self._failures.popitem(last=False)
 
 
+# HTTP client for URLs that users provide.
+
+
 log = logging.getLogger(__name__)
 
 RESOLVE_TIMEOUT_SECONDS = 5.0

@@ -237,6 +237,9 @@ def unavailable(issuer: str) -> Unavailable:
     )
 
 
+# The client of all OpenID providers: verify their tokens, and ask them about tokens.
+
+
 log = logging.getLogger(__name__)
 
 REQUEST_SECONDS = 5.0

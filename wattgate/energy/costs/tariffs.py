@@ -17,10 +17,6 @@ from wattgate.enums import NoValueReason, Period, TariffKind, Weekday
 from wattgate.errors import Problem, ProblemPath
 from wattgate.time_zones import time_zone_problem
 
-CURRENCY = "GBP"
-"""The only currency of tariffs and costs."""
-
-
 DAY_SLOTS = 48
 WEEK_SLOTS = 7 * DAY_SLOTS
 """Half hours of a week, from midnight on Monday."""
@@ -284,3 +280,7 @@ class CostBasis:
         if not has_readings:
             return NoValueReason.NO_READINGS
         return NoValueReason.NO_PRICE if TariffKind.DYNAMIC in kinds else NoValueReason.NO_TARIFF
+
+
+CURRENCY = "GBP"
+"""The only currency of tariffs and costs."""

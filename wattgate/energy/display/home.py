@@ -67,6 +67,9 @@ class HalfHourCache:
     content: HalfHourContent | None = None
 
 
+# State of a home from which its display is rendered.
+
+
 class WithheldMeter(NamedTuple):
     """A meter whose data must not be shown, with the reason and what to do about it."""
 

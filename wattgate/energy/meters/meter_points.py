@@ -12,22 +12,6 @@ from datetime import datetime
 
 import msgspec
 
-
-class NetworkState(msgspec.Struct):
-    """A display's report about itself and its link to the home's meter network.
-
-    `rssi` is the signal strength in dBm. `lqi` is the link quality from 0 to 255.
-    """
-
-    at: datetime
-    software: str | None = None
-    hardware: str | None = None
-    smets_version: str | None = None
-    rssi: int | None = None
-    lqi: int | None = None
-    status: str | None = None
-
-
 _WHITESPACE = re.compile(r"\s+")
 _SEPARATING = re.compile(r"(?:[^\w]|_)+")
 _SEPARATORS = re.compile(r"[\s:\-]")
@@ -144,3 +128,18 @@ def hardware_id_spellings(text: str) -> set[str]:
     if _EUI.fullmatch(key) and key[6:10] == _EUI_OF_MAC:
         return {key, key[:6] + key[10:]}
     return {key} if key else set()
+
+
+class NetworkState(msgspec.Struct):
+    """A display's report about itself and its link to the home's meter network.
+
+    `rssi` is the signal strength in dBm. `lqi` is the link quality from 0 to 255.
+    """
+
+    at: datetime
+    software: str | None = None
+    hardware: str | None = None
+    smets_version: str | None = None
+    rssi: int | None = None
+    lqi: int | None = None
+    status: str | None = None

@@ -174,6 +174,9 @@ def _list_value(items: list[ArgumentValue]) -> ArgumentValue:
     return lambda coerced: [read(coerced) for read in readers]
 
 
+# Cost estimation: the cost of an operation, computed before it runs and without its data.
+
+
 def estimate_cost(
     schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode, clock: Clock = utc_now
 ) -> OperationCost:

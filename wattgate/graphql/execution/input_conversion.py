@@ -23,32 +23,6 @@ from strawberry.types.unset import UNSET
 
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 
-# Errors about values of enums: list the values of the enum instead of those with a similar spelling.
-#
-# graphql-core suggests similar spellings only: P1Y for DAY. An error without a suggestion stays as it is.
-
-_UNKNOWN_VALUE = re.compile(r"(?:does not exist in '|Enum ')(\w+)'")
-_SUGGESTION = " Did you mean the enum value "
-
-
-def list_enum_values(errors: Sequence[GraphQLError], schema: GraphQLSchema) -> list[GraphQLError]:
-    """Return the errors. An error that suggests values of an enum lists all of them instead."""
-    return [_with_values(error, schema) for error in errors]
-
-
-def describe_values(kind: GraphQLEnumType) -> str:
-    """Return the values of an enum as a sentence."""
-    return f"The values are {', '.join(kind.values)}."
-
-
-def _with_values(error: GraphQLError, schema: GraphQLSchema) -> GraphQLError:
-    problem, suggestion, _ = error.message.partition(_SUGGESTION)
-    match = _UNKNOWN_VALUE.search(problem) if suggestion else None
-    kind = schema.get_type(match[1]) if match else None
-    if not isinstance(kind, GraphQLEnumType):
-        return error
-    return GraphQLError(f"{problem} {describe_values(kind)}", error.nodes, extensions=error.extensions)
-
 
 class _Field(NamedTuple):
     graphql_name: str
@@ -116,3 +90,30 @@ def _converter_of(type_: Any) -> Callable[[Any, Any], Any] | None:
         return definition.from_input(type_, value, context)
 
     return convert
+
+
+# Errors about values of enums: list the values of the enum instead of those with a similar spelling.
+#
+# graphql-core suggests similar spellings only: P1Y for DAY. An error without a suggestion stays as it is.
+
+_UNKNOWN_VALUE = re.compile(r"(?:does not exist in '|Enum ')(\w+)'")
+_SUGGESTION = " Did you mean the enum value "
+
+
+def list_enum_values(errors: Sequence[GraphQLError], schema: GraphQLSchema) -> list[GraphQLError]:
+    """Return the errors. An error that suggests values of an enum lists all of them instead."""
+    return [_with_values(error, schema) for error in errors]
+
+
+def describe_values(kind: GraphQLEnumType) -> str:
+    """Return the values of an enum as a sentence."""
+    return f"The values are {', '.join(kind.values)}."
+
+
+def _with_values(error: GraphQLError, schema: GraphQLSchema) -> GraphQLError:
+    problem, suggestion, _ = error.message.partition(_SUGGESTION)
+    match = _UNKNOWN_VALUE.search(problem) if suggestion else None
+    kind = schema.get_type(match[1]) if match else None
+    if not isinstance(kind, GraphQLEnumType):
+        return error
+    return GraphQLError(f"{problem} {describe_values(kind)}", error.nodes, extensions=error.extensions)

@@ -62,6 +62,9 @@ async def change_status(call: Call, account: Account, status: str | None) -> Non
     await activate(call.rows, account)
 
 
+# One-time codes in mails: they verify an e-mail address, or set a new password.
+
+
 CODE_LIFETIME = timedelta(hours=1)
 MAX_OPEN_CODES = 5
 """Maximum valid codes of an account for one purpose. Further requests send nothing."""

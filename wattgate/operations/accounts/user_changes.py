@@ -37,23 +37,6 @@ from wattgate.values import terms
 from wattgate.values.annotations import Described
 
 
-async def choose_new_username(rows: Rows, account: Account, username: str) -> str:
-    """Return a free username for an account as it is stored. Raise as `validate_new_username` does.
-
-    The holder who tries names that others have must wait, as after wrong passwords: raise RateLimited. A successful
-    rename does not reset the count. Applications and administrators list all users, so they need not wait.
-    """
-    if rows.user_id is None:
-        return await validate_new_username(rows, username, account.directory_id)
-    key = backoff_id(rows, account.directory_id, account.user_id, TAKEN_NAME)
-    enforce_login_backoff(*await load_failures(rows, key), rows.now, "usernames that are in use")
-    try:
-        return await validate_new_username(rows, username, account.directory_id)
-    except Conflict as taken:
-        await count_failure(rows, key)
-        raise Conflict(taken.message, commits_changes=True) from None
-
-
 @operation(
     OperationKind.MUTATION,
     returns=account_types.Done,
@@ -126,3 +109,20 @@ async def update_user(call: Call, *, user_id: ids.UserId, input: types.UserChang
     if input.culture_code is not UNSET:
         user.culture_code = parse_optional_culture(input.culture_code, ("input", "cultureCode"))
     return await build_user(call.rows, user)
+
+
+async def choose_new_username(rows: Rows, account: Account, username: str) -> str:
+    """Return a free username for an account as it is stored. Raise as `validate_new_username` does.
+
+    The holder who tries names that others have must wait, as after wrong passwords: raise RateLimited. A successful
+    rename does not reset the count. Applications and administrators list all users, so they need not wait.
+    """
+    if rows.user_id is None:
+        return await validate_new_username(rows, username, account.directory_id)
+    key = backoff_id(rows, account.directory_id, account.user_id, TAKEN_NAME)
+    enforce_login_backoff(*await load_failures(rows, key), rows.now, "usernames that are in use")
+    try:
+        return await validate_new_username(rows, username, account.directory_id)
+    except Conflict as taken:
+        await count_failure(rows, key)
+        raise Conflict(taken.message, commits_changes=True) from None

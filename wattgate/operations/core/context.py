@@ -14,15 +14,6 @@ from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.principal import Principal
 from wattgate.requests.request_context import WorkCharge
 
-
-def require_user_id(call: Call) -> str:
-    """Return the id of the user on whose behalf the call runs. Raise BadInput if an application names none."""
-    if call.principal.user_id is None:
-        problem = Problem(("userId",), "is missing", is_missing=True)
-        raise BadInput("name the user in the header userId", problems=[problem])
-    return call.principal.user_id
-
-
 _LoaderKey = tuple[EdgeField, int | None, frozenset[tuple[str, Hashable]]]
 
 
@@ -149,3 +140,11 @@ class GraphQLContext:
         self, edge: EdgeField, arguments: Mapping[str, Any], node_id: int | None, parents: Sequence[Any]
     ) -> list[Any]:
         return await self.load_all(edge, arguments, parents, node_id)
+
+
+def require_user_id(call: Call) -> str:
+    """Return the id of the user on whose behalf the call runs. Raise BadInput if an application names none."""
+    if call.principal.user_id is None:
+        problem = Problem(("userId",), "is missing", is_missing=True)
+        raise BadInput("name the user in the header userId", problems=[problem])
+    return call.principal.user_id

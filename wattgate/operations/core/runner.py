@@ -66,58 +66,6 @@ from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, Client
 from wattgate.requests.request_context import WorkCharge
 from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
 
-# The entries that operations leave in the audit log. Each mutation declares which of its calls leave one.
-
-
-def is_audited(operation: Operation, principal: Principal) -> bool:
-    """Return whether the audit log records this call of an operation."""
-    if operation.audit is Audit.CALLS_FOR_OTHERS:
-        return not principal.sees_own_records_only
-    return operation.audit is Audit.EVERY_CALL
-
-
-async def record_act(rows: Rows, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> None:
-    """Append an entry about a finished operation, in its transaction."""
-    assert isinstance(rows.recorder, ChangeRecorder)
-    await rows.flush()
-    changes = rows.recorder.changes()
-    application_id = principal.application_id or rows.recorder.application_id
-    if application_id is None:
-        return  # the system has changed nothing of an application
-    act = AuditAct(
-        operation=to_camel_case(operation.name),
-        actor=_actor(principal),
-        target=_target(arguments),
-        changes=changes,
-        trace_id=TRACE_ID.get() or None,
-        client_address=current_client().host,
-    )
-    await rows.append_audit_entry(application_id, act)
-
-
-def _actor(principal: Principal) -> dict[str, Any]:
-    """Return who has called. `userId` is the user for whom an application acts, or that of the account."""
-    return {
-        "role": principal.role.value,
-        "scheme": principal.scheme.value,
-        "accountId": principal.account_id,
-        "userId": principal.user_id,
-        "tokenId": principal.token_id,
-        "credential": principal.credential_name,
-    }
-
-
-def _target(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the ids among the arguments. Other arguments may be secret or personal; `changes` has what they did."""
-    target: dict[str, Any] = {}
-    for name, value in arguments.items():
-        if name.endswith("_id") and value is not None:
-            target[to_camel_case(name)] = to_json(value)
-        elif name.endswith("_ids") and value is not None:
-            target[to_camel_case(name)] = [to_json(item) for item in value]
-    return target
-
-
 NO_GRACE = timedelta(0)
 
 
@@ -448,3 +396,55 @@ def _session_scope(operation: Operation, principal: Principal, rows_scope: RowSc
     if operation.system_access is None:  # without it, PostgreSQL would hide the rows of every application
         raise RuntimeError(f"{operation.name} runs without an application. Declare its `system_access`.")
     return operation.system_access
+
+
+# The entries that operations leave in the audit log. Each mutation declares which of its calls leave one.
+
+
+def is_audited(operation: Operation, principal: Principal) -> bool:
+    """Return whether the audit log records this call of an operation."""
+    if operation.audit is Audit.CALLS_FOR_OTHERS:
+        return not principal.sees_own_records_only
+    return operation.audit is Audit.EVERY_CALL
+
+
+async def record_act(rows: Rows, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> None:
+    """Append an entry about a finished operation, in its transaction."""
+    assert isinstance(rows.recorder, ChangeRecorder)
+    await rows.flush()
+    changes = rows.recorder.changes()
+    application_id = principal.application_id or rows.recorder.application_id
+    if application_id is None:
+        return  # the system has changed nothing of an application
+    act = AuditAct(
+        operation=to_camel_case(operation.name),
+        actor=_actor(principal),
+        target=_target(arguments),
+        changes=changes,
+        trace_id=TRACE_ID.get() or None,
+        client_address=current_client().host,
+    )
+    await rows.append_audit_entry(application_id, act)
+
+
+def _actor(principal: Principal) -> dict[str, Any]:
+    """Return who has called. `userId` is the user for whom an application acts, or that of the account."""
+    return {
+        "role": principal.role.value,
+        "scheme": principal.scheme.value,
+        "accountId": principal.account_id,
+        "userId": principal.user_id,
+        "tokenId": principal.token_id,
+        "credential": principal.credential_name,
+    }
+
+
+def _target(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ids among the arguments. Other arguments may be secret or personal; `changes` has what they did."""
+    target: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if name.endswith("_id") and value is not None:
+            target[to_camel_case(name)] = to_json(value)
+        elif name.endswith("_ids") and value is not None:
+            target[to_camel_case(name)] = [to_json(item) for item in value]
+    return target

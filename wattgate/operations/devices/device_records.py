@@ -17,30 +17,6 @@ from wattgate.operations.core.home_events import emit_device_changed, emit_resou
 from wattgate.operations.core.operation import Call
 from wattgate.operations.types.meters import devices as types
 
-# The users to whom the application moves resources and devices.
-
-
-async def require_new_owner(rows: Rows, user_id: str, owner_id: str) -> None:
-    """Raise BadInput unless the user exists and is active. Raise Conflict if it is the present owner."""
-    await lock_new_owner(rows, user_id)
-    await check_new_owner(rows, user_id)
-    if user_id == owner_id:
-        raise Conflict(f"User {user_id} is the owner already.")
-
-
-async def lock_new_owner(rows: Rows, user_id: str) -> None:
-    """Keep an erasure of the user from beginning until the transaction ends."""
-    await rows.lock(User, col(User.user_id) == user_id, shared=True)
-
-
-async def check_new_owner(rows: Rows, user_id: str) -> None:
-    """Raise BadInput unless the user exists and is active."""
-    user = (await rows.get_many(User, [user_id])).get(user_id)
-    if user is None or not user.active:
-        reason = "is not active" if user else "does not exist"
-        raise BadInput("Invalid new owner. See `problems`.", problems=[Problem(("userId",), f"{user_id} {reason}")])
-
-
 SensorAssignments = Mapping[str, tuple[str, str | None]]
 """Sensors by protocol id: the resource type that each measures, and the resource that it feeds, if any."""
 
@@ -284,3 +260,27 @@ def default_sensors(
         ]
         sensors[sensor.protocol_id] = (sensor.resource_type_id, candidates[0] if len(candidates) == 1 else None)
     return sensors
+
+
+# The users to whom the application moves resources and devices.
+
+
+async def require_new_owner(rows: Rows, user_id: str, owner_id: str) -> None:
+    """Raise BadInput unless the user exists and is active. Raise Conflict if it is the present owner."""
+    await lock_new_owner(rows, user_id)
+    await check_new_owner(rows, user_id)
+    if user_id == owner_id:
+        raise Conflict(f"User {user_id} is the owner already.")
+
+
+async def lock_new_owner(rows: Rows, user_id: str) -> None:
+    """Keep an erasure of the user from beginning until the transaction ends."""
+    await rows.lock(User, col(User.user_id) == user_id, shared=True)
+
+
+async def check_new_owner(rows: Rows, user_id: str) -> None:
+    """Raise BadInput unless the user exists and is active."""
+    user = (await rows.get_many(User, [user_id])).get(user_id)
+    if user is None or not user.active:
+        reason = "is not active" if user else "does not exist"
+        raise BadInput("Invalid new owner. See `problems`.", problems=[Problem(("userId",), f"{user_id} {reason}")])

@@ -43,20 +43,6 @@ from wattgate.values import terms
 from wattgate.values.annotations import Described
 
 
-@operation(
-    OperationKind.MUTATION,
-    returns=int,
-    needs=Permission.SYSTEM,
-    audit=Unaudited("The registry of the meter network belongs to no application."),
-    system_access=SystemAccess.FILL_NETWORK_REGISTRY,
-)
-async def store_registry_records(call: Call, *, records: Collection[SQLModel]) -> int:
-    """Insert records into the registry, or replace those with the same key. Return their number."""
-    if not isinstance(call.network, RegistryMeterNetwork):
-        raise NotSupported("The meter network is remote and keeps its own registry.")
-    return await call.network.store(records)
-
-
 @dataclass(frozen=True, slots=True)
 class MeterPointResourcesResult:
     valid: bool
@@ -272,3 +258,17 @@ async def _find_in_network(call: Call, hardware_id: str) -> types.InventoryDevic
 
 def _build_inventory_device(device: MeterNetworkDevice, smets_version: str) -> types.InventoryDevice:
     return types.InventoryDevice(**msgspec.structs.asdict(device), smets_version=smets_version)
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=int,
+    needs=Permission.SYSTEM,
+    audit=Unaudited("The registry of the meter network belongs to no application."),
+    system_access=SystemAccess.FILL_NETWORK_REGISTRY,
+)
+async def store_registry_records(call: Call, *, records: Collection[SQLModel]) -> int:
+    """Insert records into the registry, or replace those with the same key. Return their number."""
+    if not isinstance(call.network, RegistryMeterNetwork):
+        raise NotSupported("The meter network is remote and keeps its own registry.")
+    return await call.network.store(records)

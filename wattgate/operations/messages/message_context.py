@@ -21,58 +21,6 @@ from wattgate.delivery.templates.rendering import TemplateSource
 from wattgate.delivery.templates.scope import RenderScope
 from wattgate.errors import BadInput, Problem
 
-# Base variables of messages: what templates know of the account, the home and the alert.
-
-
-def mail_address(account: Account) -> str | None:
-    """Return the address that mails to an account go to, or None if it has none."""
-    return next(iter(extract_addresses([account.email or (account.username if account.mails_username else "")])), None)
-
-
-def recipient_values(account: Account | None, culture: str) -> dict[str, Any]:
-    """Return the variables `recipient` and `account`. Both are empty without an account."""
-    if account is None:
-        return {
-            "recipient": {"name": "", "culture": culture},
-            "account": {"username": None, "email": None},
-        }
-    return {
-        "recipient": {"name": account.name or account.username, "culture": culture},
-        "account": {"username": account.username, "email": mail_address(account)},
-    }
-
-
-def home_values(home: VirtualEntity | None) -> dict[str, Any]:
-    """Return the members of the variable `home`. Without a home, only the time zone has a value."""
-    if home is None:
-        return {**dict.fromkeys(("name", "address", "city", "postcode")), "timeZone": "UTC"}
-    return {
-        "name": home.name,
-        "address": home.location,
-        "city": home.city,
-        "postcode": home.postal_code,
-        "timeZone": home.time_zone or "UTC",
-    }
-
-
-def alert_values(code: str, name: str, alert_id: str, at: datetime) -> dict[str, Any]:
-    """Return the members of the variable `alert`. `code` and `name` are those of its alert type."""
-    return {"id": alert_id, "code": code, "name": name, "at": format_iso(at)}
-
-
-# Template sources for the renderer, built from stored template versions.
-
-
-def template_source(version: TemplateVersion) -> TemplateSource:
-    """Return the sources of a version as the renderer takes them."""
-    return TemplateSource(version.html_template, version.subject, version.preheader, version.text)
-
-
-def too_expensive(error: TemplateLimitExceeded) -> BadInput:
-    """Return the error for a template that was stopped at a limit of time or memory."""
-    problems = [Problem(("input",), str(finding)) for finding in error.findings]
-    return BadInput(f"The template was stopped at a limit: {error.findings[0].message}.", problems=problems)
-
 
 @dataclass(frozen=True, slots=True)
 class MessageContext:
@@ -140,3 +88,56 @@ async def _find_home(rows: Rows, alert: Alert) -> VirtualEntity | None:
     is_own = col(VirtualEntity.owner_id) == alert.user_id
     oldest_first = [VirtualEntity.created_at, VirtualEntity.ve_id]
     return await rows.first(VirtualEntity, is_own, col(VirtualEntity.active).is_(True), order_by=oldest_first)
+
+
+# Base variables of messages: what templates know of the account, the home and the alert.
+
+
+def mail_address(account: Account) -> str | None:
+    """Return the address that mails to an account go to, or None if it has none."""
+    return next(iter(extract_addresses([account.email or (account.username if account.mails_username else "")])), None)
+
+
+def recipient_values(account: Account | None, culture: str) -> dict[str, Any]:
+    """Return the variables `recipient` and `account`. Both are empty without an account."""
+    if account is None:
+        return {
+            "recipient": {"name": "", "culture": culture},
+            "account": {"username": None, "email": None},
+        }
+    return {
+        "recipient": {"name": account.name or account.username, "culture": culture},
+        "account": {"username": account.username, "email": mail_address(account)},
+    }
+
+
+def home_values(home: VirtualEntity | None) -> dict[str, Any]:
+    """Return the members of the variable `home`. Without a home, only the time zone has a value."""
+    if home is None:
+        return {**dict.fromkeys(("name", "address", "city", "postcode")), "timeZone": "UTC"}
+    return {
+        "name": home.name,
+        "address": home.location,
+        "city": home.city,
+        "postcode": home.postal_code,
+        "timeZone": home.time_zone or "UTC",
+    }
+
+
+def alert_values(code: str, name: str, alert_id: str, at: datetime) -> dict[str, Any]:
+    """Return the members of the variable `alert`. `code` and `name` are those of its alert type."""
+    return {"id": alert_id, "code": code, "name": name, "at": format_iso(at)}
+
+
+# Template sources for the renderer, built from stored template versions.
+
+
+def template_source(version: TemplateVersion) -> TemplateSource:
+    """Return the sources of a version as the renderer takes them."""
+    return TemplateSource(version.html_template, version.subject, version.preheader, version.text)
+
+
+def too_expensive(error: TemplateLimitExceeded) -> BadInput:
+    """Return the error for a template that was stopped at a limit of time or memory."""
+    problems = [Problem(("input",), str(finding)) for finding in error.findings]
+    return BadInput(f"The template was stopped at a limit: {error.findings[0].message}.", problems=problems)

@@ -32,35 +32,6 @@ from wattgate.operations.messages.webhook_events import enqueue_error_event, enq
 from wattgate.realtime import topics
 from wattgate.realtime.events import AlertSent, Event
 
-
-async def render_content(
-    call: Call, alert: Alert, notification: Notification, alert_type: AlertType, context: MessageContext
-) -> str | None:
-    """Set the content of a notification. Return the error of its template, or None if there is none.
-
-    If there is no template, or it cannot be rendered, use the name and description of the alert type, because a short
-    alert is better than none.
-    """
-    choice = await queries.choose_template(call.rows, alert.alert_type_id, notification.channel, context.culture)
-    notification.subject, notification.text = alert_type.name, alert_type.description or alert_type.name
-    if choice.template is None:
-        return None
-    (version,) = await queries.current_versions(call.rows, [choice.template])
-    notification.template_id, notification.template_version = version.template_id, version.version
-    try:
-        rendered = await call.templates.render(
-            template_source(version), context.merge(alert.data), context.scope(choice.template.culture_code)
-        )
-    except TemplateError as error:
-        return str(error.findings[0])
-    notification.subject, notification.html, notification.text = (
-        rendered.subject or alert_type.name,
-        rendered.html,
-        rendered.text,
-    )
-    return None
-
-
 ADDED, PUT_INTO_INBOX, NO_TOKENS = "Added Notification Record", "Put Into Inbox", "User Has No Push Tokens"
 NO_ADDRESS, RATE_LIMITED = "User Has No E-mail Address", "Rate Limited"
 SENT, ATTEMPT_FAILED, GIVEN_UP = "Sent", "Attempt Failed", "Given Up"
@@ -270,3 +241,31 @@ def _event_payload(alert: Alert, notification: Notification) -> dict[str, Any]:
 
 def _event_recipients(alert: Alert) -> dict[str, Any]:
     return {"user_id": alert.user_id, "callback_url": alert.callback_url}
+
+
+async def render_content(
+    call: Call, alert: Alert, notification: Notification, alert_type: AlertType, context: MessageContext
+) -> str | None:
+    """Set the content of a notification. Return the error of its template, or None if there is none.
+
+    If there is no template, or it cannot be rendered, use the name and description of the alert type, because a short
+    alert is better than none.
+    """
+    choice = await queries.choose_template(call.rows, alert.alert_type_id, notification.channel, context.culture)
+    notification.subject, notification.text = alert_type.name, alert_type.description or alert_type.name
+    if choice.template is None:
+        return None
+    (version,) = await queries.current_versions(call.rows, [choice.template])
+    notification.template_id, notification.template_version = version.template_id, version.version
+    try:
+        rendered = await call.templates.render(
+            template_source(version), context.merge(alert.data), context.scope(choice.template.culture_code)
+        )
+    except TemplateError as error:
+        return str(error.findings[0])
+    notification.subject, notification.html, notification.text = (
+        rendered.subject or alert_type.name,
+        rendered.html,
+        rendered.text,
+    )
+    return None

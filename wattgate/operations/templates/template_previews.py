@@ -106,6 +106,9 @@ async def _find_alert(call: Call, input: types.TemplateToPreview, alert_type: Al
     return None
 
 
+# Render templates before they are saved, with a report.
+
+
 @dataclass(frozen=True, slots=True)
 class CultureCoverageResult:
     culture_code: str

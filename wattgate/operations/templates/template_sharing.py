@@ -21,48 +21,6 @@ from wattgate.principal import Permission
 from wattgate.requests.client import AddressLimiter, AddressPolicy, Client
 from wattgate.values.annotations import Described
 
-UNITS_PER_ATTEMPT = 400
-"""Units of measured work that one attempt pays for: 12 ms of a processor.
-
-With the default of 120 attempts a minute, an address uses as much of a processor as a login: 2.4 %.
-"""
-
-
-class AddressCharge:
-    """Charge the measured work of one operation to a client address, as further attempts of the operation's policy.
-
-    The operation itself has charged one attempt already, and that one pays for the first units. See `WorkCharge`.
-    """
-
-    def __init__(self, limits: AddressLimiter, policy: AddressPolicy, client: Client) -> None:
-        self._limits = limits
-        self._policy = policy
-        self._client = client
-        self._units = 0
-
-    async def add_units(self, units: int) -> None:
-        """Charge units before their work begins. Raise RateLimited if earlier work has used up the attempts."""
-        await self.check_work()
-        await self.add_done(units)
-
-    async def add_done(self, units: int) -> None:
-        """Charge units of work that is done, also above the remaining attempts of the address."""
-        charged = self._units // UNITS_PER_ATTEMPT
-        self._units += units
-        await self._limits.charge_done(self._policy, self._client, self._units // UNITS_PER_ATTEMPT - charged)
-
-    async def check_work(self) -> None:
-        """Raise RateLimited if earlier work has used more attempts than the address may use."""
-        await self._limits.check(self._policy, self._client)
-
-    async def add_work(self, seconds: float) -> None:
-        """Charge the processor time of a rendering that is done, also above the remaining attempts of the address."""
-        await self.add_done(render_units(seconds))
-
-    async def refund(self, units: int) -> None:
-        """Return nothing: shared previews hash no password."""
-
-
 DEFAULT_HOURS = 72
 MAX_HOURS = 30 * 24
 """Maximum lifetime of a link. A link cannot be withdrawn for itself alone, so that none lives for long."""
@@ -151,3 +109,45 @@ async def _find_version(call: Call, template_id: str, number: int | None) -> mod
     if known is None:
         raise NotFound(f"The template has no version {number}.")
     return known
+
+
+UNITS_PER_ATTEMPT = 400
+"""Units of measured work that one attempt pays for: 12 ms of a processor.
+
+With the default of 120 attempts a minute, an address uses as much of a processor as a login: 2.4 %.
+"""
+
+
+class AddressCharge:
+    """Charge the measured work of one operation to a client address, as further attempts of the operation's policy.
+
+    The operation itself has charged one attempt already, and that one pays for the first units. See `WorkCharge`.
+    """
+
+    def __init__(self, limits: AddressLimiter, policy: AddressPolicy, client: Client) -> None:
+        self._limits = limits
+        self._policy = policy
+        self._client = client
+        self._units = 0
+
+    async def add_units(self, units: int) -> None:
+        """Charge units before their work begins. Raise RateLimited if earlier work has used up the attempts."""
+        await self.check_work()
+        await self.add_done(units)
+
+    async def add_done(self, units: int) -> None:
+        """Charge units of work that is done, also above the remaining attempts of the address."""
+        charged = self._units // UNITS_PER_ATTEMPT
+        self._units += units
+        await self._limits.charge_done(self._policy, self._client, self._units // UNITS_PER_ATTEMPT - charged)
+
+    async def check_work(self) -> None:
+        """Raise RateLimited if earlier work has used more attempts than the address may use."""
+        await self._limits.check(self._policy, self._client)
+
+    async def add_work(self, seconds: float) -> None:
+        """Charge the processor time of a rendering that is done, also above the remaining attempts of the address."""
+        await self.add_done(render_units(seconds))
+
+    async def refund(self, units: int) -> None:
+        """Return nothing: shared previews hash no password."""

@@ -28,70 +28,6 @@ from wattgate.principal import AuthScheme, Permission
 from wattgate.values import terms
 from wattgate.values.annotations import Described
 
-# The content of a template: the parts of a version, and their checks.
-
-
-async def check_names(call: Call, template: Template, source: TemplateSource) -> None:
-    """Raise BadInput if a source uses a name that its alert type does not declare.
-
-    Without a declaration, every name is allowed: the data of alerts decides.
-    """
-    alert_type = await call.rows.get(AlertType, template.alert_type_id)
-    contract = contract_of(alert_type)
-    if not contract.declared:
-        return
-    try:
-        findings = await call.templates.check(source, RenderScope(contract))
-    except TemplateLimitExceeded as error:
-        raise too_expensive(error) from None
-    if findings:
-        raise BadInput(
-            f"The template does not fit alert type {alert_type.system_alert_type_id!r} and cannot be published: "
-            f"{findings[0]}",
-            problems=[Problem(("input",), str(finding)) for finding in findings],
-        )
-
-
-CONTENT_PARTS = {
-    "subject": TemplatePart.SUBJECT,
-    "preheader": TemplatePart.PREHEADER,
-    "html_template": TemplatePart.HTML,
-    "text": TemplatePart.TEXT,
-}
-"""The template part in each content column of a version."""
-
-
-def changed_content(input: types.TemplateChange | types.NewTemplateVersion) -> dict[str, Any]:
-    """Return the content that an input sets. Raise BadInput if a part other than the text is null."""
-    changed = {name: getattr(input, name) for name in CONTENT_PARTS if getattr(input, name) is not UNSET}
-    nulls = [name for name, value in changed.items() if value is None and name != "text"]
-    if nulls:
-        problems = [Problem(("input", to_camel_case(name)), "must not be null") for name in nulls]
-        raise BadInput("A required value is null. See `problems`.", problems=problems)
-    return changed
-
-
-def content_of(version: models.TemplateVersion) -> dict[str, Any]:
-    """Return the content of a version, by column."""
-    return {name: getattr(version, name) for name in CONTENT_PARTS}
-
-
-async def check_content(call: Call, content: Mapping[str, Any]) -> None:
-    """Raise BadInput, with line and column, if a part is not a valid template."""
-    sources = {part.value: content[name] or "" for name, part in CONTENT_PARTS.items()}
-    try:
-        findings = await call.templates.check(TemplateSource(**sources))
-    except TemplateLimitExceeded as error:
-        raise too_expensive(error) from None
-    problems = [Problem(("input", member_of(finding.part)), str(finding)) for finding in findings]
-    if problems:
-        raise BadInput(f"Invalid template: {problems[0].message}", problems=problems)
-
-
-def member_of(part: TemplatePart) -> str:
-    """Return the member of the input that has a part of the template."""
-    return to_camel_case(next(name for name, known in CONTENT_PARTS.items() if known is part))
-
 
 @operation(
     OperationKind.QUERY,
@@ -426,3 +362,68 @@ def _check_culture(code: str) -> None:
     if not is_culture(code):
         problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
         raise BadInput(f"Invalid culture code {code!r}. Give a language tag such as en-GB.", problems=[problem])
+
+
+# The content of a template: the parts of a version, and their checks.
+
+
+async def check_names(call: Call, template: Template, source: TemplateSource) -> None:
+    """Raise BadInput if a source uses a name that its alert type does not declare.
+
+    Without a declaration, every name is allowed: the data of alerts decides.
+    """
+    alert_type = await call.rows.get(AlertType, template.alert_type_id)
+    contract = contract_of(alert_type)
+    if not contract.declared:
+        return
+    try:
+        findings = await call.templates.check(source, RenderScope(contract))
+    except TemplateLimitExceeded as error:
+        raise too_expensive(error) from None
+    if findings:
+        raise BadInput(
+            f"The template does not fit alert type {alert_type.system_alert_type_id!r} and cannot be published: "
+            f"{findings[0]}",
+            problems=[Problem(("input",), str(finding)) for finding in findings],
+        )
+
+
+CONTENT_PARTS = {
+    "subject": TemplatePart.SUBJECT,
+    "preheader": TemplatePart.PREHEADER,
+    "html_template": TemplatePart.HTML,
+    "text": TemplatePart.TEXT,
+}
+"""The template part in each content column of a version."""
+
+
+def changed_content(input: types.TemplateChange | types.NewTemplateVersion) -> dict[str, Any]:
+    """Return the content that an input sets. Raise BadInput if a part other than the text is null."""
+    changed = {name: getattr(input, name) for name in CONTENT_PARTS if getattr(input, name) is not UNSET}
+    nulls = [name for name, value in changed.items() if value is None and name != "text"]
+    if nulls:
+        problems = [Problem(("input", to_camel_case(name)), "must not be null") for name in nulls]
+        raise BadInput("A required value is null. See `problems`.", problems=problems)
+    return changed
+
+
+def content_of(version: models.TemplateVersion) -> dict[str, Any]:
+    """Return the content of a version, by column."""
+    return {name: getattr(version, name) for name in CONTENT_PARTS}
+
+
+async def check_content(call: Call, content: Mapping[str, Any]) -> None:
+    """Raise BadInput, with line and column, if a part is not a valid template."""
+    sources = {part.value: content[name] or "" for name, part in CONTENT_PARTS.items()}
+    try:
+        findings = await call.templates.check(TemplateSource(**sources))
+    except TemplateLimitExceeded as error:
+        raise too_expensive(error) from None
+    problems = [Problem(("input", member_of(finding.part)), str(finding)) for finding in findings]
+    if problems:
+        raise BadInput(f"Invalid template: {problems[0].message}", problems=problems)
+
+
+def member_of(part: TemplatePart) -> str:
+    """Return the member of the input that has a part of the template."""
+    return to_camel_case(next(name for name, known in CONTENT_PARTS.items() if known is part))

@@ -9,26 +9,6 @@ from strawberry.schema_directive import Location
 from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
 from wattgate.values.annotations import NO_FACTS, Facts, facts_of
 
-# Strawberry's definitions in a schema of graphql-core, and the facts that their annotations state.
-
-STRAWBERRY_DEFINITION = "strawberry-definition"
-"""The extension in which Strawberry stores its own definition of a type or a field."""
-
-
-def declared_facts(declared: GraphQLArgument | GraphQLField | GraphQLInputField) -> Facts:
-    """Return the facts that the declaration of an argument or a field states."""
-    return _annotation_facts(declared.extensions.get(STRAWBERRY_DEFINITION))
-
-
-def declared_description(definition: Any) -> str | None:
-    """Return the description of Strawberry's definition of an argument or a field, or that of its annotation."""
-    return definition.description or _annotation_facts(definition).description
-
-
-def _annotation_facts(definition: Any) -> Facts:
-    annotation = getattr(definition, "type_annotation", None)
-    return NO_FACTS if annotation is None else facts_of(annotation.raw_annotation)
-
 
 @strawberry.schema_directive(
     locations=[Location.FIELD_DEFINITION],
@@ -74,3 +54,24 @@ class ListSizeDirective:
     slicing_arguments: list[str] | None = strawberry.UNSET
     sized_fields: list[str] | None = strawberry.UNSET
     require_one_slicing_argument: bool | None = True
+
+
+# Strawberry's definitions in a schema of graphql-core, and the facts that their annotations state.
+
+STRAWBERRY_DEFINITION = "strawberry-definition"
+"""The extension in which Strawberry stores its own definition of a type or a field."""
+
+
+def declared_facts(declared: GraphQLArgument | GraphQLField | GraphQLInputField) -> Facts:
+    """Return the facts that the declaration of an argument or a field states."""
+    return _annotation_facts(declared.extensions.get(STRAWBERRY_DEFINITION))
+
+
+def declared_description(definition: Any) -> str | None:
+    """Return the description of Strawberry's definition of an argument or a field, or that of its annotation."""
+    return definition.description or _annotation_facts(definition).description
+
+
+def _annotation_facts(definition: Any) -> Facts:
+    annotation = getattr(definition, "type_annotation", None)
+    return NO_FACTS if annotation is None else facts_of(annotation.raw_annotation)

@@ -21,54 +21,6 @@ from wattgate.operations.vocabulary.cost_weights import Amount, ListSize, Result
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 from wattgate.principal import Permission
 
-# GraphQL types of Relay-style connections, which return long lists page by page.
-
-T = TypeVar("T")
-
-
-@strawberry.type(description="Position of a page in its list.")
-class PageInfo:
-    has_next_page: bool = strawberry.field(description="Whether the list has records after this page.")
-    has_previous_page: bool = strawberry.field(description="Whether the list has records before this page.")
-    start_cursor: str | None = strawberry.field(
-        description="Cursor of the first record; pass it as `before` to get the page before. Null on an empty page."
-    )
-    end_cursor: str | None = strawberry.field(
-        description="Cursor of the last record; pass it as `after` to get the next page. Null on an empty page."
-    )
-
-
-@strawberry.type(description="Record of a page, with its cursor.")
-class Edge(Generic[T]):
-    node: T = strawberry.field(description="The record.")
-    cursor: str = strawberry.field(description="Opaque position of the record in the list.")
-
-
-@strawberry.type(description="Page of a list, oldest first, with at most 100 records.")
-class Connection(Generic[T]):
-    edges: list[Edge[T]] = strawberry.field(description="Records of the page, with their cursors.")
-    page_info: PageInfo = strawberry.field(description="Position of the page in the list.")
-
-
-EdgeLoader = Callable[..., Awaitable[list[Any]]]
-"""A set-wise loader of `db.queries`: (rows, parents, **arguments) -> one result for each parent, in order."""
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeField:
-    """A set-wise loader and the permission that it requires. Each edge field of a type has its own instance.
-
-    `weight` is the cost for each parent, added to the statements for all of them. `sizes` declares list lengths.
-    `result_units` returns the additional cost of a result.
-    """
-
-    load: EdgeLoader
-    needs: Permission
-    weight: Amount = field(default=1, compare=False)
-    sizes: tuple[ListSize, ...] = field(default=(), compare=False)
-    result_units: ResultUnits | None = field(default=None, compare=False)
-
-
 _NODE_METADATA = "wattgate.global-id"
 
 
@@ -155,3 +107,51 @@ def _type_names(schema: GraphQLSchema) -> dict[type, str]:
 def is_node_type(kind: Any) -> bool:
     """Return whether an object type of a schema implements `Node`."""
     return is_object_type(kind) and any(interface.name == Node.__name__ for interface in kind.interfaces)
+
+
+# GraphQL types of Relay-style connections, which return long lists page by page.
+
+T = TypeVar("T")
+
+
+@strawberry.type(description="Position of a page in its list.")
+class PageInfo:
+    has_next_page: bool = strawberry.field(description="Whether the list has records after this page.")
+    has_previous_page: bool = strawberry.field(description="Whether the list has records before this page.")
+    start_cursor: str | None = strawberry.field(
+        description="Cursor of the first record; pass it as `before` to get the page before. Null on an empty page."
+    )
+    end_cursor: str | None = strawberry.field(
+        description="Cursor of the last record; pass it as `after` to get the next page. Null on an empty page."
+    )
+
+
+@strawberry.type(description="Record of a page, with its cursor.")
+class Edge(Generic[T]):
+    node: T = strawberry.field(description="The record.")
+    cursor: str = strawberry.field(description="Opaque position of the record in the list.")
+
+
+@strawberry.type(description="Page of a list, oldest first, with at most 100 records.")
+class Connection(Generic[T]):
+    edges: list[Edge[T]] = strawberry.field(description="Records of the page, with their cursors.")
+    page_info: PageInfo = strawberry.field(description="Position of the page in the list.")
+
+
+EdgeLoader = Callable[..., Awaitable[list[Any]]]
+"""A set-wise loader of `db.queries`: (rows, parents, **arguments) -> one result for each parent, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeField:
+    """A set-wise loader and the permission that it requires. Each edge field of a type has its own instance.
+
+    `weight` is the cost for each parent, added to the statements for all of them. `sizes` declares list lengths.
+    `result_units` returns the additional cost of a result.
+    """
+
+    load: EdgeLoader
+    needs: Permission
+    weight: Amount = field(default=1, compare=False)
+    sizes: tuple[ListSize, ...] = field(default=(), compare=False)
+    result_units: ResultUnits | None = field(default=None, compare=False)

@@ -16,33 +16,6 @@ from wattgate.time_zones import is_time_zone
 from wattgate.values.annotations import Described
 from wattgate.values.decimals import parse_decimal
 
-# Declarations of enums as types of the GraphQL schema, with a description of each value.
-
-E = TypeVar("E", bound=type[Enum])
-
-
-def enum_type(description: str, **values: str) -> Callable[[E], E]:
-    """Return the decorator of an enum that is a type of the schema. `values` describes each member by its name."""
-
-    def declare(kind: E) -> E:
-        declare_enum(kind, description, **values)
-        return kind
-
-    return declare
-
-
-def declare_enum(kind: type[Enum], description: str, *, graphql_name: str | None = None, **values: str) -> None:
-    """Make an enum of another area a type of the schema. `values` describes each member by its name.
-
-    Raise TypeError if a member has no description, or a description no member.
-    """
-    if mismatched := values.keys() ^ kind.__members__.keys():
-        raise TypeError(f"Describe exactly the members of {kind.__name__}: {', '.join(sorted(mismatched))} differ.")
-    declared: Any = strawberry.enum(kind, name=graphql_name, description=description)
-    for value in declared.__strawberry_definition__.values:
-        value.description = values[value.name]
-
-
 Json = NewType("Json", object)
 
 Data = Annotated[Json, Described("Free-form JSON data of the application.")]
@@ -121,3 +94,30 @@ SCALARS: dict[object, ScalarDefinition] = {
 
 FAST_SERIALIZERS: Mapping[Any, Collection[type]] = {format_iso: {datetime, Timestamp}, str: {Decimal}}
 """The classes of values that each serialize function above always turns into a string."""
+
+
+# Declarations of enums as types of the GraphQL schema, with a description of each value.
+
+E = TypeVar("E", bound=type[Enum])
+
+
+def enum_type(description: str, **values: str) -> Callable[[E], E]:
+    """Return the decorator of an enum that is a type of the schema. `values` describes each member by its name."""
+
+    def declare(kind: E) -> E:
+        declare_enum(kind, description, **values)
+        return kind
+
+    return declare
+
+
+def declare_enum(kind: type[Enum], description: str, *, graphql_name: str | None = None, **values: str) -> None:
+    """Make an enum of another area a type of the schema. `values` describes each member by its name.
+
+    Raise TypeError if a member has no description, or a description no member.
+    """
+    if mismatched := values.keys() ^ kind.__members__.keys():
+        raise TypeError(f"Describe exactly the members of {kind.__name__}: {', '.join(sorted(mismatched))} differ.")
+    declared: Any = strawberry.enum(kind, name=graphql_name, description=description)
+    for value in declared.__strawberry_definition__.values:
+        value.description = values[value.name]

@@ -93,6 +93,9 @@ def should_disable(health: EndpointHealth, now: datetime) -> bool:
     return health.failing_since is not None and now - health.failing_since >= DISABLE_AFTER
 
 
+# Webhook records, and operations for the workers that deliver them.
+
+
 log = logging.getLogger(__name__)
 
 POSTPONED_UNTIL = "postponed"

@@ -181,6 +181,9 @@ SESSION = RecordShape(
 SESSION_EXAMPLE = {"page": "today"}
 
 
+# Legacy formats of users, accounts, tokens, profiles and sessions.
+
+
 OAUTH_NAMES = (
     "client_id",
     "client_secret",

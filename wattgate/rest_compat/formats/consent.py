@@ -208,6 +208,9 @@ REVOCATION_HISTORY_EXAMPLE = {
 }
 
 
+# Legacy formats of consent: the verification status of meter points, renewals and revocations.
+
+
 NOW = "now"
 
 

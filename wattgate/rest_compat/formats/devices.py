@@ -199,6 +199,9 @@ DEVICE_EXAMPLE = {
 DISCOVERED = Alternatives("DiscoveredDevice", "Device of a user, or of the meter network.", (DEVICE, NetworkDevice))
 
 
+# Legacy formats of devices, their status and meter inventories.
+
+
 def _device_json(device: dict[str, Any], protocol: Any) -> dict[str, Any]:
     """Return a device without its null hardware IDs and without sensors that have no resource."""
     ids = {name: value for name, value in device["hardwareIds"].items() if value is not None}

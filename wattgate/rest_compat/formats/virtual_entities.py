@@ -90,6 +90,9 @@ ATTRIBUTES_TO_SET = RecordShape(
 ATTRIBUTES_TO_SET_EXAMPLE = {"floor": "2"}
 
 
+# Legacy formats of virtual entities and their attributes.
+
+
 def _virtual_entity_json(virtual_entity: dict[str, Any], resources: list[Any]) -> dict[str, Any]:
     """Return a virtual entity with its resources in short form."""
     short = [

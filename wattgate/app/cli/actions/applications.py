@@ -13,50 +13,6 @@ from wattgate.operations.types.identity import directories as types
 from wattgate.principal import Principal, Role
 
 
-def user_create(
-    *,
-    application_id: str,
-    username: str,
-    password: str,
-    name: str,
-    culture: str | None,
-    administrator: bool,
-    template_editor: bool,
-) -> None:
-    """Create a user with an account in the directory of the application."""
-    arguments = {
-        "username": username,
-        "password": password,
-        "name": name,
-        "culture_code": culture,
-        "administrator": administrator,
-        "template_editor": template_editor,
-    }
-    account = run_async(
-        with_current_gateway(
-            Settings(),
-            lambda gateway: gateway.runner.run(
-                provisioning.create_user, Principal(Role.SYSTEM, application_id=application_id), arguments
-            ),
-        )
-    )
-    out.print(f"User id     {account.user_id}\nAccount id  {account.account_id}")
-
-
-def oauth_client_create(*, application_id: str, name: str, redirect_uri: list[str], scope: str, public: bool) -> None:
-    """Register an OAuth client and print its credential. The secret is shown only once."""
-    arguments = {"name": name, "redirect_uris": redirect_uri, "scope": scope, "public": public}
-    client = run_async(
-        with_current_gateway(
-            Settings(),
-            lambda gateway: gateway.runner.run(
-                oauth.create_oauth_client, Principal(Role.SYSTEM, application_id=application_id), arguments
-            ),
-        )
-    )
-    out.print(f"Client id      {client.client_id}\nClient secret  {client.secret or 'none'}", soft_wrap=True)
-
-
 def app_create(*, name: str, username: str, culture: str) -> None:
     """Create an application and print its credential. The secret is shown only once."""
     arguments = {"name": name, "username": username, "culture_code": culture}
@@ -117,3 +73,47 @@ def _print_credential(created: provisioning.CreatedApplication) -> None:
     out.print(
         f"Application id  {created.application_id}\nBasic           {created.username}:{created.secret}", soft_wrap=True
     )
+
+
+def user_create(
+    *,
+    application_id: str,
+    username: str,
+    password: str,
+    name: str,
+    culture: str | None,
+    administrator: bool,
+    template_editor: bool,
+) -> None:
+    """Create a user with an account in the directory of the application."""
+    arguments = {
+        "username": username,
+        "password": password,
+        "name": name,
+        "culture_code": culture,
+        "administrator": administrator,
+        "template_editor": template_editor,
+    }
+    account = run_async(
+        with_current_gateway(
+            Settings(),
+            lambda gateway: gateway.runner.run(
+                provisioning.create_user, Principal(Role.SYSTEM, application_id=application_id), arguments
+            ),
+        )
+    )
+    out.print(f"User id     {account.user_id}\nAccount id  {account.account_id}")
+
+
+def oauth_client_create(*, application_id: str, name: str, redirect_uri: list[str], scope: str, public: bool) -> None:
+    """Register an OAuth client and print its credential. The secret is shown only once."""
+    arguments = {"name": name, "redirect_uris": redirect_uri, "scope": scope, "public": public}
+    client = run_async(
+        with_current_gateway(
+            Settings(),
+            lambda gateway: gateway.runner.run(
+                oauth.create_oauth_client, Principal(Role.SYSTEM, application_id=application_id), arguments
+            ),
+        )
+    )
+    out.print(f"Client id      {client.client_id}\nClient secret  {client.secret or 'none'}", soft_wrap=True)

@@ -33,6 +33,85 @@ from wattgate.principal import Principal, Role
 from wattgate.private_files import write_private
 from wattgate.values.decimals import is_bounded
 
+R = TypeVar("R", bound=BulkReport, covariant=True)
+
+MAX_SHOWN_REFUSALS = 20
+"""Maximum number of refused lines that are printed; `--refused FILE` writes all of them."""
+
+
+class FileImporter(Protocol[R]):
+    """Import a file into the gateway.
+
+    The importer calls `refuse` with the number of each refused line and the reason, and `progress` with the number of
+    bytes read so far.
+    """
+
+    def __call__(
+        self, file: BinaryIO, /, *, runner: Runner, refuse: ReportRefusal, progress: Callable[[int], None]
+    ) -> Awaitable[R]: ...
+
+
+def describe_report(report: BulkReport, *, outcome: str) -> str:
+    """Return the counts of a report as one line."""
+    return f"{report.recorded:,} {outcome} from {report.lines:,} lines, {report.refused:,} refused"
+
+
+def run_import(file: Path, refused: Path | None, importer: FileImporter[R], describe: Callable[[R], str]) -> NoReturn:
+    """Import a file and print the counts of its report. Exit with 1 if a line was refused, else with 0.
+
+    Raise BadInput if both files are the same one, which would be emptied.
+    """
+    if refused is not None and refused.exists() and refused.samefile(file):
+        raise BadInput(f"The file {refused} is the file to import. Give --refused the name of another file.")
+    report = run_async(_import_with_progress(file, refused, importer))
+    out.print(describe(report), soft_wrap=True)
+    raise typer.Exit(1 if report.refused else 0)
+
+
+async def _import_with_progress(file: Path, refused: Path | None, importer: FileImporter[R]) -> R:
+    """Import a file with a progress bar. Print the first refused lines, and write all of them to the file `refused`."""
+    size = await asyncio.to_thread(file.stat)
+    columns = (BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
+    with (
+        open_input(file) as source,
+        write_private(refused) if refused else nullcontext() as refused_file,
+        Progress(*columns, console=err, transient=True) as bar,
+    ):
+        task = bar.add_task("", total=size.st_size)
+        refused_count = 0
+
+        def refuse(line: int, reason: str) -> None:
+            nonlocal refused_count
+            refused_count += 1
+            if refused_file:
+                refused_file.write(f"{line}: {reason}\n")
+            if refused_count <= MAX_SHOWN_REFUSALS:
+                bar.console.print(f"line {line}: {reason}", markup=False, highlight=False, soft_wrap=True)
+            elif refused_count == MAX_SHOWN_REFUSALS + 1:
+                bar.console.print(
+                    "More refused lines are not shown. Use --refused FILE to write all of them to a file."
+                )
+
+        def progress(bytes_read: int) -> None:
+            bar.update(task, completed=bytes_read)
+
+        return await with_gateway(
+            Settings(), lambda gateway: importer(source, runner=gateway.runner, refuse=refuse, progress=progress)
+        )
+
+
+def network_import(*, file: Path, refused: Path | None) -> None:
+    """Fill the registry of the meter network from a JSON Lines file of any size."""
+    run_import(file, refused, import_network, partial(describe_report, outcome="records stored"))
+
+
+def tariff_import(*, file: Path, application: str, resource: str | None, refused: Path | None) -> None:
+    """Set tariffs, and prices of dynamic tariffs, from a JSON Lines file of any size."""
+    principal = Principal(Role.SYSTEM, application_id=application)
+    importer = partial(import_tariffs, principal=principal, resource_id=resource)
+    run_import(file, refused, importer, partial(describe_report, outcome="tariffs and prices set"))
+
+
 # Import a JSON Lines file into the registry of the meter network, one object for each line, in batches.
 #
 # `kind` is the type of a line: `meterPoint` (mpxn, postcode, smetsVersion, eligible), `device` (eui, mpxn,
@@ -133,82 +212,3 @@ def parse_record(text: str) -> SQLModel:
     if isinstance(line, ReadingLine):
         return NetworkReading(**fields | {"quality": ReadingQuality[line.quality]})
     return NetworkRegister(**fields)
-
-
-R = TypeVar("R", bound=BulkReport, covariant=True)
-
-MAX_SHOWN_REFUSALS = 20
-"""Maximum number of refused lines that are printed; `--refused FILE` writes all of them."""
-
-
-class FileImporter(Protocol[R]):
-    """Import a file into the gateway.
-
-    The importer calls `refuse` with the number of each refused line and the reason, and `progress` with the number of
-    bytes read so far.
-    """
-
-    def __call__(
-        self, file: BinaryIO, /, *, runner: Runner, refuse: ReportRefusal, progress: Callable[[int], None]
-    ) -> Awaitable[R]: ...
-
-
-def describe_report(report: BulkReport, *, outcome: str) -> str:
-    """Return the counts of a report as one line."""
-    return f"{report.recorded:,} {outcome} from {report.lines:,} lines, {report.refused:,} refused"
-
-
-def run_import(file: Path, refused: Path | None, importer: FileImporter[R], describe: Callable[[R], str]) -> NoReturn:
-    """Import a file and print the counts of its report. Exit with 1 if a line was refused, else with 0.
-
-    Raise BadInput if both files are the same one, which would be emptied.
-    """
-    if refused is not None and refused.exists() and refused.samefile(file):
-        raise BadInput(f"The file {refused} is the file to import. Give --refused the name of another file.")
-    report = run_async(_import_with_progress(file, refused, importer))
-    out.print(describe(report), soft_wrap=True)
-    raise typer.Exit(1 if report.refused else 0)
-
-
-async def _import_with_progress(file: Path, refused: Path | None, importer: FileImporter[R]) -> R:
-    """Import a file with a progress bar. Print the first refused lines, and write all of them to the file `refused`."""
-    size = await asyncio.to_thread(file.stat)
-    columns = (BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
-    with (
-        open_input(file) as source,
-        write_private(refused) if refused else nullcontext() as refused_file,
-        Progress(*columns, console=err, transient=True) as bar,
-    ):
-        task = bar.add_task("", total=size.st_size)
-        refused_count = 0
-
-        def refuse(line: int, reason: str) -> None:
-            nonlocal refused_count
-            refused_count += 1
-            if refused_file:
-                refused_file.write(f"{line}: {reason}\n")
-            if refused_count <= MAX_SHOWN_REFUSALS:
-                bar.console.print(f"line {line}: {reason}", markup=False, highlight=False, soft_wrap=True)
-            elif refused_count == MAX_SHOWN_REFUSALS + 1:
-                bar.console.print(
-                    "More refused lines are not shown. Use --refused FILE to write all of them to a file."
-                )
-
-        def progress(bytes_read: int) -> None:
-            bar.update(task, completed=bytes_read)
-
-        return await with_gateway(
-            Settings(), lambda gateway: importer(source, runner=gateway.runner, refuse=refuse, progress=progress)
-        )
-
-
-def network_import(*, file: Path, refused: Path | None) -> None:
-    """Fill the registry of the meter network from a JSON Lines file of any size."""
-    run_import(file, refused, import_network, partial(describe_report, outcome="records stored"))
-
-
-def tariff_import(*, file: Path, application: str, resource: str | None, refused: Path | None) -> None:
-    """Set tariffs, and prices of dynamic tariffs, from a JSON Lines file of any size."""
-    principal = Principal(Role.SYSTEM, application_id=application)
-    importer = partial(import_tariffs, principal=principal, resource_id=resource)
-    run_import(file, refused, importer, partial(describe_report, outcome="tariffs and prices set"))

@@ -105,6 +105,9 @@ def _invalid(reason: str) -> BadInput:
     return BadInput("Invalid time of the move. Nothing was changed.", problems=[Problem(("--moved-in",), reason)])
 
 
+# Carry out `wattgate move`.
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
     mpxn: str

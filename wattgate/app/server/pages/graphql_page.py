@@ -20,39 +20,6 @@ from wattgate.app.settings import Settings
 from wattgate.operations.core.runner import Runner
 from wattgate.requests.accept import accepts_html
 
-
-def reference_page_route(settings: Settings, runner: Runner, demonstration: Demonstration | None) -> Route:
-    """Return the route of the reference, under the REST base path.
-
-    The page knows the application that its users log in to, and the log-ins of the demonstration. If the gateway serves
-    the IDE, the page has links that open documents in it.
-    """
-    page = read_template("reference/index.html")
-    logins = "" if demonstration is None else _demonstration_logins(demonstration)
-
-    async def serve(request: Request) -> HTMLResponse:
-        application = await find_login_application(runner, settings.display_application_id, request.query_params)
-        content = page.substitute(
-            fields=LOGIN_FIELDS,
-            application=escape(application.application_id or ""),
-            ide=" data-ide" if serves_ide(settings) else "",
-            demonstration=logins,
-        )
-        return HTMLResponse(content)
-
-    return Route(f"{settings.base_path}/docs", serve)
-
-
-def _demonstration_logins(demonstration: Demonstration) -> str:
-    buttons = "".join(
-        f'<li><button type="button" data-username="{escape(username)}" data-password="{escape(demonstration.password)}"'
-        f' data-application="{escape(demonstration.application_id)}" data-testid="demonstration-login">'
-        f"{escape(username)} <small>{escape(shows)}</small></button></li>"
-        for username, shows in demonstration.logins.items()
-    )
-    return read_template("reference/demonstration.html").substitute(logins=buttons)
-
-
 Page = Callable[[Request], Awaitable[Response]]
 
 REQUEST_PARAMETERS = frozenset({"query", "documentId", "extensions", "token"})
@@ -120,3 +87,35 @@ def _demonstration_facts(demonstration: Demonstration | None) -> dict[str, objec
 
 def _endpoint_page() -> Page:
     return html_answer(read_template("ide/endpoint.html").substitute())
+
+
+def reference_page_route(settings: Settings, runner: Runner, demonstration: Demonstration | None) -> Route:
+    """Return the route of the reference, under the REST base path.
+
+    The page knows the application that its users log in to, and the log-ins of the demonstration. If the gateway serves
+    the IDE, the page has links that open documents in it.
+    """
+    page = read_template("reference/index.html")
+    logins = "" if demonstration is None else _demonstration_logins(demonstration)
+
+    async def serve(request: Request) -> HTMLResponse:
+        application = await find_login_application(runner, settings.display_application_id, request.query_params)
+        content = page.substitute(
+            fields=LOGIN_FIELDS,
+            application=escape(application.application_id or ""),
+            ide=" data-ide" if serves_ide(settings) else "",
+            demonstration=logins,
+        )
+        return HTMLResponse(content)
+
+    return Route(f"{settings.base_path}/docs", serve)
+
+
+def _demonstration_logins(demonstration: Demonstration) -> str:
+    buttons = "".join(
+        f'<li><button type="button" data-username="{escape(username)}" data-password="{escape(demonstration.password)}"'
+        f' data-application="{escape(demonstration.application_id)}" data-testid="demonstration-login">'
+        f"{escape(username)} <small>{escape(shows)}</small></button></li>"
+        for username, shows in demonstration.logins.items()
+    )
+    return read_template("reference/demonstration.html").substitute(logins=buttons)

@@ -28,6 +28,42 @@ from wattgate.delivery.account_mails import CONFIRM_EMAIL_PAGE, RESET_PAGE, VERI
 from wattgate.error_guide import ERROR_GUIDE, ErrorGuide, status_and_retryable
 from wattgate.operations.core.runner import Runner
 
+
+def page_routes(settings: Settings, runner: Runner, demonstration: Demonstration | None) -> list[BaseRoute]:
+    """Return the routes of the pages and their static files. The REST reference is under the REST base path."""
+    configured_id = settings.display_application_id
+    return [
+        reference_page_route(settings, runner, demonstration),
+        landing_route(settings, runner, demonstration),
+        error_page_route(),
+        login_page_route(
+            "/display",
+            "display/index.html",
+            welcome="Log in to see the energy use of your home.",
+            runner=runner,
+            configured_id=configured_id,
+            shell=shell_version(),
+        ),
+        *display_shell_routes(),
+        login_page_route(
+            "/pair",
+            "pair/index.html",
+            welcome="Log in to show your home on a screen.",
+            runner=runner,
+            configured_id=configured_id,
+        ),
+        login_page_route(
+            "/preview",
+            "preview/index.html",
+            welcome="Log in as a template editor or administrator to edit the templates of alerts.",
+            runner=runner,
+            configured_id=configured_id,
+        ),
+        *account_page_routes(runner, configured_id),
+        Mount("/static", StaticFiles(directory=STATIC_DIRECTORY)),
+    ]
+
+
 # The shell of /display: the manifest that makes it installable, and the worker that shows it without a network.
 
 PAGE_PATH = "/display"
@@ -196,38 +232,3 @@ def _section(code: str, guide: ErrorGuide) -> str:
 def _to_html(text: str) -> str:
     """Return Markdown with inline code and links as HTML. Links become their text."""
     return _CODE.sub(r"<code>\1</code>", escape(_LINK.sub(r"\1", text), quote=False))
-
-
-def page_routes(settings: Settings, runner: Runner, demonstration: Demonstration | None) -> list[BaseRoute]:
-    """Return the routes of the pages and their static files. The REST reference is under the REST base path."""
-    configured_id = settings.display_application_id
-    return [
-        reference_page_route(settings, runner, demonstration),
-        landing_route(settings, runner, demonstration),
-        error_page_route(),
-        login_page_route(
-            "/display",
-            "display/index.html",
-            welcome="Log in to see the energy use of your home.",
-            runner=runner,
-            configured_id=configured_id,
-            shell=shell_version(),
-        ),
-        *display_shell_routes(),
-        login_page_route(
-            "/pair",
-            "pair/index.html",
-            welcome="Log in to show your home on a screen.",
-            runner=runner,
-            configured_id=configured_id,
-        ),
-        login_page_route(
-            "/preview",
-            "preview/index.html",
-            welcome="Log in as a template editor or administrator to edit the templates of alerts.",
-            runner=runner,
-            configured_id=configured_id,
-        ),
-        *account_page_routes(runner, configured_id),
-        Mount("/static", StaticFiles(directory=STATIC_DIRECTORY)),
-    ]

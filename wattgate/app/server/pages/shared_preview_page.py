@@ -21,34 +21,6 @@ from wattgate.operations.templates.template_sharing import AddressCharge, Shared
 from wattgate.principal import Principal, Role
 from wattgate.requests.client import AddressLimiter, AddressPolicy, current_client
 
-PAGES_DIRECTORY = STATIC_DIRECTORY / "unsubscribe"
-PAGE_TEMPLATE = Template((PAGES_DIRECTORY / "frame.html").read_text())
-CONFIRMATION_PAGE, UNSUBSCRIBED_PAGE, UNKNOWN_LINK_PAGE = (
-    PAGE_TEMPLATE.substitute(content=(PAGES_DIRECTORY / f"{page}.html").read_text())
-    for page in ("ask", "done", "unknown")
-)
-
-
-def unsubscribe_route(runner: Runner, links: SignedLinks) -> Route:
-    """Return the route of the unsubscribe link. Only POST unsubscribes, because mail scanners GET every link."""
-
-    async def serve(request: Request) -> Response:
-        delivery = links.parse_unsubscribe_token(request.path_params["token"])
-        if delivery is None:
-            return HTMLResponse(UNKNOWN_LINK_PAGE, 404)
-        if request.method != "POST":
-            return HTMLResponse(CONFIRMATION_PAGE)
-        application_id, delivery_id = delivery
-        try:
-            system = Principal(Role.SYSTEM, application_id=application_id)
-            await runner.run(mail.unsubscribe, system, {"delivery_id": delivery_id})
-        except NotFound:
-            return HTMLResponse(UNKNOWN_LINK_PAGE, 404)
-        return HTMLResponse(UNSUBSCRIBED_PAGE)
-
-    return Route(f"{UNSUBSCRIBE_PATH}/{{token}}", serve, methods=["GET", "POST"])
-
-
 PAGE, PROBLEM_PAGE = (read_template(f"shared-preview/{name}.html") for name in ("index", "problem"))
 NO_INDEX = {"X-Robots-Tag": "noindex, nofollow"}
 UNKNOWN_LINK = "This link is not valid. It may be incomplete: copy it again, or ask for a new one."
@@ -119,3 +91,31 @@ def _error_page(error: GatewayError) -> Response:
 
 def _problem_page(status: int, message: str) -> Response:
     return HTMLResponse(PROBLEM_PAGE.substitute(message=escape(message)), status, headers=NO_INDEX)
+
+
+PAGES_DIRECTORY = STATIC_DIRECTORY / "unsubscribe"
+PAGE_TEMPLATE = Template((PAGES_DIRECTORY / "frame.html").read_text())
+CONFIRMATION_PAGE, UNSUBSCRIBED_PAGE, UNKNOWN_LINK_PAGE = (
+    PAGE_TEMPLATE.substitute(content=(PAGES_DIRECTORY / f"{page}.html").read_text())
+    for page in ("ask", "done", "unknown")
+)
+
+
+def unsubscribe_route(runner: Runner, links: SignedLinks) -> Route:
+    """Return the route of the unsubscribe link. Only POST unsubscribes, because mail scanners GET every link."""
+
+    async def serve(request: Request) -> Response:
+        delivery = links.parse_unsubscribe_token(request.path_params["token"])
+        if delivery is None:
+            return HTMLResponse(UNKNOWN_LINK_PAGE, 404)
+        if request.method != "POST":
+            return HTMLResponse(CONFIRMATION_PAGE)
+        application_id, delivery_id = delivery
+        try:
+            system = Principal(Role.SYSTEM, application_id=application_id)
+            await runner.run(mail.unsubscribe, system, {"delivery_id": delivery_id})
+        except NotFound:
+            return HTMLResponse(UNKNOWN_LINK_PAGE, 404)
+        return HTMLResponse(UNSUBSCRIBED_PAGE)
+
+    return Route(f"{UNSUBSCRIBE_PATH}/{{token}}", serve, methods=["GET", "POST"])

@@ -18,37 +18,6 @@ from wattgate.db.column_types import (
 from wattgate.db.models.tenancy import Tenanted
 from wattgate.enums import TenancyProof
 
-OPEN = text("ended_at IS NULL")
-UNLISTED = text("listed_change IS NULL OR listed_change <> updated_at")
-
-
-class MeterPointTenancy(Tenanted, table=True):
-    """The time in which a user's household lives at a meter point: from `began_at`, until before `ended_at`.
-
-    `began_at` is None if the application knows no household before this one. `ended_at` is None while it lives there.
-    The unique index allows one open tenancy at a meter point of an application. Each statement that changes a tenancy
-    sets `updated_at`. `listed_change` is the `updated_at` that the list of erasures has, which is outside the database.
-    """
-
-    __tablename__ = "meter_point_tenancy"
-    __table_args__ = (
-        Index(None, "application_id", "mpxn", unique=True, sqlite_where=OPEN, postgresql_where=OPEN),
-        Index(None, "mpxn"),
-        Index("ix_meter_point_tenancy_unlisted", "application_id", sqlite_where=UNLISTED, postgresql_where=UNLISTED),
-    )
-    key: ClassVar[str] = "tenancy_id"
-    owner: ClassVar[str | None] = "user_id"
-
-    tenancy_id: str = AssignedId()
-    user_id: str = Field(foreign_key="app_user.user_id", index=True)
-    mpxn: str
-    began_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    proof: TenancyProof = Field(sa_type=Enum(TenancyProof, native_enum=False, length=16))
-    created_at: datetime = created_at_field()
-    updated_at: datetime = updated_at_field()
-    listed_change: datetime | None = Field(default=None, sa_type=UtcDateTime)
-
 
 class WantedResource(msgspec.Struct):
     """A resource type that virtual entities of a type must have (`required`) or can have."""
@@ -104,3 +73,35 @@ class VirtualEntityResource(Tenanted, table=True):
 
     ve_id: str = Field(primary_key=True, foreign_key="virtual_entity.ve_id")
     resource_id: str = Field(primary_key=True, foreign_key="resource.resource_id", index=True)
+
+
+OPEN = text("ended_at IS NULL")
+UNLISTED = text("listed_change IS NULL OR listed_change <> updated_at")
+
+
+class MeterPointTenancy(Tenanted, table=True):
+    """The time in which a user's household lives at a meter point: from `began_at`, until before `ended_at`.
+
+    `began_at` is None if the application knows no household before this one. `ended_at` is None while it lives there.
+    The unique index allows one open tenancy at a meter point of an application. Each statement that changes a tenancy
+    sets `updated_at`. `listed_change` is the `updated_at` that the list of erasures has, which is outside the database.
+    """
+
+    __tablename__ = "meter_point_tenancy"
+    __table_args__ = (
+        Index(None, "application_id", "mpxn", unique=True, sqlite_where=OPEN, postgresql_where=OPEN),
+        Index(None, "mpxn"),
+        Index("ix_meter_point_tenancy_unlisted", "application_id", sqlite_where=UNLISTED, postgresql_where=UNLISTED),
+    )
+    key: ClassVar[str] = "tenancy_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    tenancy_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    mpxn: str
+    began_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    proof: TenancyProof = Field(sa_type=Enum(TenancyProof, native_enum=False, length=16))
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
+    listed_change: datetime | None = Field(default=None, sa_type=UtcDateTime)

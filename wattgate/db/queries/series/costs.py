@@ -53,111 +53,6 @@ from wattgate.pauses import slices
 from wattgate.values import terms
 from wattgate.values.annotations import Described
 
-# Which resource pays the standing charge of a day, of several that a household has at a meter point.
-#
-# A day is due once for a meter point and a classifier. A closed resource pays for a day only if no resource that
-# follows it has a tariff then: the open ones, and those that were added later.
-
-
-async def load_following(rows: Rows, resources: Iterable[Resource]) -> dict[str, list[Resource]]:
-    """Return the resources that follow each closed one at its meter point, by the id of the closed one.
-
-    They are those of the same household and classifier that the caller may see. It needs no statement if all resources
-    are open or have no meter point.
-    """
-    closed = [one for one in resources if one.mpxn and not one.active and one.cost_of is None]
-    if not closed:
-        return {}
-    numbers = {canonical_meter_point(one.mpxn or "") for one in closed}
-    others = await rows.all(
-        Resource,
-        col(Resource.owner_id).in_({one.owner_id for one in closed}),
-        col(Resource.mpxn).in_([spelling for number in numbers for spelling in meter_point_spellings(number)]),
-        col(Resource.classifier).in_({one.classifier for one in closed}),
-        col(Resource.cost_of).is_(None),
-    )
-    return {one.resource_id: [other for other in others if _follows(other, one)] for one in closed}
-
-
-def days_to_pay(
-    resource_id: str,
-    following: Iterable[Resource],
-    ownerships: Mapping[str, Ownership],
-    tariffs: Mapping[str, Sequence[TariffTerms]],
-) -> Ownership:
-    """Return the time in which a resource pays standing charges: the own one without that of those that follow it."""
-    paid = ownerships[resource_id]
-    for other in following:
-        if tariffs[other.resource_id]:
-            since = to_ms(tariffs[other.resource_id][0].valid_from)
-            paid = paid.without(ownerships[other.resource_id].within(since, NO_END))
-    return paid
-
-
-def _follows(other: Resource, closed: Resource) -> bool:
-    """Return whether a resource follows a closed one of the same household, meter point and classifier."""
-    of_closed, of_other = (
-        (one.owner_id, canonical_meter_point(one.mpxn or ""), one.classifier) for one in (closed, other)
-    )
-    return of_other == of_closed and (other.active, other.number) > (closed.active, closed.number)
-
-
-# The energy of a resource as samples for pricing, and the number of them that a caller pays for.
-
-MAX_SAMPLES = 100_000
-
-
-async def count_extra_readings(rows: Rows, resource: Resource, field: ReadingField, start: int, stop: int) -> int:
-    """Return how many readings `load_energy` lists in [start, stop), above those that the price of the days includes.
-
-    Regular sampling is counted by its interval until now, without a statement.
-    """
-    first, last = max(start, field.start_ms), min(stop, to_ms(rows.now))
-    count = field.expected_samples(first, max(first, last))
-    if count is None:
-        key = series_key(resource, field)
-        stored = await rows.readings.aggregates({key: None}, _one_bucket(start, stop), values_only=True)
-        count = stored[key].count[0]
-    included = INCLUDED_READINGS_PER_DAY * ((stop - start) // DAY_MS + 1)
-    return max(0, min(count, MAX_SAMPLES + 1) - included)
-
-
-async def load_energy(
-    rows: Rows, resource: Resource, field: ReadingField, tariffs: Sequence[TariffTerms], start: int, stop: int
-) -> list[EnergySample]:
-    """Return a resource's readings of a field in [start, stop) as energy samples. Raise BadInput for too many.
-
-    The period of a block tariff may begin earlier. Its earlier energy precedes them, as one sample for each of its
-    parts: rollups have its sum, and the limits of blocks need no more.
-    """
-    samples = await _sum_earlier(rows, resource, field, timeline.earlier_block_starts(tariffs, start, stop), start)
-    readings = await rows.readings.list_readings(series_key(resource, field), start, stop, limit=MAX_SAMPLES + 1)
-    if len(readings) > MAX_SAMPLES:
-        raise BadInput(f"The range has more than {MAX_SAMPLES:,} readings. Request a shorter range.")
-    scale = 10 ** (timeline.ENERGY_DECIMALS - field.decimals)
-    async for part in slices(readings):
-        samples += [EnergySample(reading.at, reading.value * scale, reading.quality != 0) for reading in part]
-    return samples
-
-
-async def _sum_earlier(
-    rows: Rows, resource: Resource, field: ReadingField, block_starts: Sequence[int], stop: int
-) -> list[EnergySample]:
-    """Return the energy between the starts of block periods, and from the last one to `stop`, as samples."""
-    if not block_starts:
-        return []
-    ends = (*block_starts[1:], stop)
-    grid = BucketGrid(tuple(BucketRun(at, end - at, 1) for at, end in zip(block_starts, ends, strict=True)))
-    key, scale = series_key(resource, field), 10 ** (timeline.ENERGY_DECIMALS - field.decimals)
-    stored = (await rows.readings.aggregates({key: field.interval_ms}, grid, values_only=True))[key]
-    sums = zip(block_starts, stored.count, stored.sum, strict=True)
-    return [EnergySample(at, energy * scale, False) for at, count, energy in sums if count]
-
-
-def _one_bucket(start: int, stop: int) -> BucketGrid:
-    return BucketGrid((BucketRun(start, stop - start, 1),))
-
-
 MAX_RANGE = timedelta(days=2_000)
 """100,000 half hours are 2,083 days."""
 
@@ -475,3 +370,108 @@ def _check_range(range: TimeRange, now: datetime) -> tuple[datetime, datetime]:
         problem = Problem(("range",), f"is longer than {MAX_RANGE.days:,} days")
         raise BadInput(f"The range is too long. Request at most {MAX_RANGE.days:,} days.", problems=[problem])
     return start, end
+
+
+# Which resource pays the standing charge of a day, of several that a household has at a meter point.
+#
+# A day is due once for a meter point and a classifier. A closed resource pays for a day only if no resource that
+# follows it has a tariff then: the open ones, and those that were added later.
+
+
+async def load_following(rows: Rows, resources: Iterable[Resource]) -> dict[str, list[Resource]]:
+    """Return the resources that follow each closed one at its meter point, by the id of the closed one.
+
+    They are those of the same household and classifier that the caller may see. It needs no statement if all resources
+    are open or have no meter point.
+    """
+    closed = [one for one in resources if one.mpxn and not one.active and one.cost_of is None]
+    if not closed:
+        return {}
+    numbers = {canonical_meter_point(one.mpxn or "") for one in closed}
+    others = await rows.all(
+        Resource,
+        col(Resource.owner_id).in_({one.owner_id for one in closed}),
+        col(Resource.mpxn).in_([spelling for number in numbers for spelling in meter_point_spellings(number)]),
+        col(Resource.classifier).in_({one.classifier for one in closed}),
+        col(Resource.cost_of).is_(None),
+    )
+    return {one.resource_id: [other for other in others if _follows(other, one)] for one in closed}
+
+
+def days_to_pay(
+    resource_id: str,
+    following: Iterable[Resource],
+    ownerships: Mapping[str, Ownership],
+    tariffs: Mapping[str, Sequence[TariffTerms]],
+) -> Ownership:
+    """Return the time in which a resource pays standing charges: the own one without that of those that follow it."""
+    paid = ownerships[resource_id]
+    for other in following:
+        if tariffs[other.resource_id]:
+            since = to_ms(tariffs[other.resource_id][0].valid_from)
+            paid = paid.without(ownerships[other.resource_id].within(since, NO_END))
+    return paid
+
+
+def _follows(other: Resource, closed: Resource) -> bool:
+    """Return whether a resource follows a closed one of the same household, meter point and classifier."""
+    of_closed, of_other = (
+        (one.owner_id, canonical_meter_point(one.mpxn or ""), one.classifier) for one in (closed, other)
+    )
+    return of_other == of_closed and (other.active, other.number) > (closed.active, closed.number)
+
+
+# The energy of a resource as samples for pricing, and the number of them that a caller pays for.
+
+MAX_SAMPLES = 100_000
+
+
+async def count_extra_readings(rows: Rows, resource: Resource, field: ReadingField, start: int, stop: int) -> int:
+    """Return how many readings `load_energy` lists in [start, stop), above those that the price of the days includes.
+
+    Regular sampling is counted by its interval until now, without a statement.
+    """
+    first, last = max(start, field.start_ms), min(stop, to_ms(rows.now))
+    count = field.expected_samples(first, max(first, last))
+    if count is None:
+        key = series_key(resource, field)
+        stored = await rows.readings.aggregates({key: None}, _one_bucket(start, stop), values_only=True)
+        count = stored[key].count[0]
+    included = INCLUDED_READINGS_PER_DAY * ((stop - start) // DAY_MS + 1)
+    return max(0, min(count, MAX_SAMPLES + 1) - included)
+
+
+async def load_energy(
+    rows: Rows, resource: Resource, field: ReadingField, tariffs: Sequence[TariffTerms], start: int, stop: int
+) -> list[EnergySample]:
+    """Return a resource's readings of a field in [start, stop) as energy samples. Raise BadInput for too many.
+
+    The period of a block tariff may begin earlier. Its earlier energy precedes them, as one sample for each of its
+    parts: rollups have its sum, and the limits of blocks need no more.
+    """
+    samples = await _sum_earlier(rows, resource, field, timeline.earlier_block_starts(tariffs, start, stop), start)
+    readings = await rows.readings.list_readings(series_key(resource, field), start, stop, limit=MAX_SAMPLES + 1)
+    if len(readings) > MAX_SAMPLES:
+        raise BadInput(f"The range has more than {MAX_SAMPLES:,} readings. Request a shorter range.")
+    scale = 10 ** (timeline.ENERGY_DECIMALS - field.decimals)
+    async for part in slices(readings):
+        samples += [EnergySample(reading.at, reading.value * scale, reading.quality != 0) for reading in part]
+    return samples
+
+
+async def _sum_earlier(
+    rows: Rows, resource: Resource, field: ReadingField, block_starts: Sequence[int], stop: int
+) -> list[EnergySample]:
+    """Return the energy between the starts of block periods, and from the last one to `stop`, as samples."""
+    if not block_starts:
+        return []
+    ends = (*block_starts[1:], stop)
+    grid = BucketGrid(tuple(BucketRun(at, end - at, 1) for at, end in zip(block_starts, ends, strict=True)))
+    key, scale = series_key(resource, field), 10 ** (timeline.ENERGY_DECIMALS - field.decimals)
+    stored = (await rows.readings.aggregates({key: field.interval_ms}, grid, values_only=True))[key]
+    sums = zip(block_starts, stored.count, stored.sum, strict=True)
+    return [EnergySample(at, energy * scale, False) for at, count, energy in sums if count]
+
+
+def _one_bucket(start: int, stop: int) -> BucketGrid:
+    return BucketGrid((BucketRun(start, stop - start, 1),))

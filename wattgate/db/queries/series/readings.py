@@ -27,22 +27,6 @@ from wattgate.enums import Function, Weekday
 from wattgate.errors import GatewayError
 from wattgate.values import terms
 
-
-async def newest_register(rows: Rows, resource: Resource) -> RegisterReading | None:
-    """Return the newest stored register of a resource; None if no display sent one.
-
-    Of two registers of the same instant, return the first of REGISTER_FIELDS.
-    """
-    storage_fields = parse_fields(resource.storage)
-    fields = [field for name in REGISTER_FIELDS if (field := find_field(storage_fields, name))]
-    latest = await rows.readings.latest([series_key(resource, field) for field in fields]) if fields else {}
-    stored = [(reading, field) for field in fields if (reading := latest.get(series_key(resource, field)))]
-    if not stored:
-        return None
-    reading, field = max(stored, key=lambda register: register[0].at)
-    return RegisterReading(from_ms(reading.at), Decimal(reading.value).scaleb(-field.decimals), field.unit)
-
-
 _COLUMNS = {Function.SUM: "sum", Function.MIN: "min", Function.MAX: "max"}
 
 MAX_WRITE_DURATION = timedelta(minutes=1)
@@ -240,3 +224,18 @@ def _compute_values(amounts: Aggregates, field: ReadingField, function: Function
             return [total / scale / count if count else None for total, count in pairs]
         case _:
             return [*amounts.scaled_values(_COLUMNS[function], scale)]
+
+
+async def newest_register(rows: Rows, resource: Resource) -> RegisterReading | None:
+    """Return the newest stored register of a resource; None if no display sent one.
+
+    Of two registers of the same instant, return the first of REGISTER_FIELDS.
+    """
+    storage_fields = parse_fields(resource.storage)
+    fields = [field for name in REGISTER_FIELDS if (field := find_field(storage_fields, name))]
+    latest = await rows.readings.latest([series_key(resource, field) for field in fields]) if fields else {}
+    stored = [(reading, field) for field in fields if (reading := latest.get(series_key(resource, field)))]
+    if not stored:
+        return None
+    reading, field = max(stored, key=lambda register: register[0].at)
+    return RegisterReading(from_ms(reading.at), Decimal(reading.value).scaleb(-field.decimals), field.unit)

@@ -138,6 +138,9 @@ class CodeBlock:
         return CodeBlock(self.depth + 1, self.lines)
 
 
+# Code generator of the compiled engine: turn the selection tree of a document into Python functions.
+
+
 NEEDS_COERCION = {
     "String": "{0}.__class__ is not str",
     "ID": "{0}.__class__ is not str",

@@ -111,6 +111,9 @@ class TrustedDocumentStore:
         return None if document is None else str(document.text)
 
 
+# Persisted documents: resolve the id or digest in a request to the text of its document.
+
+
 APQ_VERSION = 1
 """The supported version of Apollo's protocol."""
 

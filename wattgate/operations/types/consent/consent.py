@@ -17,49 +17,6 @@ from wattgate.operations.vocabulary.scalars import enum_type
 from wattgate.values import terms
 
 
-@strawberry.type(description="Reads of one resource of a household by one caller with one operation in one hour.")
-class AccessRecord:
-    access_id: strawberry.ID = strawberry.field(description="ID of the entry.")
-    application_id: strawberry.ID = strawberry.field(
-        description="ID of the application through which the data was read."
-    )
-    user_id: strawberry.ID = strawberry.field(description="ID of the user whose data was read.")
-    resource_id: ids.ResourceId
-    operation: str = strawberry.field(description="Operation or field that returned the data, such as readings.")
-    purpose: str = strawberry.field(
-        description="Purpose that the caller declared in the header X-Access-Purpose. Otherwise by its role: own use, "
-        "service or administration."
-    )
-    role: str = strawberry.field(
-        description="Role of the caller: account, template_editor, application or administrator."
-    )
-    reader: str = strawberry.field(description="Caller: `account:` with its ID, or `application`.")
-    reader_user_id: strawberry.ID | None = strawberry.field(
-        description="ID of the user of the account, or of the user for whom the application acted. Null without one."
-    )
-    own: bool = strawberry.field(description="Whether an account of the same user read the data.")
-    count: int = strawberry.field(
-        description="Number of requests. A subscription counts as one request, when it starts."
-    )
-    hour: datetime = strawberry.field(description="Start of the hour (UTC).")
-    last_at: datetime = strawberry.field(description="Time of the last read in the hour.")
-    created_at: datetime = strawberry.field(description="Time of the first read in the hour.")
-
-
-@strawberry.type(description="Time in which a user lives at a meter point.")
-class MeterPointTenancy:
-    tenancy_id: strawberry.ID = strawberry.field(description="ID of the tenancy.")
-    user_id: strawberry.ID = strawberry.field(description="User who lives there.")
-    mpxn: str = strawberry.field(description="Number of the meter point.")
-    began_at: datetime | None = strawberry.field(
-        description="When the user moved in. Null if the application knows no user who lived there before."
-    )
-    ended_at: datetime | None = strawberry.field(
-        description="When the user moved out. Null while the user lives there."
-    )
-    proof: TenancyProof = strawberry.field(description="On whose word the user lives there.")
-
-
 @enum_type(
     "Network of a meter point.",
     MPAN="Electricity.",
@@ -204,3 +161,46 @@ async def consents_of_resources(rows: Rows, resources: Sequence[models.Resource]
     rows_found = await rows.find(CONSENTS_BY_METER_POINT, {mpxn for _, mpxn in keys if mpxn})
     consents = {(row.user_id, row.mpxn): row for row in rows_found}
     return [build_consent(row, rows.now) if (row := consents.get(key)) else None for key in keys]
+
+
+@strawberry.type(description="Reads of one resource of a household by one caller with one operation in one hour.")
+class AccessRecord:
+    access_id: strawberry.ID = strawberry.field(description="ID of the entry.")
+    application_id: strawberry.ID = strawberry.field(
+        description="ID of the application through which the data was read."
+    )
+    user_id: strawberry.ID = strawberry.field(description="ID of the user whose data was read.")
+    resource_id: ids.ResourceId
+    operation: str = strawberry.field(description="Operation or field that returned the data, such as readings.")
+    purpose: str = strawberry.field(
+        description="Purpose that the caller declared in the header X-Access-Purpose. Otherwise by its role: own use, "
+        "service or administration."
+    )
+    role: str = strawberry.field(
+        description="Role of the caller: account, template_editor, application or administrator."
+    )
+    reader: str = strawberry.field(description="Caller: `account:` with its ID, or `application`.")
+    reader_user_id: strawberry.ID | None = strawberry.field(
+        description="ID of the user of the account, or of the user for whom the application acted. Null without one."
+    )
+    own: bool = strawberry.field(description="Whether an account of the same user read the data.")
+    count: int = strawberry.field(
+        description="Number of requests. A subscription counts as one request, when it starts."
+    )
+    hour: datetime = strawberry.field(description="Start of the hour (UTC).")
+    last_at: datetime = strawberry.field(description="Time of the last read in the hour.")
+    created_at: datetime = strawberry.field(description="Time of the first read in the hour.")
+
+
+@strawberry.type(description="Time in which a user lives at a meter point.")
+class MeterPointTenancy:
+    tenancy_id: strawberry.ID = strawberry.field(description="ID of the tenancy.")
+    user_id: strawberry.ID = strawberry.field(description="User who lives there.")
+    mpxn: str = strawberry.field(description="Number of the meter point.")
+    began_at: datetime | None = strawberry.field(
+        description="When the user moved in. Null if the application knows no user who lived there before."
+    )
+    ended_at: datetime | None = strawberry.field(
+        description="When the user moved out. Null while the user lives there."
+    )
+    proof: TenancyProof = strawberry.field(description="On whose word the user lives there.")

@@ -16,6 +16,14 @@ from wattgate.operations.vocabulary.scalars import SourceTypeInfo, SourceUnitInf
 from wattgate.principal import Permission
 from wattgate.values import terms
 
+
+@strawberry.type(description="Resources that are measured at a meter point.")
+class MeterPointResources:
+    valid: bool = strawberry.field(description="Always true, because a meter point without resources returns an error.")
+    mpxn: terms.Mpxn
+    resources: list[Resource] = strawberry.field(description="Resources that are measured at the meter point.")
+
+
 # GraphQL types of moves: what changes hands at a meter point, and what stays.
 
 
@@ -123,10 +131,3 @@ class StartedCatchUp:
         description="Whether this call started the catch-up. False if one was started in the same half hour before."
     )
     catch_up: CatchUp = strawberry.field(description="The catch-up: a retrieval of readings from the meter network.")
-
-
-@strawberry.type(description="Resources that are measured at a meter point.")
-class MeterPointResources:
-    valid: bool = strawberry.field(description="Always true, because a meter point without resources returns an error.")
-    mpxn: terms.Mpxn
-    resources: list[Resource] = strawberry.field(description="Resources that are measured at the meter point.")

@@ -63,6 +63,9 @@ class StorageDefinition:
     fields: list[StorageField] = list_field(2, description="Measured quantities of a reading.")
 
 
+# GraphQL types of resources (metered data series), resource types, series of readings and devices.
+
+
 @strawberry.input(description="One measured quantity of a resource type.")
 class NewStorageField:
     field_name: terms.FieldName

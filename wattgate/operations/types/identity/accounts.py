@@ -58,6 +58,9 @@ class RecoveryCodes:
     )
 
 
+# GraphQL types of accounts and tokens.
+
+
 @strawberry.type(description="Login of a user in one directory of the application. A user can have several accounts.")
 class Account(Node, model=models.Account):
     account_id: ids.AccountId

@@ -11,28 +11,6 @@ from wattgate.operations.vocabulary.scalars import Json
 from wattgate.values import terms
 
 
-@strawberry.type(description="Administrative act that the audit log records. Entries are never changed.")
-class AuditEntry:
-    audit_entry_id: strawberry.ID = strawberry.field(description="ID of the entry.")
-    application_id: ids.ApplicationId
-    sequence: int = strawberry.field(description="Number of the entry in the application, from 1 without gaps.")
-    operation: str = strawberry.field(description="Name of the operation, such as deleteUser.")
-    actor: Json = strawberry.field(
-        description="Caller: an object with role, scheme, accountId, userId, tokenId and credential (the username of an"
-        " application). Members that do not apply are null."
-    )
-    target: Json = strawberry.field(description="IDs among the arguments of the call: an object by argument name.")
-    changes: Json = strawberry.field(
-        description="Changed records: objects with record, id, before and after. Values that may be secret or personal"
-        " are replaced by [redacted]."
-    )
-    trace_id: str | None = strawberry.field(description="Trace ID of the request. Null for commands and workers.")
-    client_address: str | None = strawberry.field(description="Network address of the client. Null if it is unknown.")
-    previous_digest: str = strawberry.field(description="Digest of the previous entry; 64 zeros for the first entry.")
-    digest: str = strawberry.field(description="SHA-256 of the entry and the previous digest, in hexadecimal.")
-    created_at: datetime = strawberry.field(description="Instant of the act.")
-
-
 @strawberry.type(description="Treatment of the records of one table by an erasure.")
 class ErasedTable:
     table: str = strawberry.field(description="Name of the table in the database.")
@@ -82,3 +60,25 @@ class DataExportPart:
     number: int = strawberry.field(description="Number of the part, from 0.")
     parts: int = strawberry.field(description="Number of parts of the archive.")
     content: str = strawberry.field(description="Bytes of the part in base64.")
+
+
+@strawberry.type(description="Administrative act that the audit log records. Entries are never changed.")
+class AuditEntry:
+    audit_entry_id: strawberry.ID = strawberry.field(description="ID of the entry.")
+    application_id: ids.ApplicationId
+    sequence: int = strawberry.field(description="Number of the entry in the application, from 1 without gaps.")
+    operation: str = strawberry.field(description="Name of the operation, such as deleteUser.")
+    actor: Json = strawberry.field(
+        description="Caller: an object with role, scheme, accountId, userId, tokenId and credential (the username of an"
+        " application). Members that do not apply are null."
+    )
+    target: Json = strawberry.field(description="IDs among the arguments of the call: an object by argument name.")
+    changes: Json = strawberry.field(
+        description="Changed records: objects with record, id, before and after. Values that may be secret or personal"
+        " are replaced by [redacted]."
+    )
+    trace_id: str | None = strawberry.field(description="Trace ID of the request. Null for commands and workers.")
+    client_address: str | None = strawberry.field(description="Network address of the client. Null if it is unknown.")
+    previous_digest: str = strawberry.field(description="Digest of the previous entry; 64 zeros for the first entry.")
+    digest: str = strawberry.field(description="SHA-256 of the entry and the previous digest, in hexadecimal.")
+    created_at: datetime = strawberry.field(description="Instant of the act.")

@@ -98,6 +98,9 @@ class Resent:
     )
 
 
+# GraphQL types of webhooks and webhook errors.
+
+
 @strawberry.type(description="Delivery of one event to one URL.")
 class Webhook(Node, model=models.Webhook):
     webhook_id: ids.WebhookId

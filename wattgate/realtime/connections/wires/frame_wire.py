@@ -16,23 +16,6 @@ from websockets.protocol import Protocol
 
 from wattgate.realtime.connections.session import Session
 
-_SHORT = 125
-_MEDIUM = 0xFFFF
-_MEDIUM_HEADER = Struct("!BBH")
-_LONG_HEADER = Struct("!BBQ")
-_TEXT = 0x81
-
-
-def text(message: bytes) -> bytes:
-    """The frame of a text message, which is UTF-8."""
-    length = len(message)
-    if length <= _SHORT:
-        return bytes((_TEXT, length)) + message
-    if length <= _MEDIUM:
-        return _MEDIUM_HEADER.pack(_TEXT, 126, length) + message
-    return _LONG_HEADER.pack(_TEXT, 127, length) + message
-
-
 HIGH_WATER_BYTES = 32 * 1024
 LOW_WATER_BYTES = 8 * 1024
 """Unsent bytes above which the client counts as slow, and below which it counts as reading again."""
@@ -233,3 +216,20 @@ def _is_utf_8(message: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+_SHORT = 125
+_MEDIUM = 0xFFFF
+_MEDIUM_HEADER = Struct("!BBH")
+_LONG_HEADER = Struct("!BBQ")
+_TEXT = 0x81
+
+
+def text(message: bytes) -> bytes:
+    """The frame of a text message, which is UTF-8."""
+    length = len(message)
+    if length <= _SHORT:
+        return bytes((_TEXT, length)) + message
+    if length <= _MEDIUM:
+        return _MEDIUM_HEADER.pack(_TEXT, 126, length) + message
+    return _LONG_HEADER.pack(_TEXT, 127, length) + message

@@ -16,6 +16,21 @@ from wattgate.app.server.factory import create_app
 from wattgate.app.server.launcher import launch
 from wattgate.app.settings import Settings
 
+
+def serve_gateway(*, workers: int) -> None:
+    """Serve the gateway on WATTGATE_HOST and WATTGATE_PORT until SIGTERM or SIGINT."""
+    settings = Settings()
+    if workers > 1 and settings.redis_url is None:
+        err.print("Several workers need Redis, which carries live events between them. Set WATTGATE_REDIS_URL.")
+        raise typer.Exit(2)
+    require_ready_database(settings)
+    logs.configure_logging(settings)
+    if workers > 1:
+        raise typer.Exit(launch(settings, workers))
+    # the launcher does without this module
+    import_at_start("wattgate.app.cli.actions.gateway.serving").serve_alone(settings)
+
+
 # Serve in this process: alone, or as one of several workers.
 
 
@@ -40,17 +55,3 @@ def serve_in_process(settings: Settings, application: Starlette, sockets: list[s
     """Serve on bound sockets in this process until SIGTERM or SIGINT, then exit."""
     start_metrics_server(settings)
     raise typer.Exit(serve(application, settings, sockets))
-
-
-def serve_gateway(*, workers: int) -> None:
-    """Serve the gateway on WATTGATE_HOST and WATTGATE_PORT until SIGTERM or SIGINT."""
-    settings = Settings()
-    if workers > 1 and settings.redis_url is None:
-        err.print("Several workers need Redis, which carries live events between them. Set WATTGATE_REDIS_URL.")
-        raise typer.Exit(2)
-    require_ready_database(settings)
-    logs.configure_logging(settings)
-    if workers > 1:
-        raise typer.Exit(launch(settings, workers))
-    # the launcher does without this module
-    import_at_start("wattgate.app.cli.actions.gateway.serving").serve_alone(settings)
