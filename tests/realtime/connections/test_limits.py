@@ -133,6 +133,15 @@ async def test_connection_without_valid_credentials_is_closed_with_4403(live: Li
         assert await client.closed() == (4403, "Forbidden")
 
 
+async def test_application_that_names_no_user_of_its_own_is_refused(live: LiveHouse) -> None:
+    """A client that reconnects with the same payload would be refused for ever, so the code is none of those."""
+    async with socket(live.url) as client:
+        await client.say(type="connection_init", payload={**live.one.headers["application"], "userId": "made up"})
+        code, reason = await client.closed()
+        assert code == 4403
+        assert "userId names no user of the application" in (reason or "")
+
+
 async def exhaust_address(house: LiveHouse) -> None:
     """Send unknown tokens until the gateway looks up no more for this address."""
     for number in range(REQUESTS + 1):

@@ -43,7 +43,7 @@ from typing import Any, Protocol
 
 from wattgate.clock import format_iso
 from wattgate.enums import TRACE_ID
-from wattgate.errors import NO_CREDENTIALS, GatewayError, RateLimited, Unauthenticated
+from wattgate.errors import NO_CREDENTIALS, Forbidden, GatewayError, RateLimited, Unauthenticated
 from wattgate.metrics import COMMAND_SECONDS, PING_PONG_SECONDS
 from wattgate.principal import Principal, Role
 from wattgate.realtime.connections import protocol
@@ -326,6 +326,8 @@ class Session:
                 await work()
         except Unauthenticated:
             self.close(CloseCode.FORBIDDEN, "Forbidden")
+        except Forbidden as error:  # an application names a user that it does not have
+            self.close(CloseCode.FORBIDDEN, error.message)
         except RateLimited as error:  # nobody has checked the credentials
             self.close(CloseCode.RATE_LIMITED, protocol.waiting_reason(error))
         except GatewayError as error:
