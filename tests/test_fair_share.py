@@ -2,10 +2,15 @@
 
 import asyncio
 import threading
+from pathlib import Path
 
 import pytest
 
-from wattgate.requests.fair_share import FairQueue, FairShare, NoFreeSlot
+import wattgate
+from wattgate.principal import Principal, Role
+from wattgate.requests.fair_share import FairQueue, FairShare, FairThreads, NoFreeSlot
+from wattgate.requests.request_context import CURRENT_PRINCIPAL
+from wattgate.requests.request_threads import run_in_thread
 
 ONE_TURN = 3
 """Turns of the event loop in which a task that was granted a slot continues."""
@@ -149,3 +154,34 @@ def test_queue_passes_over_owners_that_may_have_nothing() -> None:
     queue.remove("a", 1)
     queue.remove("a", 9)
     assert (len(queue), queue.pop(), queue.pop(), bool(queue)) == (1, ("a", 2), None, False)
+
+
+async def test_threads_of_one_owner_leave_one_to_others_also_when_nobody_waits_for_them() -> None:
+    threads = FairThreads(2, share=1, name="test")
+    may_end = threading.Event()
+    held = asyncio.create_task(threads.run("busy", may_end.wait))
+    await turns()
+    held.cancel()
+    waiting = asyncio.create_task(threads.run("busy", lambda: "late"))
+    try:
+        assert await threads.run("other", lambda: "done") == "done"
+        assert not waiting.done()
+    finally:
+        may_end.set()
+    assert await waiting == "late"
+
+
+async def test_work_in_a_thread_has_the_context_of_its_caller() -> None:
+    token = CURRENT_PRINCIPAL.set(Principal(Role.SYSTEM, application_id="one"))
+    try:
+        assert await run_in_thread(CURRENT_PRINCIPAL.get) == Principal(Role.SYSTEM, application_id="one")
+    finally:
+        CURRENT_PRINCIPAL.reset(token)
+
+
+def test_work_of_requests_uses_the_threads_that_applications_share() -> None:
+    """asyncio's own threads have no shares. The workers and the renderer use them, within bounds of their own."""
+    folders = (Path(wattgate.__file__).parent / name for name in ("graphql", "operations", "realtime", "rest_compat"))
+    modules = [module for folder in folders for module in folder.rglob("*.py")]
+    assert modules
+    assert [str(module) for module in modules if "to_thread" in module.read_text(encoding="utf-8")] == []

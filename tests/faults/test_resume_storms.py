@@ -62,7 +62,7 @@ class ReturningDisplay:
         return await self.connection.closed
 
     def _on_message(self, connection: Connection, message: dict[str, Any]) -> None:
-        self._waiting.append(self._house.gateway.realtime.login_queue.waiting)
+        self._waiting.append(self._house.gateway.realtime.login_queue.slots.waiting_count)
         match message:
             case {"type": "opened"}:
                 connection.send({"type": "connection_init", "payload": self._house.one.headers["account"]})

@@ -91,9 +91,9 @@ def change_password(tenant: Tenant, caller: Principal, number: int) -> Awaitable
 async def test_callers_that_wait_for_a_hash_hold_no_connection(
     settled: Tenant, caller: Principal, hashes: HashPool, ask: Ask
 ) -> None:
-    async with all_taken(hashes._slots):
+    async with all_taken(hashes._threads.slots):
         asking = [asyncio.ensure_future(ask(settled, caller, number)) for number in range(CALLERS)]
-        await until_waiting(hashes._slots, CALLERS)
+        await until_waiting(hashes._threads.slots, CALLERS)
         assert connections_in_use(settled) == 0
         await change_something(settled, caller)
     outcomes = await asyncio.gather(*asking, return_exceptions=True)
@@ -117,9 +117,9 @@ async def test_password_that_changes_during_its_check_is_checked_again(
         return people.anonymously(settled, tokens.authenticate, username=who.username, password=password)
 
     new_hash = await passwords.hash_password(new_password)
-    async with all_taken(hashes._slots):
+    async with all_taken(hashes._threads.slots):
         asking = [asyncio.ensure_future(log_in_with(password)) for password in (PASSWORD, new_password)]
-        await until_waiting(hashes._slots, len(asking))
+        await until_waiting(hashes._threads.slots, len(asking))
         async with settled.gateway.database.session(RowScope(settled.application_id)) as session:
             rows = Rows(session, settled.application_id, now=utc_now())
             (await rows.edit(Account, who.account_id)).password_hash = new_hash

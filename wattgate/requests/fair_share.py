@@ -8,7 +8,9 @@ import asyncio
 import threading
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from contextvars import copy_context
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -133,6 +135,11 @@ class FairShare:
         with self._lock:
             return len(self._used.keys() | self._waiting.owners())
 
+    @property
+    def waiting_count(self) -> int:
+        """The number of callers that wait for a slot."""
+        return len(self._waiting)
+
     @asynccontextmanager
     async def slot(self, owner: str) -> AsyncIterator[None]:
         """Hold a slot for an owner until the context exits. Raise NoFreeSlot as `take` does."""
@@ -221,3 +228,38 @@ class FairShare:
             self._waiting.remove(owner, waiter)
         if waiter.granted.done() and not waiter.granted.cancelled() and waiter.granted.result():
             self.give_back(owner)
+
+
+class FairThreads:
+    """Threads of which one owner has at most `share` at a time. The bounds are those of `FairShare`.
+
+    Work that has begun holds its thread to the end, also if nobody waits for it any more: a thread cannot be stopped.
+    """
+
+    def __init__(
+        self,
+        threads: int,
+        *,
+        share: int,
+        name: str,
+        max_waiting: int | None = None,
+        max_wait_seconds: float | None = None,
+        initializer: Callable[[], None] | None = None,
+    ) -> None:
+        self.slots = FairShare(threads, share=share, max_waiting=max_waiting, max_wait_seconds=max_wait_seconds)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name, initializer=initializer)
+
+    async def submit(self, owner: str, work: Callable[[], T]) -> Future[T]:
+        """Wait for a thread of the owner, and start work with the context of the caller. Raise as `FairShare.take`."""
+        await self.slots.take(owner)
+        try:
+            job = self._threads.submit(copy_context().run, work)
+        except BaseException:
+            self.slots.give_back(owner)
+            raise
+        job.add_done_callback(lambda _: self.slots.give_back(owner))
+        return job
+
+    async def run(self, owner: str, work: Callable[[], T]) -> T:
+        """Return the result of work in a thread of the owner. Raise NoFreeSlot as `FairShare.take` does."""
+        return await asyncio.wrap_future(await self.submit(owner, work))

@@ -4,7 +4,6 @@ A `Dispatcher` serves all routes. It authenticates the caller, parses the argume
 budgets, runs the operation, and renders the result in the endpoint's format.
 """
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,6 +59,7 @@ from wattgate.requests.client import (
 )
 from wattgate.requests.request_limits import check_anonymous_size
 from wattgate.requests.request_path import decode_segment, has_encoded_slash
+from wattgate.requests.request_threads import run_in_thread
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
 from wattgate.rest_compat.bulk_intake import record_stream
 from wattgate.rest_compat.call_charge import CallCharge, UploadCharge, WaitEnds
@@ -290,7 +290,7 @@ class Dispatcher:
         rest_result = RestResult(parsed.source, result, edges, endpoint.render)
         if endpoint.legacy_format.render_stream is None:
             if charge.charged >= LARGE_COST:
-                body = await encode_large_json(await asyncio.to_thread(_response_body, endpoint, rest_result))
+                body = await encode_large_json(await run_in_thread(partial(_response_body, endpoint, rest_result)))
                 return EncodedResponse(body, endpoint.rest.status, {**NO_STORE, **headers}, JSON)
             return json_response(_response_body(endpoint, rest_result), endpoint.rest.status, headers)
 

@@ -15,11 +15,12 @@ from tests.realtime.connections.conftest import OpenHouse
 from tests.support.house import PASSWORD, basic
 from tests.support.live import NEVER, LiveHouse
 from tests.support.pairing import Interface
-from tests.support.socket import socket
+from tests.support.socket import Socket, socket
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.protocol import CLOSE_CODE_MEANINGS, CloseCode
 from wattgate.realtime.connections.reconnection import waiting_seconds
 from wattgate.realtime.connections.wires.frame_wire import FrameWire
+from wattgate.requests.fair_share import NO_OWNER
 
 REQUESTS = 20
 """Unknown tokens in a minute from one address, in tests that use this limit up."""
@@ -262,21 +263,44 @@ async def test_log_ins_above_the_queue_are_closed_with_4503_and_the_others_run_i
     limits = ConnectionLimits(max_concurrent_logins=1, max_waiting_logins=2, ping_seconds=NEVER)
     init = {"type": "connection_init"}
     async with open_house(limits=limits) as house, AsyncExitStack() as stack:
-        queue, payload = house.gateway.realtime.login_queue, house.one.headers["account"]
+        queue, payload = house.gateway.realtime.login_queue.slots, house.one.headers["account"]
         first, second, surplus, third = [await stack.enter_async_context(socket(house.url)) for _ in range(4)]
-        async with queue:
+        async with queue.slot(NO_OWNER):
             for number, client in enumerate((first, second), start=1):
                 await client.say(**init, payload=payload)
-                await house.until(lambda number=number: queue.waiting == number)  # type: ignore[misc]
+                await house.until(lambda number=number: queue.waiting_count == number)  # type: ignore[misc]
             await surplus.say(**init, payload=payload)
             assert await surplus.closed() == (4503, "Too many connections log in at the moment. Try again.")
             await first.connection.close()
-            await house.until(lambda: queue.waiting == 1)  # a client that leaves frees its place
+            await house.until(lambda: queue.waiting_count == 1)  # a client that leaves frees its place
             await third.say(**init, payload=payload)
-            await house.until(lambda: queue.waiting == 2)
+            await house.until(lambda: queue.waiting_count == 2)
             assert await second.heard() == []
             with_password = await stack.enter_async_context(socket(house.url))
             await with_password.init(**house.one.headers["account basic"])  # has a queue of its own
         assert await second.hear() == {"type": "connection_ack"}
         assert await third.hear() == {"type": "connection_ack"}
-        assert queue.waiting == 0
+        assert queue.waiting_count == 0
+
+
+async def test_log_ins_of_one_address_leave_places_in_the_queue_to_others(open_house: OpenHouse) -> None:
+    limits = ConnectionLimits(max_concurrent_logins=1, max_waiting_logins=2, ping_seconds=NEVER)
+    async with open_house(limits=limits, trusted_proxies=["127.0.0.1"]) as house, AsyncExitStack() as stack:
+        queue = house.gateway.realtime.login_queue.slots
+
+        async def log_in(address: str) -> Socket:
+            headers = {"X-Forwarded-For": address}
+            client = await stack.enter_async_context(socket(house.url, headers=headers))
+            await client.say(type="connection_init", payload=house.one.headers["account"])
+            return client
+
+        async with queue.slot(NO_OWNER):
+            first = await log_in("203.0.113.1")
+            await house.until(lambda: queue.waiting_count == 1)
+            second = await log_in("203.0.113.1")
+            await house.until(lambda: queue.waiting_count == 2)
+            other = await log_in("203.0.113.2")
+            assert (await second.closed())[0] == CloseCode.GOING_AWAY
+            assert queue.waiting_count == 2
+        for client in (first, other):
+            assert await client.hear() == {"type": "connection_ack"}

@@ -3,12 +3,10 @@
 The cost is OWASP's second recommendation: 19 MiB, 2 passes, 1 lane.
 """
 
-import asyncio
 import os
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from argon2 import PasswordHasher
@@ -16,7 +14,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from wattgate.db.identity.password_rules import normalize_password
 from wattgate.errors import Unavailable
-from wattgate.requests.fair_share import NO_OWNER, FairShare, NoFreeSlot
+from wattgate.requests.fair_share import NO_OWNER, FairThreads, NoFreeSlot
 
 T = TypeVar("T")
 
@@ -47,9 +45,13 @@ class HashPool:
     def __init__(self, *, threads: int | None = None, max_waiting: int = 100, max_wait_seconds: float = 5.0) -> None:
         self.run_count = 0
         threads = threads or threads_for(usable_cores())
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="passwords", initializer=_lower_priority)
-        self._slots = FairShare(
-            threads, share=max(1, threads - 1), max_waiting=max_waiting, max_wait_seconds=max_wait_seconds
+        self._threads = FairThreads(
+            threads,
+            share=max(1, threads - 1),
+            name="passwords",
+            max_waiting=max_waiting,
+            max_wait_seconds=max_wait_seconds,
+            initializer=_lower_priority,
         )
 
     async def run(self, work: Callable[[], T], owner: str = NO_OWNER) -> T:
@@ -58,12 +60,9 @@ class HashPool:
         `owner` is the application. A hash that has begun holds its thread to the end, even if nobody waits for it.
         """
         try:
-            await self._slots.take(owner)
+            return await self._threads.run(owner, lambda: self._count_and_run(work))
         except NoFreeSlot:
             raise _too_busy() from None
-        future = self._threads.submit(self._count_and_run, work)
-        future.add_done_callback(lambda _: self._slots.give_back(owner))
-        return await asyncio.wrap_future(future)
 
     def _count_and_run(self, work: Callable[[], T]) -> T:
         self.run_count += 1

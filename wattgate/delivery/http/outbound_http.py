@@ -11,7 +11,7 @@ import ssl
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -28,7 +28,7 @@ from wattgate.delivery.http.egress import (
     check_address,
     parse_destination,
 )
-from wattgate.requests.fair_share import FairShare
+from wattgate.requests.fair_share import FairThreads
 from wattgate.tls import client_context
 
 # Look-ups of host names that users provide: in threads, with a share for each owner, and a memory of failed names.
@@ -73,8 +73,7 @@ class HostResolver:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._look_up = look_up
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="look-up")
-        self._places = FairShare(threads, share=min(threads, max_owner_lookups))
+        self._threads = FairThreads(threads, share=min(threads, max_owner_lookups), name="look-up")
         self._clock = clock
         self._failures: OrderedDict[str, float] = OrderedDict()
         """Names that failed, and the times at which they may be looked up again, oldest first."""
@@ -82,7 +81,7 @@ class HostResolver:
     @property
     def owner_count(self) -> int:
         """The number of owners that have or wait for look-ups."""
-        return self._places.owner_count
+        return self._threads.slots.owner_count
 
     async def resolve(self, host: str, owner: str) -> Sequence[str]:
         """Return the addresses of a name. Wait for a place of the owner first.
@@ -91,14 +90,7 @@ class HostResolver:
         """
         if self._failures.get(host, 0.0) > self._clock():
             raise socket.gaierror(socket.EAI_AGAIN, "the name was not resolved a short time ago")
-        await self._places.take(owner)
-        try:
-            lookup = self._threads.submit(self._look_up, host)
-        except BaseException:
-            self._places.give_back(owner)
-            raise
-        lookup.add_done_callback(lambda _: self._places.give_back(owner))
-        return await self._wait(host, lookup)
+        return await self._wait(host, await self._threads.submit(owner, lambda: self._look_up(host)))
 
     async def _wait(self, host: str, lookup: "Future[Sequence[str]]") -> Sequence[str]:
         try:

@@ -5,7 +5,6 @@ invalid document or invalid variables also gets 400 if the client accepts `appli
 if it accepts only `application/json`, as clients of that media type expect.
 """
 
-import asyncio
 import gzip
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,7 @@ from wattgate.requests.accept import GRAPHQL_RESPONSE, JSON, negotiate_media_typ
 from wattgate.requests.bodies import DEFAULT_BODIES, BodyReader, check_content
 from wattgate.requests.request_context import log_access_error
 from wattgate.requests.request_limits import check_anonymous_size, check_encoding, check_structure
+from wattgate.requests.request_threads import run_in_thread
 from wattgate.values.stored_json import encode_json
 
 Headers = list[tuple[bytes, bytes]]
@@ -63,7 +63,7 @@ class GraphQLResponse(msgspec.Struct, frozen=True):
         fields = [(b"content-type", self.media_type.encode()), (b"vary", b"Accept, Accept-Encoding"), *self.headers]
         if len(body) >= MIN_COMPRESSED_BYTES and "gzip" in accept_encoding:
             compress = partial(gzip.compress, body, GZIP_LEVEL)
-            body = compress() if len(body) < LARGE_BODY_BYTES else await asyncio.to_thread(compress)
+            body = compress() if len(body) < LARGE_BODY_BYTES else await run_in_thread(compress)
             fields.append((b"content-encoding", b"gzip"))
         fields.append((b"content-length", str(len(body)).encode()))
         return fields, body
@@ -246,7 +246,7 @@ async def _digest(content: bytes) -> str:
     """Return the SHA-256 of a content. That of a large one is computed in a thread."""
     if len(content) < LARGE_BODY_BYTES:
         return hashlib.sha256(content).hexdigest()
-    return (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()
+    return (await run_in_thread(partial(hashlib.sha256, content))).hexdigest()
 
 
 def _budget_headers(balance: Balance | None) -> Headers:

@@ -4,7 +4,6 @@ A display starts a pairing and shows its user code. A user approves the code for
 credential with its device code, once.
 """
 
-import asyncio
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -32,6 +31,7 @@ from wattgate.errors import BadInput, NotFound, NotSupported, QuotaExceeded, Rat
 from wattgate.operations.core.operation import Call
 from wattgate.operations.credentials.credential_endings import end_displays
 from wattgate.requests.client import AddressPolicy
+from wattgate.requests.request_threads import run_in_thread
 
 PAIR_PAGE = "/pair"
 
@@ -104,7 +104,7 @@ async def start_pairing(call: Call, rows: Rows, page: str, name: str) -> Started
     for _ in range(_CODE_ATTEMPTS):
         user_code = call.outside.same_value(_new_user_code)
         complete = f"{page}?application={rows.application_id}#{user_code}"
-        qr_code = call.outside.result(("qr code", complete), partial(asyncio.to_thread, _draw_qr_code, complete))
+        qr_code = call.outside.result(("qr code", complete), partial(run_in_thread, partial(_draw_qr_code, complete)))
         pairing = DisplayPairing(
             device_digest=hash_secret(device_code),
             user_digest=_user_code_digest(rows, user_code),

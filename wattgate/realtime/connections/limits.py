@@ -38,7 +38,7 @@ class ConnectionLimits:
     """Interval between two reads of the events about ends and changes that other processes have stored."""
 
     max_concurrent_logins: int = 64
-    """Maximum WebSockets of a process that log in at once. The others wait in the order of arrival."""
+    """Maximum WebSockets of a process that log in at once. The others wait, and network addresses take turns."""
 
     max_waiting_logins: int = 5_000
     """Maximum WebSockets of a process that wait to log in. It closes the ones above it, and they reconnect."""

@@ -1,16 +1,16 @@
 """The interface through which connections authenticate callers and execute operations."""
 
-import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from types import TracebackType
 from typing import Protocol
 
 from wattgate.errors import Unavailable
 from wattgate.principal import Principal
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions.subscription import Subscription
+from wattgate.requests.fair_share import FairShare, NoFreeSlot
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,28 +85,25 @@ class OperationService(Protocol):
 
 
 class LoginQueue:
-    """A context in which a log-in runs. It is entered in the order of arrival."""
+    """The turns of log-ins. Network addresses are served in turn, and the log-ins of each in the order of arrival."""
 
     def __init__(self, max_concurrent: int, max_waiting: int) -> None:
-        self._semaphore = asyncio.Semaphore(max_concurrent)
-        self._max_waiting = max_waiting
-        self.waiting = 0
-        """The number of log-ins in the queue."""
+        self.slots = FairShare(max_concurrent, share=max_concurrent, max_waiting=max_waiting)
 
-    async def __aenter__(self) -> None:
-        """Wait for the turn of a log-in. Raise Unavailable if the queue is full."""
-        if self._semaphore.locked() and self.waiting >= self._max_waiting:
-            raise Unavailable("Too many connections log in at the moment. Try again.", retry_after=1)
-        self.waiting += 1
+    @asynccontextmanager
+    async def turn(self, address: str) -> AsyncIterator[None]:
+        """Wait for the turn of a log-in, and keep it until the context exits. Raise Unavailable if too many wait.
+
+        If the queue is full, the address with most log-ins in it loses its last one.
+        """
         try:
-            await self._semaphore.acquire()
+            await self.slots.take(address)
+        except NoFreeSlot:
+            raise Unavailable("Too many connections log in at the moment. Try again.", retry_after=1) from None
+        try:
+            yield
         finally:
-            self.waiting -= 1
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._semaphore.release()
+            self.slots.give_back(address)
 
 
 def uses_password(headers: Mapping[str, str]) -> bool:

@@ -68,6 +68,7 @@ from wattgate.realtime.connections.service import uses_password
 from wattgate.realtime.subscriptions.subscriber_group import Group
 from wattgate.realtime.subscriptions.subscription import Message, encode_errors
 from wattgate.requests.client import CURRENT_CLIENT, current_client
+from wattgate.requests.fair_share import NO_OWNER
 from wattgate.requests.request_context import log_access_error, new_trace_id
 
 FRAMES_FOR_EACH_MESSAGE = 8
@@ -264,7 +265,8 @@ class Session:
 
     async def _initialise(self, payload: Mapping[str, Any]) -> None:
         headers = {**(self._headers or {}), **protocol.string_members(payload)}
-        async with nullcontext() if uses_password(headers) else self._runtime.login_queue:
+        turn = self._runtime.login_queue.turn(self._client.address or NO_OWNER)
+        async with nullcontext() if uses_password(headers) else turn:
             await self._authenticate(headers)
             self._headers = None
             await self._runtime.connections.acquire_slots(self)

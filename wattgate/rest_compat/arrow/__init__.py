@@ -3,13 +3,14 @@
 pyarrow takes 25 MB of memory, and many gateways never get such a stream. The first one imports it, in a thread.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from wattgate.requests.request_threads import run_in_thread
 from wattgate.rest_compat.legacy_request import RerunOperation, RestResult
 
 
@@ -32,4 +33,4 @@ async def read_arrays(
 
 
 async def _import_readings() -> ModuleType:
-    return await asyncio.to_thread(import_module, f"{__name__}.readings")
+    return await run_in_thread(partial(import_module, f"{__name__}.readings"))

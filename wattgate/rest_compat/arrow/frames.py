@@ -5,15 +5,16 @@ buffer expands to. This module therefore checks the announced sizes first and re
 https://arrow.apache.org/docs/format/Columnar.html#encapsulated-message-format
 """
 
-import asyncio
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from enum import IntEnum
+from functools import partial
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from wattgate.operations.readings.bulk_recorder import UnreadableInput
+from wattgate.requests.request_threads import run_in_thread
 
 MAX_METADATA_BYTES = 2**20
 MAX_BODY_BYTES = 32 * 2**20
@@ -58,7 +59,7 @@ async def read_record_batches(chunks: AsyncIterator[bytes], charge: ChargeRead) 
             await charge(preceding_size, MESSAGE_LINES)
             parts = [*preceding, frame.content, END_OF_STREAM]
             is_small = preceding_size + len(frame.content) <= INLINE_BYTES
-            yield _read_batch(parts) if is_small else await asyncio.to_thread(_read_batch, parts)
+            yield _read_batch(parts) if is_small else await run_in_thread(partial(_read_batch, parts))
         elif frame.kind in (MessageKind.SCHEMA, MessageKind.DICTIONARY_BATCH):
             preceding.append(frame.content)
             preceding_size += len(frame.content)

@@ -1,6 +1,5 @@
 """Execution of operations: by compiled plan where there is one, and by graphql-core to report errors."""
 
-import asyncio
 import inspect
 import logging
 import time
@@ -37,6 +36,7 @@ from wattgate.operations.core.context import GraphQLContext
 from wattgate.operations.core.fields import NotCompilable
 from wattgate.principal import Principal
 from wattgate.requests.fair_share import FairShare, owner_of_caller
+from wattgate.requests.request_threads import run_in_thread
 
 log = logging.getLogger(__name__)
 
@@ -287,7 +287,7 @@ class ExecutionEngine:
             raise InvalidRequest(executor)
         executor.variable_values = variables
         if _reads_the_schema_only(document):  # it waits for nothing, and the whole schema takes a quarter of a second
-            result = await asyncio.to_thread(executor.execute_operation)
+            result = await run_in_thread(executor.execute_operation)
         else:
             result = executor.execute_operation()
         if inspect.isawaitable(result):
