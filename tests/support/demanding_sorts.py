@@ -140,7 +140,7 @@ SORTS = (
     Demand(
         "access_log:MAX_PENDING_COUNTERS",
         "none: The worker of the access log stores what it has counted.",
-        ("db.rows.row_statements:add_counts calls sorted",),
+        ("db.rows.rows:add_counts calls sorted",),
     ),
     Demand(
         "energy.display.ambient:LEARNING_DAYS",

@@ -1,18 +1,13 @@
-"""Pages of records: parts of a list between two positions, for one list or for the lists of many parents at once."""
+"""Pages of records: the part of a list between two positions, and its conditions and order in SQL."""
 
-from abc import ABC, abstractmethod
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, or_
 
 from wattgate.db.models import Tenanted
 from wattgate.db.rows.lookups import model_columns
-
-M = TypeVar("M", bound=Tenanted)
 
 Condition = ColumnElement[bool] | bool
 
@@ -33,51 +28,15 @@ class PageSpan:
     from_end: bool = False
 
 
-class RowPages(ABC):
-    """The paginated reads of `Rows`. All return rows oldest first."""
-
-    @abstractmethod
-    async def all(
-        self, model: type[M], *where: Condition, order_by: Sequence[Any] = (), limit: int | None = None
-    ) -> list[M]:
-        """Return every visible row that meets the conditions."""
-
-    @abstractmethod
-    def _scoped_conditions(self, model: type[Tenanted], where: Iterable[Condition]) -> list[ColumnElement[bool]]:
-        """Return the conditions and the filters on the application and, if it is set, the user."""
-
-    async def page(self, model: type[M], span: PageSpan, *where: Condition) -> list[M]:
-        """Return the visible rows of a part of the list of all rows that meet the conditions."""
-        order = _order(model, span)
-        rows = await self.all(model, *where, *_between(model, span), order_by=order, limit=span.limit)
-        return rows[::-1] if span.from_end else rows
-
-    async def pages(
-        self, model: type[M], column: str, values: Collection[str], span: PageSpan, *where: Condition
-    ) -> dict[str, list[M]]:
-        """Return a page of the list of each value of a column, by value. One statement reads all of them."""
-        columns = model_columns(model)
-        if len(values) == 1:
-            (value,) = values
-            return {value: await self.page(model, span, columns[column] == value, *where)}
-        key = columns[model.key]
-        conditions = [columns[column].in_(values), *where, *_between(model, span)]
-        rank = func.row_number().over(partition_by=columns[column], order_by=_order(model, span)).label("rank")
-        ranked = select(key.label("key"), rank).where(*self._scoped_conditions(model, conditions)).subquery()
-        keys = select(ranked.c.key).where(ranked.c.rank <= span.limit)
-        pages = defaultdict[str, list[M]](list)
-        for row in await self.all(model, key.in_(keys), order_by=[columns["created_at"], key]):
-            pages[getattr(row, column)].append(row)
-        return {value: pages[value] for value in values}
-
-
-def _order(model: type[Tenanted], span: PageSpan) -> list[ColumnElement[Any]]:
+def page_order(model: type[Tenanted], span: PageSpan) -> list[ColumnElement[Any]]:
+    """Return the order in which the rows of a part are read: from the end that `span` starts at."""
     columns = model_columns(model)
     order: list[ColumnElement[Any]] = [columns["created_at"], columns[model.key]]
     return [column.desc() for column in order] if span.from_end else order
 
 
-def _between(model: type[Tenanted], span: PageSpan) -> list[ColumnElement[bool]]:
+def page_conditions(model: type[Tenanted], span: PageSpan) -> list[ColumnElement[bool]]:
+    """Return the conditions for rows between the positions of a part."""
     columns = model_columns(model)
     created_at, key = columns["created_at"], columns[model.key]
     conditions = []

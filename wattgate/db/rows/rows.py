@@ -1,24 +1,33 @@
 """Access to the records of an application. Every read and write of tenant tables goes through `Rows`."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, TypeVar, cast
 
 from sqlalchemy import ColumnElement, delete, func, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from wattgate.access_log import AccessRecorder
 from wattgate.db.audit.audit_chain import AuditAct, ChainCheck, append_entry, check_chain
 from wattgate.db.audit.change_recorder import MAX_CHANGES, ChangeRecorder
 from wattgate.db.connections.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing, SecretLocation
-from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted
+from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted, User
 from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.tariff_price_store import TariffPriceStore
-from wattgate.db.rows.insert_statements import insert_if_absent
+from wattgate.db.rows.insert_statements import (
+    insert_for,
+    insert_if_absent,
+    insert_or_count,
+    insert_or_update,
+    record_values,
+)
 from wattgate.db.rows.lookups import (
     Lookup,
     display_name,
@@ -29,13 +38,13 @@ from wattgate.db.rows.lookups import (
     not_found,
     row_class,
 )
-from wattgate.db.rows.pages import Condition, RowPages
+from wattgate.db.rows.pages import Condition, PageSpan, page_conditions, page_order
 from wattgate.db.rows.quotas import QuotaChecker
-from wattgate.db.rows.row_statements import RowInserts, RowLocks
 from wattgate.db.scope.home_scope import home_condition
 from wattgate.db.scope.policies import DEFAULT_CONSENT_POLICY, ConsentPolicy
 from wattgate.db.scope.row_scope import RowScope, SystemAccess, scope_holder, system_access
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
+from wattgate.errors import Conflict
 from wattgate.pauses import collect
 
 M = TypeVar("M", bound=Tenanted)
@@ -44,7 +53,7 @@ MAX_KEYS_PER_STATEMENT = 10_000
 """The maximum number of identifiers in one statement. The drivers accept up to 32,767 parameters."""
 
 
-class Rows(RowPages, RowInserts, RowLocks):
+class Rows:
     """The records of one application, or of one user of it if `user_id` is set, at the instant `now`.
 
     If `ve_id` is set, only those of this home of the user. Read methods return rows: plain values with the attributes
@@ -52,6 +61,8 @@ class Rows(RowPages, RowInserts, RowLocks):
     ends. `consent_policy` says what happens to data without a consent. `accesses` records reads of households' data for
     the access log. `read_budget` returns the request budget of the caller, and `charge_readings` charges it for priced
     readings. `for_household` says whether the caller is an account or a display of the user, not an application for it.
+    With `guards_owners`, no record of an erased user is added or edited. Other callers are the user, whose credentials
+    have ended, or the gateway itself. `add_or_update`, `add_counts` and `add_for` leave no entry in the audit log.
     """
 
     def __init__(
@@ -207,6 +218,30 @@ class Rows(RowPages, RowInserts, RowLocks):
         class_of_rows = row_class(model)
         return cast("list[M]", await collect(class_of_rows(*row) for row in result))
 
+    async def page(self, model: type[M], span: PageSpan, *where: Condition) -> list[M]:
+        """Return the visible rows of a part of the list of all rows that meet the conditions."""
+        order = page_order(model, span)
+        rows = await self.all(model, *where, *page_conditions(model, span), order_by=order, limit=span.limit)
+        return rows[::-1] if span.from_end else rows
+
+    async def pages(
+        self, model: type[M], column: str, values: Collection[str], span: PageSpan, *where: Condition
+    ) -> dict[str, list[M]]:
+        """Return a page of the list of each value of a column, by value. One statement reads all of them."""
+        columns = model_columns(model)
+        if len(values) == 1:
+            (value,) = values
+            return {value: await self.page(model, span, columns[column] == value, *where)}
+        key = columns[model.key]
+        conditions = [columns[column].in_(values), *where, *page_conditions(model, span)]
+        rank = func.row_number().over(partition_by=columns[column], order_by=page_order(model, span)).label("rank")
+        ranked = select(key.label("key"), rank).where(*self._scoped_conditions(model, conditions)).subquery()
+        keys = select(ranked.c.key).where(ranked.c.rank <= span.limit)
+        pages = defaultdict[str, list[M]](list)
+        for row in await self.all(model, key.in_(keys), order_by=[columns["created_at"], key]):
+            pages[getattr(row, column)].append(row)
+        return {value: pages[value] for value in values}
+
     async def first(self, model: type[M], *where: Condition, order_by: Sequence[Any] = ()) -> M | None:
         """Return the first row that meets the conditions, or None."""
         rows = await self.all(model, *where, order_by=order_by, limit=1)
@@ -240,6 +275,18 @@ class Rows(RowPages, RowInserts, RowLocks):
                 raise not_found(model, key)
         return [rows[key] for key in dict.fromkeys(keys)]
 
+    async def lock(self, model: type[Tenanted], *where: Condition, shared: bool = False) -> None:
+        """Lock the visible records that meet the conditions, in the order of their identifiers, as `edit` does.
+
+        With `shared`, other transactions may lock them too, but not change them. SQLite has one writer at a time and
+        needs no locks.
+        """
+        key = model_columns(model)[model.key]
+        statement = select(key).where(*self._scoped_conditions(model, where)).order_by(key)
+        await self.write_session.execute(
+            statement.with_for_update(read=shared, key_share=not shared), execution_options=SCOPED_OPTION
+        )
+
     async def edit(self, model: type[M], key: str) -> M:
         """Return the record with this identifier for changes, and lock it. Raise NotFound as `get` does."""
         statement = select(model).where(*self._scoped_conditions(model, [self.key_column(model) == key]))
@@ -257,10 +304,7 @@ class Rows(RowPages, RowInserts, RowLocks):
 
         Raise QuotaExceeded if the user or the application has as many records of the model as it may have.
         """
-        record.application_id = self.application_id
-        await self._require_present_owner(record)
-        if self._quotas is not None:
-            await self._quotas.check(self, record, self._session_beside_others)
+        await self._check_addition(record)
         self.write_session.add(record)
         await self.write_session.flush()
         if self.recorder is not None:
@@ -272,16 +316,42 @@ class Rows(RowPages, RowInserts, RowLocks):
 
         Return whether it was added. Raise QuotaExceeded as `add` does.
         """
-        record.application_id = self.application_id
-        await self._require_present_owner(record)
-        if self._quotas is not None:
-            await self._quotas.check(self, record, self._session_beside_others)
+        await self._check_addition(record)
         statement = insert_if_absent(dialect_name(self._session), record)
         result = await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
         added = bool(result.rowcount)  # type: ignore[attr-defined]
         if added and self.recorder is not None:
             self.recorder.record_added(display_name(type(record)), record.key, record)
         return added
+
+    async def add_or_update(self, record: Tenanted, **values: Any) -> None:
+        """Add a record, or change the one with its key by `values`, in one statement."""
+        record.application_id = self.application_id
+        statement = insert_or_update(dialect_name(self.write_session), record, values)
+        await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
+
+    async def add_counts(self, records: Sequence[Tenanted], count: str, latest: str) -> None:
+        """Add records of one model, or add their counts to the records with their keys.
+
+        `count` names the column of the counts, and `latest` a column that takes the greater value.
+        """
+        for record in records:
+            record.application_id = self.application_id
+        model = type(records[0])
+        statement = insert_or_count(dialect_name(self.write_session), model, count, latest)
+        # in key order, so that two gateways with the same records wait for each other instead of deadlocking
+        values = sorted(map(record_values, records), key=itemgetter(model.key))
+        await self.write_session.execute(statement, values, execution_options=SCOPED_OPTION)
+
+    async def add_for(self, parent: type[Tenanted], record: Tenanted, *, parent_id: str | None = None) -> bool:
+        """Add a record if its parent exists, in one statement either way. Return whether it does.
+
+        By default, `parent_id` is the attribute of the record with the name of the parent's key.
+        """
+        record.application_id = self.application_id
+        statement = insert_for(parent, record, parent_id)
+        result = await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
+        return bool(result.rowcount)  # type: ignore[attr-defined]
 
     async def flush(self) -> None:
         """Write changed records now, to learn which values the database rejects or assigns."""
@@ -372,6 +442,31 @@ class Rows(RowPages, RowInserts, RowLocks):
             bind_values["home"] = self.ve_id
         statement = lookup_statement(lookup, dialect_name(self._session), is_owned, self.ve_id is not None)
         return await fetch(self._session, statement, bind_values, execution_options=SCOPED_OPTION)
+
+    async def _check_addition(self, record: Tenanted) -> None:
+        """Make a new record one of the application. Raise QuotaExceeded, or Conflict if its owner is erased."""
+        record.application_id = self.application_id
+        await self._require_present_owner(record)
+        if self._quotas is not None:
+            await self._quotas.check(self, record, self._session_beside_others)
+
+    async def require_present(self, user_id: str) -> None:
+        """Raise Conflict if the data of a user is erased or being erased. Keep an erasure from beginning.
+
+        A user that is not visible has no data that could be added to.
+        """
+        statement = select(col(User.erased_at)).where(*self._scoped_conditions(User, [col(User.user_id) == user_id]))
+        result = await self.write_session.execute(statement.with_for_update(read=True), execution_options=SCOPED_OPTION)
+        if result.scalar() is not None:
+            raise Conflict(f"The data of user {user_id} is erased. Add a new user instead.")
+
+    async def _require_present_owner(self, record: Tenanted) -> None:
+        """Raise Conflict if `guards_owners` is set and a record belongs to a user whose data is erased."""
+        owner_column = type(record).owner
+        user_id = getattr(record, owner_column) if self.guards_owners and owner_column is not None else None
+        if user_id is not None and user_id not in self._present_users:
+            await self.require_present(user_id)
+            self._present_users.add(user_id)
 
     async def _record_bulk(self, model: type[M], where: Sequence[Condition], values: Mapping[str, Any] | None) -> None:
         """Record the rows that a statement is about to change or delete, if the operation is audited."""
