@@ -28,7 +28,7 @@ PATTERNS = {
     "app.cli.error_messages": ["_FIELD"],
     "app.application_ids": ["_APPLICATION_ID"],
     "app.homes.setup": ["_SYMBOLS"],
-    "app.settings": ["_FILTER"],
+    "app.setting_checks": ["_FILTER"],
     "app.observability.logs": ["_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_ID"],
     "app.server.gate.client_addresses": ["HOST", "DEVICE", "SECURE_DEVICE"],
     "app.server.pages.page_routes": ["_CODE", "_LINK"],

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.cli import ALL_COMMANDS, Command, command_in
 from wattgate.app.cli.watch import WatchEnvironment
-from wattgate.app.setting_names import COMMAND_VARIABLES, TEST_PREFIX, is_test_variable
+from wattgate.app.setting_sources import COMMAND_VARIABLES, TEST_PREFIX, is_test_variable
 from wattgate.app.settings import Settings
 
 ROOT = Path(__file__).parents[2]

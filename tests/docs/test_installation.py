@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.support.markdown import code_blocks
 from wattgate import __version__
-from wattgate.app.settings import MQTT_REQUIREMENT
+from wattgate.app.setting_checks import MQTT_REQUIREMENT
 from wattgate.db.encryption.key_ring import parse_keys
 
 ROOT = Path(__file__).parents[2]

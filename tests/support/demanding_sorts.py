@@ -153,7 +153,7 @@ SORTS = (
         ("energy.freshness:learn_interval calls sorted",),
     ),
     Demand(
-        "app.client_limit_settings:ClientLimitSettings",
+        "app.settings:ClientLimitSettings",
         "none: One check looks at the callers of all connections of the process.",
         ("db.identity.credential_states:batches calls sorted",),
     ),

@@ -16,7 +16,7 @@ from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
 
 import annotated_types
-from pydantic import SecretStr
+from pydantic import AfterValidator, SecretStr
 from pydantic.fields import FieldInfo
 from typer.main import get_command
 
@@ -181,6 +181,8 @@ def _bounds(field: FieldInfo) -> str:
                 shortest = value.min_length
             case annotated_types.MaxLen():
                 longest = value.max_length
+            case AfterValidator():
+                pass  # the description says what it checks
             case _:
                 raise AssertionError(f"unsupported bound {value}: add it to _bounds")
     if above is not None:

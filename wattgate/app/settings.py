@@ -1,51 +1,413 @@
-"""Settings of the gateway, read once from the environment or `.env`."""
+"""Settings of the gateway, read once from the environment or `.env`: their declarations, one class."""
 
-import os
-import re
-import sys
-from importlib.util import find_spec
+from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import Literal
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, ValidationInfo, field_validator
-from pydantic_settings import SettingsConfigDict
+from pydantic import AfterValidator, Field, SecretStr, ValidationInfo, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    DotEnvSettingsSource,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
-from wattgate.app.account_settings import AccountSettings, PersonalDataSettings
-from wattgate.app.storage_settings import DatabaseSettings, RedisSettings
-from wattgate.db.encryption.key_ring import parse_keys, read_keys
-from wattgate.delivery.channels.smtp import SmtpServer
-from wattgate.delivery.channels.web_push import Vapid
-from wattgate.delivery.http import egress
+from wattgate.app import setting_checks as checks
+from wattgate.app.setting_sources import COMMAND_VARIABLES, ENV_FILE, PREFIX, unknown_names
+from wattgate.db.scope.policies import AccountPolicy, ConsentPolicy
 from wattgate.delivery.http.egress import EgressPolicy
-from wattgate.delivery.mail_addresses import AllowList, parse_mailbox
-from wattgate.realtime.server_address import ServerAddress
-from wattgate.tls import client_context
+from wattgate.realtime.redis_url import TlsFiles
 
-MQTT_REQUIREMENT = "aiomqtt>=2.5"
+ENVIRONMENT = "the environment"
+"""Where an unknown setting was found, if not in ENV_FILE: the input of the error that pydantic raises for it."""
 
 
-class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSettings):
+class StrictEnvironment(EnvSettingsSource):
+    """The settings of the environment, and each unknown variable with PREFIX, which then is a forbidden setting."""
+
+    def __call__(self) -> dict[str, Any]:
+        fields = self.settings_cls.model_fields
+        variables = [name for name in self.env_vars if name.upper().startswith(PREFIX)]
+        unknown = [name for name in unknown_names(variables, fields) if name not in COMMAND_VARIABLES]
+        return super().__call__() | dict.fromkeys(unknown, ENVIRONMENT)
+
+
+class StrictEnvFile(DotEnvSettingsSource):
+    """The settings of `.env`, and each of its other lines, which then is a forbidden setting."""
+
+    def __call__(self) -> dict[str, Any]:
+        fields = self.settings_cls.model_fields
+        settings = {name: value for name, value in super().__call__().items() if name in fields}
+        return settings | dict.fromkeys(unknown_names(self.env_vars, fields), ENV_FILE)
+
+
+class StrictSettings(BaseSettings):
+    """Settings that reject unknown names of the environment and of `.env`. Subclasses forbid extra settings.
+
+    White space around the address of a server, such as the line break at the end of a file, is removed.
+    """
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _strip_addresses(cls, value: Any, info: ValidationInfo) -> Any:
+        is_address = info.field_name is not None and info.field_name.endswith("_url")
+        return checks.strip_address(value) if is_address and isinstance(value, str) else value
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return the sources of settings, first the ones that override the others."""
+        assert isinstance(dotenv_settings, DotEnvSettingsSource)
+        environment = StrictEnvironment(settings_cls)
+        if dotenv_settings.env_file is None:
+            return init_settings, environment
+        return init_settings, environment, StrictEnvFile(settings_cls, env_file=dotenv_settings.env_file)
+
+
+class ClientLimitSettings(StrictSettings):
+    """The limits for clients: budgets, connections, slow requests and network addresses."""
+
+    caller_budget: int = Field(
+        default=250_000, ge=0, le=10**9, description="Budget of one login, in units of cost. 0 means no limit."
+    )
+    caller_budget_seconds: int = Field(
+        default=300,
+        ge=1,
+        le=86_400,
+        description="Time in which an empty budget of a login, an account or a user fills again, in seconds.",
+    )
+    application_budget: int = Field(
+        default=5_000_000,
+        ge=0,
+        le=10**9,
+        description="Budget that all callers of one application share, in units of cost. 0 means no limit.",
+    )
+    budget_seconds: int = Field(
+        default=60,
+        ge=1,
+        le=86_400,
+        description="Time in which an empty `WATTGATE_APPLICATION_BUDGET` fills again, in seconds.",
+    )
+    max_account_connections: int = Field(
+        default=20,
+        ge=1,
+        description=(
+            "Maximum concurrent connections for each account, over all gateways. A further one closes the oldest. "
+            "Paired displays do not count."
+        ),
+    )
+    max_application_connections: int = Field(
+        default=100_000,
+        ge=1,
+        description=(
+            "Maximum concurrent connections for each application, over all gateways. A further one closes the oldest."
+        ),
+    )
+    trusted_proxies: list[IPv4Network | IPv6Network] = Field(
+        default=[],
+        description=(
+            "Networks of your proxies, such as 10.0.0.0/8. The gateway believes their X-Forwarded-For, Forwarded and "
+            "X-Forwarded-Proto. If empty, it believes nobody."
+        ),
+    )
+    address_logins: int = Field(
+        default=60,
+        ge=0,
+        le=10**9,
+        description=(
+            "Wrong passwords, codes of second factors, application credentials and tokens of directories from one "
+            "address in a minute. 0 means no limit."
+        ),
+    )
+    address_registrations: int = Field(
+        default=20, ge=0, le=10**9, description="Registrations from one address in an hour. 0 means no limit."
+    )
+    address_codes: int = Field(
+        default=120,
+        ge=0,
+        le=10**9,
+        description=(
+            "Calls from one address in an hour that request or use a code: verification, password reset, confirmation "
+            "of an e-mail address, OAuth tokens, wrong codes of displays. 0 means no limit."
+        ),
+    )
+    address_pairings: int = Field(
+        default=120, ge=0, le=10**9, description="Pairings of displays from one address in an hour. 0 means no limit."
+    )
+    address_documents: int = Field(
+        default=600,
+        ge=0,
+        le=10**9,
+        description="GraphQL documents from one address in a minute without credentials. 0 means no limit.",
+    )
+    address_shared_previews: int = Field(
+        default=120,
+        ge=0,
+        le=10**9,
+        description="Requests from one address in a minute to shared previews of templates. 0 means no limit.",
+    )
+    address_requests: int = Field(
+        default=3_000,
+        ge=0,
+        le=10**9,
+        description=(
+            "Requests from one address in a minute to pages, their files and the OpenAPI document, and REST requests "
+            "without credentials. 0 means no limit."
+        ),
+    )
+    head_seconds: float = Field(
+        default=10.0, gt=0, le=300, description="Time limit for the head of an HTTP request to arrive, in seconds."
+    )
+    head_bytes: int = Field(
+        default=65_536,
+        ge=1_024,
+        le=2**20,
+        description="Maximum bytes of the head of an HTTP request: its address and its headers.",
+    )
+    head_lines: int = Field(default=128, ge=16, le=10_000, description="Maximum headers of an HTTP request.")
+    head_line_bytes: int = Field(
+        default=32_768, ge=512, le=2**20, description="Maximum bytes of the address, and of each header, of a request."
+    )
+    body_seconds: float = Field(
+        default=20.0,
+        gt=0,
+        le=300,
+        description="Seconds in which a request body must bring 100 bytes a second on average, again and again.",
+    )
+    response_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        le=600,
+        description=(
+            "Seconds in which a client that leaves more than 64 KiB unread must read 100 bytes a second on average, "
+            "again and again."
+        ),
+    )
+    max_address_connections: int = Field(
+        default=2_000,
+        ge=0,
+        description=(
+            "Maximum open connections from one address to each process; trusted proxies are excepted. 0 means no limit."
+        ),
+    )
+    max_connections: int = Field(
+        default=20_000, ge=0, description="Maximum open connections to each process. 0 means no limit."
+    )
+
+
+class Settings(ClientLimitSettings):
     """Settings of a gateway. `WATTGATE_NAME` sets field `name`; an invalid value or an unknown name stops the start."""
 
     model_config = SettingsConfigDict(
-        env_prefix="WATTGATE_", env_file=".env", frozen=True, extra="forbid", hide_input_in_errors=True
+        env_prefix=PREFIX, env_file=ENV_FILE, frozen=True, extra="forbid", hide_input_in_errors=True
     )
 
-    secret_keys: SecretStr | None = Field(
+    # pages
+    display_application_id: Annotated[str | None, AfterValidator(checks.check_display_application_id)] = Field(
+        default=None,
+        description=(
+            "ID of the application whose users log in at /display and /preview. If not set, it is the only "
+            "application; with several, users name theirs by /display?application=ID."
+        ),
+    )
+    graphql_ide: bool | None = Field(
+        default=None,
+        description=(
+            "Whether browsers get the GraphQL IDE at /graphql. If not set, development serves it and production does "
+            "not. In production, the IDE does not know the schema, because introspection is hidden."
+        ),
+    )
+    administrators_need_second_factor: bool = Field(
+        default=False,
+        description=("Whether administrators need a second factor. One without it can only enrol one, and log out."),
+    )
+
+    # Redis
+    redis_url: Annotated[str | None, AfterValidator(checks.check_redis_url)] = Field(
+        default=None,
+        description=(
+            "Redis or Valkey (Redis 6.2 or later) that connects several gateways: `redis://` or "
+            "`rediss://user:password@host:port/0`, `redis+sentinel://host:port,host2:port/0?master=NAME` or "
+            "`redis+cluster://host:port,host2:port`. If not set, live events and budgets stay within one process."
+        ),
+    )
+    redis_ca_file: Annotated[Path | None, AfterValidator(checks.check_redis_files)] = Field(
+        default=None,
+        description="PEM file with the CA certificates of Redis. If not set, the system's are used.",
+    )
+    redis_key_file: Annotated[Path | None, AfterValidator(checks.check_redis_files)] = Field(
+        default=None, description="PEM file with the private key of WATTGATE_REDIS_CERTIFICATE_FILE."
+    )
+    redis_certificate_file: Annotated[Path | None, AfterValidator(checks.check_redis_files)] = Field(
+        default=None, description="PEM file with the certificate with which the gateway logs in to Redis (mutual TLS)."
+    )
+
+    # the database
+    database_url: Annotated[str, AfterValidator(checks.check_database_url)] = Field(
+        default="sqlite:///wattgate.sqlite3", description="SQLAlchemy URL of the database: SQLite or PostgreSQL."
+    )
+    database_pool_size: int = Field(
+        default=20, ge=1, le=200, description="Maximum number of database connections in each process."
+    )
+    database_pooler: Literal["none", "transaction"] = Field(
+        default="none",
+        description=(
+            "Set `transaction` if WATTGATE_DATABASE_URL is the address of a pooler that pools transactions, such as "
+            "PgBouncer. `none` is for PostgreSQL itself, and for poolers that pool sessions."
+        ),
+    )
+    database_replica_url: Annotated[str | None, AfterValidator(checks.check_replica_url)] = Field(
+        default=None,
+        description=(
+            "URL of a streaming replica of WATTGATE_DATABASE_URL. Queries then read from it if it has all changes of "
+            "the moment, else from the primary. It must be one server, without a pooler of transactions."
+        ),
+    )
+    database_replica_wait: float = Field(
+        default=0.1,
+        ge=0,
+        le=10,
+        description=(
+            "Maximum seconds that a query waits until the replica has the changes. Then, and for one second, queries "
+            "read from the primary."
+        ),
+    )
+    database_lock_seconds: float = Field(
+        default=0.5,
+        ge=0.1,
+        le=600,
+        description=(
+            "Maximum seconds that `wattgate db upgrade` waits for a lock of PostgreSQL, while other statements wait "
+            "behind it. It tries 40 times."
+        ),
+    )
+
+    # accounts
+    unverified_days: int = Field(
+        default=7,
+        ge=1,
+        le=365,
+        description=(
+            "Days after which a registration that nobody has verified is deleted, which frees its username. Accounts "
+            "with other records, such as homes, are kept."
+        ),
+    )
+    register_by_mail: bool = Field(
+        default=False,
+        description=(
+            "Whether a registration has the same response for a username that is in use, so that strangers cannot find "
+            "it out. The username must then be the e-mail address, which gets a mail; the response has no IDs."
+        ),
+    )
+    recent_login_minutes: int = Field(
+        default=10,
+        ge=1,
+        le=1_440,
+        description=(
+            "Minutes after a log-in in which its token may change the username and the e-mail address. Later, such a "
+            "change needs the password, or another log-in."
+        ),
+    )
+    max_account_tokens: int = Field(
+        default=100,
+        ge=1,
+        le=10_000,
+        description=(
+            "Maximum valid log-in tokens of an account. A further log-in ends the oldest. Tokens of OAuth clients have "
+            "the same maximum of their own. Paired displays do not count."
+        ),
+    )
+    session_days: int = Field(
+        default=90,
+        ge=1,
+        le=3_650,
+        description=(
+            "Days after a log-in in which its token can be renewed. Then the user must log in again. Paired displays "
+            "and the grants of OAuth clients have lifetimes of their own."
+        ),
+    )
+    grant_days: int = Field(
+        default=365,
+        ge=1,
+        le=3_650,
+        description=(
+            "Days after which the grant of an OAuth client ends, with its tokens. Then the client must ask the user "
+            "again."
+        ),
+    )
+
+    # consents and the access log
+    consent_required: bool = Field(
+        default=True,
+        description=(
+            "Whether the data of a meter point without a recorded consent is withheld. Adding a resource for a user "
+            "records the consent. If false, such data is served."
+        ),
+    )
+    store_without_consent: bool = Field(
+        default=False,
+        description=(
+            "Whether readings of a time without a valid consent are stored: revoked, expired, or not recorded while "
+            "WATTGATE_CONSENT_REQUIRED is true. Set it to true only if you have another legal basis. Alert rules, "
+            "comparisons and forecasts never use these readings."
+        ),
+    )
+    access_log_days: int = Field(
+        default=730,
+        ge=1,
+        le=36_500,
+        description="Days for which the access log keeps who read the data of a household. Older entries are deleted.",
+    )
+
+    # personal data
+    billing_retention_days: int = Field(
+        default=2_192,
+        ge=0,
+        le=36_500,
+        description=(
+            "Days for which the readings and tariffs of meter points are kept after their user is erased, for billing "
+            "(default: six years). 0 erases them with the user."
+        ),
+    )
+    erasure_list: Path | None = Field(
+        default=None,
+        description=(
+            "File with a signed list of the erased users and of the tenancies of meter points, which a restore of the "
+            "database does not change. All gateways and workers need the same file. With SQLite, the default is a file "
+            "beside the database. With PostgreSQL, there is no list by default."
+        ),
+    )
+    export_lifetime_hours: int = Field(
+        default=72,
+        ge=1,
+        le=8_760,
+        description="Hours for which the archive of a user's data can be downloaded. Then it is deleted.",
+    )
+
+    # stored secrets
+    secret_keys: Annotated[SecretStr | None, AfterValidator(checks.check_secret_keys)] = Field(
         default=None,
         description=(
             "Keys that encrypt stored secrets: ID:KEY, separated by commas; `wattgate keys new` prints one. The first "
             "key encrypts, all decrypt. Required with PostgreSQL. With SQLite, a key file is created by default."
         ),
     )
-    secret_keys_file: Path | None = Field(
+    secret_keys_file: Annotated[Path | None, AfterValidator(checks.check_secret_keys_file)] = Field(
         default=None,
         validate_default=True,
         description="File with the keys of WATTGATE_SECRET_KEYS, one per line. Set one of both.",
     )
-    base_path: str = Field(
+
+    # addresses, access and limits of requests
+    base_path: Annotated[str, AfterValidator(checks.check_base_path)] = Field(
         default="/api/v0-1",
         description="Path prefix of the REST interface ({base_url}); begins with a slash, does not end with one.",
     )
@@ -81,12 +443,16 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
             "0 means no limit."
         ),
     )
+
+    # logs
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Minimum level of the log records that are written."
     )
     log_format: Literal["text", "json"] = Field(
         default="text", description="Format of the log: `text` for people, `json` (one object a line) for collectors."
     )
+
+    # shutdown
     drain_pause: float = Field(
         default=2.0,
         ge=0,
@@ -108,6 +474,8 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
         le=28,
         description="Maximum seconds from SIGTERM to the end of the process; then the rest is cut off.",
     )
+
+    # metrics
     metrics_port: int | None = Field(
         default=None,
         ge=1,
@@ -119,6 +487,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
     )
     metrics_host: str = Field(default="127.0.0.1", description="Address that WATTGATE_METRICS_PORT listens on.")
 
+    # delivery
     deliver: bool = Field(
         default=True,
         description="Whether `wattgate serve` delivers mail, pushes and webhooks. If false, run `wattgate worker`.",
@@ -133,6 +502,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
         ),
     )
 
+    # webhooks and pushes
     callout_networks: list[IPv4Network | IPv6Network] = Field(
         default=[],
         description=(
@@ -142,41 +512,42 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
     callout_http: bool = Field(
         default=False, description="Whether webhooks, Web Push and directories may use unencrypted http addresses."
     )
-    push_url: str | None = Field(
+    push_url: Annotated[str | None, AfterValidator(checks.check_push_url)] = Field(
         default=None,
         description="URL of your push provider, which gets the pushes for phones. If not set, phones get no pushes.",
     )
     push_token: SecretStr | None = Field(
         default=None, description="Bearer token that the gateway sends to WATTGATE_PUSH_URL."
     )
-    web_push_key: SecretStr | None = Field(
+    web_push_key: Annotated[SecretStr | None, AfterValidator(checks.check_web_push_key)] = Field(
         default=None,
         description="Private VAPID key for Web Push: 32 bytes in base64url. If not set, browsers get no pushes.",
     )
-    web_push_contact: str | None = Field(
+    web_push_contact: Annotated[str | None, AfterValidator(checks.check_web_push_contact)] = Field(
         default=None,
         validate_default=True,
         description="Contact for push services: a `mailto:` or `https:` URL. Required with WATTGATE_WEB_PUSH_KEY.",
     )
 
-    smtp_url: str | None = Field(
+    # mail
+    smtp_url: Annotated[str | None, AfterValidator(checks.check_smtp_url)] = Field(
         default=None,
         description=(
             "Mail server: `smtps://` or `smtp+starttls://user:password@host:port`, or `smtp://` without encryption. "
             "If not set, mail waits in the outbox; `development` shows it at /outbox."
         ),
     )
-    smtp_ca_file: Path | None = Field(
+    smtp_ca_file: Annotated[Path | None, AfterValidator(checks.check_smtp_ca_file)] = Field(
         default=None,
         description="PEM file with the CA certificates of the mail server. If not set, the system's are used.",
     )
     smtp_timeout: float = Field(default=30.0, ge=1, le=300, description="Time limit for sending one mail, in seconds.")
-    mail_from: str | None = Field(
+    mail_from: Annotated[str | None, AfterValidator(checks.check_mail_from)] = Field(
         default=None,
         validate_default=True,
         description="Sender of the mails, such as `Energy <alerts@energy.example>`. Required with WATTGATE_SMTP_URL.",
     )
-    public_url: str | None = Field(
+    public_url: Annotated[str | None, AfterValidator(checks.check_public_url)] = Field(
         default=None,
         validate_default=True,
         description=(
@@ -184,14 +555,13 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
             "paired. Required with WATTGATE_SMTP_URL."
         ),
     )
-    link_key: SecretStr | None = Field(
+    link_key: Annotated[SecretStr | None, AfterValidator(checks.require_with_smtp)] = Field(
         default=None,
         min_length=32,
         validate_default=True,
         description="Secret that signs the links; the same in every process. Required with WATTGATE_SMTP_URL.",
     )
-
-    test_addresses: list[str] = Field(
+    test_addresses: Annotated[list[str], AfterValidator(checks.check_test_addresses)] = Field(
         default=[],
         description=(
             "Addresses that may receive test mails; @energy.example means every address of a domain. If empty, "
@@ -199,16 +569,17 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
         ),
     )
 
-    mqtt_url: str | None = Field(
+    # MQTT
+    mqtt_url: Annotated[str | None, AfterValidator(checks.check_mqtt_url)] = Field(
         default=None,
         description="MQTT broker of the in-home displays: `mqtt://` or `mqtts://user:password@host:port`.",
     )
-    mqtt_application_id: str | None = Field(
+    mqtt_application_id: Annotated[str | None, AfterValidator(checks.check_mqtt_application_id)] = Field(
         default=None,
         validate_default=True,
         description="ID of the application that owns these displays. Required with WATTGATE_MQTT_URL.",
     )
-    mqtt_topics: list[str] = Field(
+    mqtt_topics: Annotated[list[str], AfterValidator(checks.check_mqtt_topics)] = Field(
         default=["glow/+/STATE", "glow/+/SENSOR/+", "SMART/+/+"],
         min_length=1,
         description="Topic filters to subscribe to. Replace glow if your displays publish under another prefix.",
@@ -225,145 +596,33 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
         """Destinations that requests to user-supplied addresses may reach."""
         return EgressPolicy(allowed_networks=tuple(self.callout_networks), allow_http=self.callout_http)
 
-    @field_validator("secret_keys")
-    @classmethod
-    def _check_secret_keys(cls, keys: SecretStr | None) -> SecretStr | None:
-        if keys is not None:
-            parse_keys(keys.get_secret_value())
-        return keys
+    @property
+    def redis_tls_files(self) -> TlsFiles:
+        """The files with which the connections to Redis use TLS."""
+        return TlsFiles(self.redis_ca_file, self.redis_certificate_file, self.redis_key_file)
 
-    @field_validator("secret_keys_file")
-    @classmethod
-    def _check_secret_keys_file(cls, file: Path | None, info: ValidationInfo) -> Path | None:
-        if file is not None:
-            if info.data.get("secret_keys") is not None:
-                raise ValueError("cannot be set together with WATTGATE_SECRET_KEYS. Unset one of both")
-            read_keys(file)
-        return file
+    @property
+    def unverified_lifetime(self) -> timedelta:
+        """Time in which a registration can be verified."""
+        return timedelta(days=self.unverified_days)
 
-    @field_validator("push_url")
-    @classmethod
-    def _check_push_url(cls, url: str | None) -> str | None:
-        if url is not None:
-            try:
-                egress.parse_destination(url, egress.ALLOW_ALL)
-            except egress.BlockedDestination as refused:
-                raise ValueError(f"{refused}. Write one such as https://push.example/send") from None
-        return url
+    @property
+    def account_policy(self) -> AccountPolicy:
+        """The policy for accounts, their log-ins and tokens."""
+        return AccountPolicy(
+            recent_login=timedelta(minutes=self.recent_login_minutes),
+            max_tokens=self.max_account_tokens,
+            session_lifetime=timedelta(days=self.session_days),
+            grant_lifetime=timedelta(days=self.grant_days),
+            registers_by_mail=self.register_by_mail,
+        )
 
-    @field_validator("web_push_key")
-    @classmethod
-    def _check_web_push_key(cls, key: SecretStr | None) -> SecretStr | None:
-        if key is not None:
-            Vapid(key.get_secret_value(), "")
-        return key
+    @property
+    def consent_policy(self) -> ConsentPolicy:
+        """What happens to the data of meter points without a valid consent."""
+        return ConsentPolicy(is_required=self.consent_required, stores_without=self.store_without_consent)
 
-    @field_validator("web_push_contact")
-    @classmethod
-    def _check_web_push_contact(cls, contact: str | None, info: ValidationInfo) -> str | None:
-        if info.data.get("web_push_key") is None:
-            return contact
-        if contact is None or not contact.startswith(("mailto:", "https:")):
-            raise ValueError("is required with WATTGATE_WEB_PUSH_KEY: an address that begins with mailto: or https:")
-        return contact
-
-    @field_validator("smtp_url")
-    @classmethod
-    def _check_smtp_url(cls, url: str | None) -> str | None:
-        if url is not None:
-            SmtpServer.from_url(url)
-        return url
-
-    @field_validator("smtp_ca_file")
-    @classmethod
-    def _check_smtp_ca_file(cls, file: Path | None) -> Path | None:
-        if file is not None:
-            try:
-                client_context(file)
-            except OSError as error:
-                raise ValueError(f"cannot be read as PEM certificates: {error}. Check the file") from None
-        return file
-
-    @field_validator("mail_from", "public_url", "link_key")
-    @classmethod
-    def _require_with_smtp(cls, value: str | SecretStr | None, info: ValidationInfo) -> str | SecretStr | None:
-        if value is None and info.data.get("smtp_url"):
-            raise ValueError("is required with WATTGATE_SMTP_URL. Set it, or unset WATTGATE_SMTP_URL")
-        return value
-
-    @field_validator("mail_from")
-    @classmethod
-    def _check_mail_from(cls, written: str | None) -> str | None:
-        if written is not None and parse_mailbox(written).is_international:
-            raise ValueError("is an address that some mail servers reject; use only ASCII before the @")
-        return written
-
-    @field_validator("test_addresses")
-    @classmethod
-    def _check_test_addresses(cls, written: list[str]) -> list[str]:
-        AllowList.from_texts(written)
-        return written
-
-    @field_validator("public_url")
-    @classmethod
-    def _check_public_url(cls, url: str | None) -> str | None:
-        if url is not None:
-            parts = urlsplit(url)
-            if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-                raise ValueError("is not the address of a web site. Write one such as https://energy.example")
-        return url
-
-    @field_validator("mqtt_url")
-    @classmethod
-    def _check_mqtt_url(cls, url: str | None) -> str | None:
-        if url is not None:
-            ServerAddress.from_mqtt_url(url)
-            if find_spec("aiomqtt") is None:
-                raise ValueError(f"needs a package: run `{sys.executable} -m pip install '{MQTT_REQUIREMENT}'`")
-        return url
-
-    @field_validator("mqtt_application_id")
-    @classmethod
-    def _check_mqtt_application_id(cls, application_id: str | None, info: ValidationInfo) -> str | None:
-        if info.data.get("mqtt_url") and not application_id:
-            raise ValueError("is required with WATTGATE_MQTT_URL: the ID of the application that owns the displays")
-        return application_id
-
-    @field_validator("mqtt_topics")
-    @classmethod
-    def _check_mqtt_topics(cls, topics: list[str]) -> list[str]:
-        for topic in topics:
-            if not is_topic_filter(topic):
-                raise ValueError(f"{topic!r} is not a valid MQTT topic filter. Write one such as glow/+/STATE")
-        return topics
-
-    @field_validator("base_path")
-    @classmethod
-    def _check_base_path(cls, path: str) -> str:
-        if not path.startswith("/") or path.endswith("/"):
-            raise ValueError("must begin with a slash and must not end with one. Write a path such as /api")
-        return path
-
-
-def is_tracing_configured() -> bool:
-    """Return whether the OpenTelemetry variables of the environment name a collector for traces."""
-    variables = os.environ
-    if variables.get("OTEL_SDK_DISABLED", "").lower() == "true" or variables.get("OTEL_TRACES_EXPORTER") == "none":
-        return False
-    return bool(variables.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or variables.get("OTEL_EXPORTER_OTLP_ENDPOINT"))
-
-
-def build_environment(**changed: str) -> dict[str, str]:
-    """Return this process's environment with some variables changed, for a child process."""
-    return {**os.environ, **changed}
-
-
-_FILTER = re.compile(r"(?:(?:\+|[^+#/\0]*)/)*(?:\+|#|[^+#/\0]*)")
-
-
-def is_topic_filter(text: str) -> bool:
-    """Return whether a text is a valid MQTT topic filter.
-
-    The wildcards `+` and `#` must be the only character of their level, and `#` must be in the last level.
-    """
-    return bool(text) and _FILTER.fullmatch(text) is not None
+    @property
+    def access_log_lifetime(self) -> timedelta:
+        """Time for which entries of the access log are kept."""
+        return timedelta(days=self.access_log_days)

@@ -12,8 +12,7 @@ from pydantic_settings import SettingsError
 from rich.markup import escape
 
 from wattgate.app.cli.consoles import err
-from wattgate.app.setting_names import nearest_setting
-from wattgate.app.setting_sources import ENV_FILE, PREFIX, read_setting
+from wattgate.app.setting_sources import ENV_FILE, PREFIX, nearest_setting, read_setting
 from wattgate.app.settings import Settings
 from wattgate.errors import MAX_LISTED_PROBLEMS, GatewayError
 

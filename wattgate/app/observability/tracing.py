@@ -10,7 +10,7 @@ from typing import Protocol
 from sqlalchemy import Engine
 from starlette.middleware import Middleware
 
-from wattgate.app.settings import is_tracing_configured
+from wattgate.app.setting_sources import is_tracing_configured
 from wattgate.tracer import NoopTracer, Tracer
 
 log = logging.getLogger(__name__)

@@ -24,7 +24,8 @@ from wattgate.app.server.edge.serving import (
     bound_port,
     bound_url,
 )
-from wattgate.app.settings import Settings, build_environment
+from wattgate.app.setting_sources import build_environment
+from wattgate.app.settings import Settings
 from wattgate.realtime.backoff import Backoff
 
 log = logging.getLogger(__name__)

@@ -8,10 +8,9 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 
 from wattgate.app.cli.checks.result import CheckResult, passed, warning
-from wattgate.app.client_limit_settings import ClientLimitSettings
 from wattgate.app.erasure_list import LIST_FILE_SUFFIX
 from wattgate.app.secret_keys import KEY_FILE_SUFFIX
-from wattgate.app.settings import Settings
+from wattgate.app.settings import ClientLimitSettings, Settings
 from wattgate.db.connections.database_name import sqlite_file
 from wattgate.private_files import others_can_read
 
