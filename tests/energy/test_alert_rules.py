@@ -13,12 +13,15 @@ from wattgate.energy import alert_rules
 from wattgate.energy.alert_rules import (
     INACTIVE,
     Firing,
+    Limit,
     PaceReplay,
+    PaceRule,
     QuietHours,
-    Rule,
     RuleState,
     SilenceReplay,
+    SilenceRule,
     ThresholdEvaluation,
+    ThresholdRule,
 )
 from wattgate.energy.buckets import DAY_MS, HOUR_MS, MINUTE_MS
 from wattgate.enums import Function, ThresholdSide
@@ -31,24 +34,22 @@ samples = st.lists(
     st.tuples(st.integers(0, 3 * 24 * 60), st.integers(-20, 20)), max_size=40, unique_by=lambda one: one[0]
 ).map(lambda some: [(at * MINUTE_MS, value) for at, value in sorted(some)])
 rules = st.builds(
-    Rule,
+    ThresholdRule,
     window=st.integers(1, 600).map(lambda minutes: minutes * MINUTE_MS),
-    threshold=st.integers(-30, 30),
-    hysteresis=st.integers(0, 20),
+    limit=st.builds(Limit, st.integers(-30, 30), st.integers(0, 20), st.sampled_from(ThresholdSide)),
     function=st.sampled_from(FUNCTIONS),
-    side=st.sampled_from(ThresholdSide),
     expected_samples=st.sampled_from([None, 2]),
     quiet_hours=st.sampled_from([None, NIGHT, QuietHours(time(12), time(13, 30), UTC)]),
 )
 
 
-def reference_result(rule: Rule, readings: list[alert_rules.TimedValue], at: int) -> Fraction | None:
+def reference_result(rule: ThresholdRule, readings: list[alert_rules.TimedValue], at: int) -> Fraction | None:
     """Return the result of the window that ends at an instant, computed from all readings."""
     values = [value for when, value in readings if at - rule.window < when <= at]
     match rule.function:
         case Function.SUM:
             is_incomplete = (
-                rule.side is ThresholdSide.BELOW
+                rule.limit.side is ThresholdSide.BELOW
                 and rule.expected_samples is not None
                 and len(values) < rule.expected_samples
             )
@@ -61,18 +62,20 @@ def reference_result(rule: Rule, readings: list[alert_rules.TimedValue], at: int
             return Fraction(max(values))
 
 
-def reference_firings(rule: Rule, readings: list[alert_rules.TimedValue], after: int, fresh_from: int) -> list[int]:
+def reference_firings(
+    rule: ThresholdRule, readings: list[alert_rules.TimedValue], after: int, fresh_from: int
+) -> list[int]:
     """Return the instants at which a rule fires."""
-    active = notified = False
+    limit, active, notified = rule.limit, False, False
     fired = []
     for at, _ in readings:
         value = reference_result(rule, readings, at)
         if at <= after or value is None:
             continue
-        if rule.side is ThresholdSide.ABOVE:
-            active = value > rule.threshold or (active and value > rule.threshold - rule.hysteresis)
+        if limit.side is ThresholdSide.ABOVE:
+            active = value > limit.value or (active and value > limit.value - limit.hysteresis)
         else:
-            active = value < rule.threshold or (active and value < rule.threshold + rule.hysteresis)
+            active = value < limit.value or (active and value < limit.value + limit.hysteresis)
         notified = notified and active
         if active and not notified and at >= fresh_from and not (rule.quiet_hours and rule.quiet_hours.contains(at)):
             notified = True
@@ -81,7 +84,7 @@ def reference_firings(rule: Rule, readings: list[alert_rules.TimedValue], after:
 
 
 def evaluate(
-    rule: Rule, readings: list[alert_rules.TimedValue], state: RuleState = INACTIVE, **options: int
+    rule: ThresholdRule, readings: list[alert_rules.TimedValue], state: RuleState = INACTIVE, **options: int
 ) -> tuple[RuleState, list[Firing]]:
     """Evaluate all readings at once. Return the state and the firings."""
     evaluation = ThresholdEvaluation(rule, state, **{"after": -1, "fresh_from": 0, **options})
@@ -91,7 +94,7 @@ def evaluate(
 
 @given(rules, samples, st.integers(-1, DAY_MS), st.integers(0, 2 * DAY_MS))
 def test_threshold_fires_as_in_the_reference_model(
-    rule: Rule, readings: list[alert_rules.TimedValue], after: int, fresh_from: int
+    rule: ThresholdRule, readings: list[alert_rules.TimedValue], after: int, fresh_from: int
 ) -> None:
     _, firings = evaluate(rule, readings, after=after, fresh_from=fresh_from)
     assert [firing.at for firing in firings] == reference_firings(rule, readings, after, fresh_from)
@@ -99,7 +102,7 @@ def test_threshold_fires_as_in_the_reference_model(
 
 @given(rules, samples, st.integers(0, 40))
 def test_firings_do_not_depend_on_how_samples_are_split(
-    rule: Rule, readings: list[alert_rules.TimedValue], cut: int
+    rule: ThresholdRule, readings: list[alert_rules.TimedValue], cut: int
 ) -> None:
     whole = evaluate(rule, readings)
     first = readings[:cut]
@@ -130,7 +133,7 @@ def test_next_allowed_minute_is_the_first_after_quiet_hours(minute: int, quiet: 
 def test_replayed_silence_fires_as_an_evaluation_every_minute(
     minutes: list[int], window: int, quiet: QuietHours | None
 ) -> None:
-    rule, until = Rule(window=window * MINUTE_MS, quiet_hours=quiet), 3001
+    rule, until = SilenceRule(quiet, window * MINUTE_MS), 3001
     instants = [minute * MINUTE_MS for minute in minutes]
     state, firings = INACTIVE, []
     for minute in range(minutes[0], until):
@@ -152,9 +155,9 @@ def test_quiet_hours_use_the_wall_clock_of_the_home(at: str, quiet: bool) -> Non
 
 
 def test_pace_fires_once_in_each_period_that_will_exceed_the_budget() -> None:
-    day = Rule(window=6 * HOUR_MS, threshold=240)
+    day = PaceRule(None, 6 * HOUR_MS, Limit(240))
     edges = list(range(0, 2 * DAY_MS + 1, HOUR_MS))
-    # The projected total exceeds the threshold on day 1 from hour 19, and on day 2 as soon as a window has passed.
+    # The projected total exceeds the budget on day 1 from hour 19, and on day 2 as soon as its first part is over.
     amounts = [5] * 12 + [20] * 12 + [11] * 24
     replay = PaceReplay(day, edges, amounts, [0, DAY_MS, 2 * DAY_MS])
     replay.add(edges)
@@ -162,7 +165,7 @@ def test_pace_fires_once_in_each_period_that_will_exceed_the_budget() -> None:
 
 
 def test_sum_below_a_threshold_is_not_evaluated_in_incomplete_windows() -> None:
-    rule = Rule(window=HOUR_MS, threshold=10, side=ThresholdSide.BELOW, expected_samples=2)
+    rule = ThresholdRule(None, HOUR_MS, Limit(10, side=ThresholdSide.BELOW), expected_samples=2)
     half = 30 * MINUTE_MS
     assert evaluate(rule, [(0, 3), (4 * half, 3)])[1] == []
     assert len(evaluate(rule, [(0, 3), (half, 3)])[1]) == 1
@@ -170,5 +173,5 @@ def test_sum_below_a_threshold_is_not_evaluated_in_incomplete_windows() -> None:
 
 def test_firing_is_dated_when_its_sample_is_complete() -> None:
     delay = timedelta(minutes=30) // timedelta(milliseconds=1)
-    firings = evaluate(Rule(window=HOUR_MS), [(0, 1)], delay=delay)[1]
+    firings = evaluate(ThresholdRule(None, HOUR_MS, Limit(0)), [(0, 1)], delay=delay)[1]
     assert firings == [Firing(delay, Fraction(1))]

@@ -16,7 +16,7 @@ from tests.support.chance import examples
 from tests.support.pricing import EVERY_DAY, band, half_hours, tariff
 from wattgate.clock import to_ms
 from wattgate.db.models import StorageDefinition, StorageField, Tariff
-from wattgate.energy.alert_rules import PaceReplay, Rule
+from wattgate.energy.alert_rules import Limit, PaceReplay, PaceRule
 from wattgate.energy.buckets import DAY_MS, HOUR_MS
 from wattgate.energy.costs.pricing import Bill, EnergySample, build_bill, cost_by_bucket, price_samples
 from wattgate.energy.costs.timeline import period_edges, rate_spans, standing_charge_days
@@ -162,7 +162,7 @@ def test_each_expected_sample_is_of_the_household_that_lives_there_when_it_begin
 
 def test_the_pace_of_a_household_counts_from_its_move() -> None:
     """At the pace since the move, the rest of the period uses 30 an hour: more than the budget from the first hour."""
-    rule, edges = Rule(window=2 * HOUR_MS, threshold=200), list(range(0, DAY_MS + 1, HOUR_MS))
+    rule, edges = PaceRule(None, 2 * HOUR_MS, Limit(200)), list(range(0, DAY_MS + 1, HOUR_MS))
     moved = Ownership(((12 * HOUR_MS, NO_END),))
     amounts = [0] * 12 + [30] * 12
     for ownership, hour in ((moved, 14), (ALWAYS, 17)):

@@ -1,20 +1,25 @@
-"""Evaluation of alert rules: from a rule, its state and samples to the next state and the firings. No I/O.
+"""Kinds of alert rules, and their evaluation: from a rule, its state and samples to the next state and the firings.
 
-Instants and durations are in milliseconds. Values are scaled integers. Results of a window are exact fractions.
+Each kind is a class with its own parameters, and `RULE_CLASSES` lists them. No I/O. Instants and durations are in
+milliseconds. Values are scaled integers. Results of a window are exact fractions.
 """
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import time, tzinfo
+from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate, count
+from typing import Any, ClassVar, Protocol, Self
 
 from wattgate.clock import from_ms
 from wattgate.energy.buckets import MINUTE_MS
 from wattgate.energy.ownership import ALWAYS, Ownership
-from wattgate.enums import Function, ThresholdSide
+from wattgate.energy.storage_fields import ReadingField
+from wattgate.enums import Function, Period, RuleKind, ThresholdSide
 
 TimedValue = tuple[int, int]
 """The instant and the value of a reading."""
@@ -49,19 +54,215 @@ class QuietHours:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """The conditions of an alert rule.
+class Limit:
+    """A limit, and the side of it on which a rule is active.
+
+    An active rule stays active until the value has returned past the limit by the hysteresis.
+    """
+
+    value: int
+    hysteresis: int = 0
+    side: ThresholdSide = ThresholdSide.ABOVE
+
+    def is_passed(self, value: tuple[int, int], *, is_active: bool) -> bool:
+        """Return whether a rule is active after a value, which is a fraction: numerator, denominator."""
+        numerator, denominator = value
+        beyond = numerator - self.value * denominator
+        if self.side is ThresholdSide.BELOW:
+            beyond = -beyond
+        return beyond > 0 or (is_active and beyond > -self.hysteresis * denominator)
+
+
+class RuleTerms(Protocol):
+    """The parameters of a rule of any kind, as they are written and stored. A kind uses some of them.
+
+    `window_minutes` is a duration, and `threshold` a limit. The class of the kind names what it uses them for.
+    """
+
+    @property
+    def window_minutes(self) -> int: ...
+
+    @property
+    def threshold(self) -> Decimal | None: ...
+
+    @property
+    def hysteresis(self) -> Decimal: ...
+
+    @property
+    def function(self) -> Function: ...
+
+    @property
+    def side(self) -> ThresholdSide: ...
+
+    @property
+    def period(self) -> Period: ...
+
+
+MAX_WINDOW_MINUTES = 31 * 24 * 60
+"""Maximum duration in the terms of a rule, in minutes: 31 days."""
+
+MAX_LIVE_WINDOW_MINUTES = 24 * 60
+"""Maximum window over readings without a fixed interval, such as live power, in minutes.
+
+Each evaluation reads the whole window, so this limit is lower.
+"""
+
+BUDGET_PERIODS = (Period.P1D, Period.P1W, Period.P1M)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOfKind(ABC):
+    """The parameters of a rule of one kind. In its quiet hours, no alert is sent."""
+
+    has_limit: ClassVar[bool] = True
+    """Whether the terms have a threshold."""
+
+    takes_costs: ClassVar[bool] = False
+    """Whether the kind can evaluate a resource that holds costs."""
+
+    only_ended_by_readings: ClassVar[bool] = False
+    """Whether readings can end the condition, but not begin it."""
+
+    quiet_hours: QuietHours | None
+
+    @classmethod
+    @abstractmethod
+    def from_terms(cls, terms: RuleTerms, field: ReadingField, quiet_hours: QuietHours | None) -> Self:
+        """Return the rule with these terms for the readings of a field."""
+
+    @classmethod
+    def problems(cls, terms: Mapping[str, Any], field: ReadingField | None) -> list[tuple[str, str]]:
+        """Return the names of terms that are invalid for this kind, each with the problem. Their numbers are checked.
+
+        The field is None if it is unknown.
+        """
+        return _duration_problems(terms, MAX_WINDOW_MINUTES)
+
+    @classmethod
+    def limit_problem(cls, limit: Decimal) -> str | None:
+        """Return what is wrong with the number of a limit, or None."""
+        return None
+
+    def unit(self, field_unit: str) -> str:
+        """Return the unit of the values of firings."""
+        return field_unit
+
+    def scale(self, field: ReadingField) -> int:
+        """Return the divisor that converts the values of firings to their unit."""
+        return int(10**field.decimals)
+
+    @property
+    @abstractmethod
+    def sample_span(self) -> int | None:
+        """How long before an instant its evaluation needs samples. None if it needs totals instead."""
+
+
+def _duration_problems(terms: Mapping[str, Any], maximum: int) -> list[tuple[str, str]]:
+    if 1 <= terms["window_minutes"] <= maximum:
+        return []
+    return [("windowMinutes", f"is not between 1 and {maximum:,}")]
+
+
+def _limit_of(terms: RuleTerms, field: ReadingField) -> Limit:
+    assert terms.threshold is not None  # every kind with `has_limit` requires it
+    return Limit(_to_stored(terms.threshold, field), _to_stored(terms.hysteresis, field), terms.side)
+
+
+def _to_stored(value: Decimal, field: ReadingField) -> int:
+    """Convert a number of a rule to the scaled integers of its field. It has no more decimal places than the field."""
+    return int(value.scaleb(field.decimals).to_integral_exact())
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdRule(RuleOfKind):
+    """Active while the function of the samples in each time window is beyond a limit.
 
     `expected_samples` is the number of samples in a complete window. None means that it is not known.
     """
 
     window: int
-    threshold: int = 0
-    hysteresis: int = 0
+    limit: Limit
     function: Function = Function.SUM
-    side: ThresholdSide = ThresholdSide.ABOVE
     expected_samples: int | None = None
-    quiet_hours: QuietHours | None = None
+
+    @classmethod
+    def from_terms(cls, terms: RuleTerms, field: ReadingField, quiet_hours: QuietHours | None) -> Self:
+        window = terms.window_minutes * MINUTE_MS
+        expected_samples = None if field.interval_ms is None else window // field.interval_ms
+        return cls(quiet_hours, window, _limit_of(terms, field), terms.function, expected_samples)
+
+    @property
+    def sample_span(self) -> int:
+        return self.window
+
+    @classmethod
+    def problems(cls, terms: Mapping[str, Any], field: ReadingField | None) -> list[tuple[str, str]]:
+        is_live = field is not None and field.interval_ms is None
+        return _duration_problems(terms, MAX_LIVE_WINDOW_MINUTES if is_live else MAX_WINDOW_MINUTES)
+
+
+@dataclass(frozen=True, slots=True)
+class SilenceRule(RuleOfKind):
+    """Active when no sample has come for a time. The value of a firing is the time without a sample, in seconds."""
+
+    has_limit = False
+    only_ended_by_readings = True
+
+    allowed_silence: int
+
+    @classmethod
+    def from_terms(cls, terms: RuleTerms, field: ReadingField, quiet_hours: QuietHours | None) -> Self:
+        return cls(quiet_hours, terms.window_minutes * MINUTE_MS)
+
+    @property
+    def sample_span(self) -> int:
+        return self.allowed_silence
+
+    def unit(self, field_unit: str) -> str:
+        return "s"
+
+    def scale(self, field: ReadingField) -> int:
+        return 1000
+
+
+@dataclass(frozen=True, slots=True)
+class PaceRule(RuleOfKind):
+    """Active while the projected total of a period is beyond its budget, once a part of the period is over."""
+
+    takes_costs = True
+
+    first_part: int
+    budget: Limit
+    period: Period = Period.P1M
+
+    @classmethod
+    def from_terms(cls, terms: RuleTerms, field: ReadingField, quiet_hours: QuietHours | None) -> Self:
+        return cls(quiet_hours, terms.window_minutes * MINUTE_MS, _limit_of(terms, field), terms.period)
+
+    @property
+    def sample_span(self) -> None:
+        return None
+
+    @classmethod
+    def problems(cls, terms: Mapping[str, Any], field: ReadingField | None) -> list[tuple[str, str]]:
+        problems = _duration_problems(terms, MAX_WINDOW_MINUTES)
+        if terms["period"] not in BUDGET_PERIODS:
+            problems.append(("period", "is not P1D, P1W or P1M"))
+        return problems
+
+    @classmethod
+    def limit_problem(cls, limit: Decimal) -> str | None:
+        return "is the budget and must be greater than 0" if limit <= 0 else None
+
+
+AnyRule = ThresholdRule | SilenceRule | PaceRule
+
+RULE_CLASSES: Mapping[RuleKind, type[AnyRule]] = {
+    RuleKind.THRESHOLD: ThresholdRule,
+    RuleKind.NO_DATA: SilenceRule,
+    RuleKind.PACE: PaceRule,
+}
+"""The class of each kind of alert rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,28 +284,31 @@ class Firing:
     value: Fraction
 
 
-def evaluate_value(
-    rule: Rule, state: RuleState, value: tuple[int, int], moment: int, *, fresh: bool = True
+def _state_after(
+    limit: Limit,
+    quiet_hours: QuietHours | None,
+    state: RuleState,
+    value: tuple[int, int],
+    moment: int,
+    *,
+    fresh: bool = True,
 ) -> RuleState:
-    """Return the state after a value that is known at `moment`. The value is a fraction: numerator, denominator.
+    """Return the state after a value that is known at `moment`.
 
-    An active rule stays active until the value has returned past the threshold by the hysteresis. It fires once while
-    it is active, never in quiet hours, and never for a value that is not fresh.
+    A rule fires once while it is active, never in quiet hours, and never for a value that is not fresh.
     """
-    numerator, denominator = value
-    beyond = numerator - rule.threshold * denominator
-    if rule.side is ThresholdSide.BELOW:
-        beyond = -beyond
-    if beyond <= 0 and not (state.active and beyond > -rule.hysteresis * denominator):
+    if not limit.is_passed(value, is_active=state.active):
         return INACTIVE
-    return _notified_if_allowed(rule, state, moment, fresh=fresh)
+    return _notified_if_allowed(quiet_hours, state, moment, fresh=fresh)
 
 
-def _notified_if_allowed(rule: Rule, state: RuleState, moment: int, *, fresh: bool = True) -> RuleState:
+def _notified_if_allowed(
+    quiet_hours: QuietHours | None, state: RuleState, moment: int, *, fresh: bool = True
+) -> RuleState:
     """Return the state of a rule whose condition is met."""
     if state.notified:
         return state
-    if not fresh or (rule.quiet_hours is not None and rule.quiet_hours.contains(moment)):
+    if not fresh or (quiet_hours is not None and quiet_hours.contains(moment)):
         return ACTIVE
     return NOTIFIED
 
@@ -125,7 +329,14 @@ class ThresholdEvaluation:
     """
 
     def __init__(
-        self, rule: Rule, state: RuleState, *, after: int, fresh_from: int, delay: int = 0, now: int | None = None
+        self,
+        rule: ThresholdRule,
+        state: RuleState,
+        *,
+        after: int,
+        fresh_from: int,
+        delay: int = 0,
+        now: int | None = None,
     ) -> None:
         self.state = state
         self.firings: list[Firing] = []
@@ -138,8 +349,8 @@ class ThresholdEvaluation:
 
     def add(self, samples: Iterable[TimedValue]) -> None:
         """Evaluate the next samples, in the order of their instants. A sample takes about a microsecond."""
-        rule = self._rule
-        needed = rule.expected_samples if rule.function is Function.SUM and rule.side is ThresholdSide.BELOW else None
+        rule, limit = self._rule, self._rule.limit
+        needed = rule.expected_samples if rule.function is Function.SUM and limit.side is ThresholdSide.BELOW else None
         has_extremes = rule.function in (Function.MIN, Function.MAX)
         for at, value in samples:
             self._move_window(at, value)
@@ -149,7 +360,8 @@ class ThresholdEvaluation:
                 continue
             result = self._result()
             moment = at + self._delay if self._now is None else self._now
-            after = evaluate_value(rule, self.state, result, moment, fresh=at >= self._fresh_from)
+            fresh = at >= self._fresh_from
+            after = _state_after(limit, rule.quiet_hours, self.state, result, moment, fresh=fresh)
             if firing := _firing(self.state, after, moment, result):
                 self.firings.append(firing)
             self.state = after
@@ -184,42 +396,42 @@ class ThresholdEvaluation:
                 return self._extremes[0][1], 1
 
 
-def evaluate_silence(rule: Rule, state: RuleState, last: int, now: int) -> tuple[RuleState, Firing | None]:
-    """Evaluate the time since the last sample. The rule is active when this reaches the window."""
-    if now - last < rule.window:
+def evaluate_silence(rule: SilenceRule, state: RuleState, last: int, now: int) -> tuple[RuleState, Firing | None]:
+    """Evaluate the time since the last sample. The rule is active when this reaches the allowed silence."""
+    if now - last < rule.allowed_silence:
         return INACTIVE, None
-    after = _notified_if_allowed(rule, state, now)
+    after = _notified_if_allowed(rule.quiet_hours, state, now)
     return after, _firing(state, after, now, (now - last, 1))
 
 
 class SilenceReplay:
     """The firings of a silence rule between samples. Each sample counts as received at its own instant."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: SilenceRule) -> None:
         self.firings: list[Firing] = []
         self._rule = rule
         self._last: int | None = None
 
     def add(self, instants: Iterable[int]) -> None:
         """Evaluate the time until each of the next instants, which are in order."""
-        last, window = self._last, self._rule.window
+        last, allowed = self._last, self._rule.allowed_silence
         for at in instants:
-            if last is not None and last + window < at:
+            if last is not None and last + allowed < at:
                 self._judge(last, at)
             last = at
         self._last = last
 
     def _judge(self, last: int, following: int) -> None:
-        due = last + self._rule.window
+        due = last + self._rule.allowed_silence
         moment = self._rule.quiet_hours.next_allowed(due) if self._rule.quiet_hours else due
         if moment < following:
             self.firings.append(Firing(moment, Fraction(moment - last)))
 
 
 def evaluate_pace(
-    rule: Rule, state: RuleState, amount: int, span: tuple[int, int], now: int, *, evaluated_at: int
+    rule: PaceRule, state: RuleState, amount: int, span: tuple[int, int], now: int, *, evaluated_at: int
 ) -> tuple[RuleState, Firing | None]:
-    """Evaluate the projected total of the period `span`, once a whole window of the period has passed.
+    """Evaluate the projected total of the period `span`, once its first part is over.
 
     The projection assumes that use continues at the average rate until now. A new period starts with a new state.
     `evaluated_at` is the instant of the previous evaluation.
@@ -227,10 +439,10 @@ def evaluate_pace(
     start, stop = span
     if evaluated_at < start:
         state = INACTIVE
-    if now - start < max(rule.window, 1):
+    if now - start < max(rule.first_part, 1):
         return state, None
     projected = amount * (stop - start), now - start
-    after = evaluate_value(rule, state, projected, now)
+    after = _state_after(rule.budget, rule.quiet_hours, state, projected, now)
     return after, _firing(state, after, now, projected)
 
 
@@ -249,7 +461,7 @@ class PaceReplay:
 
     def __init__(
         self,
-        rule: Rule,
+        rule: PaceRule,
         edges: Sequence[int],
         amounts: Iterable[int],
         periods: Sequence[int],

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from heapq import merge
 from typing import Annotated
 from zoneinfo import ZoneInfo
@@ -24,20 +23,24 @@ from wattgate.db.rows.rows import Rows
 from wattgate.energy import alert_rules, buckets
 from wattgate.energy.alert_rules import (
     INACTIVE,
+    RULE_CLASSES,
+    AnyRule,
     Firing,
     PaceReplay,
+    PaceRule,
     QuietHours,
-    Rule,
     RuleState,
     SilenceReplay,
+    SilenceRule,
     ThresholdEvaluation,
+    ThresholdRule,
     TimedValue,
 )
 from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.consent_gaps import ConsentGaps, find_gap, last_gap_end
 from wattgate.energy.ownership import Ownership
 from wattgate.energy.storage_fields import ReadingField
-from wattgate.enums import Period, RuleKind
+from wattgate.enums import Period
 from wattgate.errors import BadInput, GatewayError, Problem
 from wattgate.pauses import slices
 from wattgate.values.annotations import Described
@@ -103,7 +106,7 @@ class LoadedRule:
     resource: Resource
     field: ReadingField
     zone: ZoneInfo
-    rule: Rule
+    rule: AnyRule
     gaps: ConsentGaps
     ownership: Ownership
 
@@ -117,8 +120,7 @@ class LoadedRule:
 
     def to_rule_firing(self, firing: Firing) -> RuleFiring:
         """Convert a firing to its time and its value in the rule's unit."""
-        scale = 1000 if self.row.kind is RuleKind.NO_DATA else 10**self.field.decimals
-        return RuleFiring(from_ms(firing.at), float(round(firing.value / scale, RULE_DECIMALS)))
+        return RuleFiring(from_ms(firing.at), float(round(firing.value / self.rule.scale(self.field), RULE_DECIMALS)))
 
 
 async def load_rules(rows: Rows, rules: Sequence[AlertRule]) -> list[LoadedRule]:
@@ -131,31 +133,17 @@ async def load_rules(rows: Rows, rules: Sequence[AlertRule]) -> list[LoadedRule]
     for row, zone in zip(rules, zones, strict=True):
         resource = resources[row.resource_id]
         field = require_field(resource, row.field)
-        rule, gaps = _to_rule(row, field, zone), gaps_by_id.get(row.resource_id, ())
+        rule = RULE_CLASSES[row.kind].from_terms(row, field, _quiet_hours(row, zone))
+        gaps = gaps_by_id.get(row.resource_id, ())
         loaded_rules.append(LoadedRule(row, resource, field, zone, rule, gaps, ownerships[row.resource_id]))
     return loaded_rules
 
 
-def _to_rule(row: AlertRule, field: ReadingField, zone: ZoneInfo) -> Rule:
-    window = row.window_minutes * buckets.MINUTE_MS
-    quiet_hours = None
-    if row.quiet_from is not None and row.quiet_to is not None:
-        start, stop = (datetime.strptime(text, "%H:%M").time() for text in (row.quiet_from, row.quiet_to))
-        quiet_hours = QuietHours(start, stop, zone)
-    return Rule(
-        window=window,
-        threshold=0 if row.threshold is None else _to_stored(row.threshold, field),
-        hysteresis=_to_stored(row.hysteresis, field),
-        function=row.function,
-        side=row.side,
-        expected_samples=None if field.interval_ms is None else window // field.interval_ms,
-        quiet_hours=quiet_hours,
-    )
-
-
-def _to_stored(value: Decimal, field: ReadingField) -> int:
-    """Convert a number of a rule to the scaled integers of its field. It has no more decimal places than the field."""
-    return int(value.scaleb(field.decimals).to_integral_exact())
+def _quiet_hours(row: AlertRule, zone: ZoneInfo) -> QuietHours | None:
+    if row.quiet_from is None or row.quiet_to is None:
+        return None
+    start, stop = (datetime.strptime(text, "%H:%M").time() for text in (row.quiet_from, row.quiet_to))
+    return QuietHours(start, stop, zone)
 
 
 async def _load_zones(rows: Rows, rules: Sequence[AlertRule]) -> list[ZoneInfo]:
@@ -203,30 +191,26 @@ async def evaluate(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
     """Evaluate a rule with the readings since the last evaluation. Raise ConsentRevoked without valid consent."""
     for error in (await find_consent_errors(rows, [loaded_rule.resource])).values():
         raise error
-    match loaded_rule.row.kind:
-        case RuleKind.THRESHOLD:
-            return await _evaluate_threshold(rows, loaded_rule)
-        case RuleKind.NO_DATA:
-            return await _evaluate_silence(rows, loaded_rule)
-        case RuleKind.PACE:
-            return await _evaluate_pace(rows, loaded_rule)
+    match loaded_rule.rule:
+        case ThresholdRule() as rule:
+            return await _evaluate_threshold(rows, loaded_rule, rule)
+        case SilenceRule() as rule:
+            return await _evaluate_silence(rows, loaded_rule, rule)
+        case PaceRule() as rule:
+            return await _evaluate_pace(rows, loaded_rule, rule)
 
 
-async def _evaluate_threshold(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
+async def _evaluate_threshold(rows: Rows, loaded_rule: LoadedRule, rule: ThresholdRule) -> RuleEvaluation:
     now = to_ms(rows.now)
     after = max(loaded_rule.row.judged_to, to_ms(rows.now - MAX_BACKLOG))
-    samples_by_key = await rows.readings.list_since(
-        {loaded_rule.series_key: after - loaded_rule.rule.window}, limit=MAX_SAMPLES
-    )
+    samples_by_key = await rows.readings.list_since({loaded_rule.series_key: after - rule.window}, limit=MAX_SAMPLES)
     state, due_at = RuleState(loaded_rule.row.active, loaded_rule.row.told), rows.now + IDLE_INTERVAL
     if samples_by_key is None:
         log.warning(
             "Alert rule %s has more than %d new readings; they are skipped", loaded_rule.row.rule_id, MAX_SAMPLES
         )
         return RuleEvaluation(state, now, due_at, [])
-    evaluation = ThresholdEvaluation(
-        loaded_rule.rule, state, after=after, fresh_from=to_ms(rows.now - MAX_NOTIFIED_AGE), now=now
-    )
+    evaluation = ThresholdEvaluation(rule, state, after=after, fresh_from=to_ms(rows.now - MAX_NOTIFIED_AGE), now=now)
     judged_to = after
     async for part in slices(loaded_rule.consented(samples_by_key[loaded_rule.series_key])):
         evaluation.add(part)
@@ -242,18 +226,18 @@ async def _evaluate_threshold(rows: Rows, loaded_rule: LoadedRule) -> RuleEvalua
     )
 
 
-async def _evaluate_silence(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
-    now, quiet_hours = to_ms(rows.now), loaded_rule.rule.quiet_hours
+async def _evaluate_silence(rows: Rows, loaded_rule: LoadedRule, rule: SilenceRule) -> RuleEvaluation:
+    now = to_ms(rows.now)
     newest = (await rows.readings.latest([loaded_rule.series_key])).get(loaded_rule.series_key)
     ends = [last_gap_end(loaded_rule.gaps, now) or 0, 0 if newest is None else newest.at]
     last = max(loaded_rule.row.judged_to, *ends)  # the time without consent is no silence
     state, firing = alert_rules.evaluate_silence(
-        loaded_rule.rule, RuleState(loaded_rule.row.active, loaded_rule.row.told), last, now
+        rule, RuleState(loaded_rule.row.active, loaded_rule.row.told), last, now
     )
     if not state.active:
-        due_at = from_ms(last + loaded_rule.rule.window)
-    elif quiet_hours is not None and not state.notified:
-        due_at = from_ms(quiet_hours.next_allowed(now))
+        due_at = from_ms(last + rule.allowed_silence)
+    elif rule.quiet_hours is not None and not state.notified:
+        due_at = from_ms(rule.quiet_hours.next_allowed(now))
     else:
         due_at = rows.now + IDLE_INTERVAL
     return RuleEvaluation(
@@ -261,11 +245,9 @@ async def _evaluate_silence(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluati
     )
 
 
-async def _evaluate_pace(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
+async def _evaluate_pace(rows: Rows, loaded_rule: LoadedRule, rule: PaceRule) -> RuleEvaluation:
     now, state = to_ms(rows.now), RuleState(loaded_rule.row.active, loaded_rule.row.told)
-    current_period = buckets.build_grid(
-        rows.now, rows.now + timedelta(milliseconds=1), loaded_rule.row.period, loaded_rule.zone
-    )
+    current_period = buckets.build_grid(rows.now, rows.now + timedelta(milliseconds=1), rule.period, loaded_rule.zone)
     grid = buckets.build_grid(
         from_ms(current_period.start), rows.now + timedelta(milliseconds=1), Period.P1D, loaded_rule.zone
     )
@@ -274,7 +256,7 @@ async def _evaluate_pace(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
         raise aggregates
     span = alert_rules.own_part((current_period.start, current_period.stop), loaded_rule.ownership)
     state, firing = alert_rules.evaluate_pace(
-        loaded_rule.rule, state, sum(aggregates.sum), span, now, evaluated_at=loaded_rule.row.judged_to
+        rule, state, sum(aggregates.sum), span, now, evaluated_at=loaded_rule.row.judged_to
     )
     return RuleEvaluation(
         state, now, from_ms(now - now % HOUR_MS + HOUR_MS), [loaded_rule.to_rule_firing(firing)] if firing else []
@@ -295,16 +277,18 @@ async def back_test(
         )
     loaded_rules = await load_rules(rows, parents)
     start = rows.now - timedelta(days=days)
-    samples_by_key = await _load_samples(
-        rows, [loaded_rule for loaded_rule in loaded_rules if loaded_rule.row.kind is not RuleKind.PACE], to_ms(start)
-    )
+    spans = [
+        (loaded_rule.series_key, loaded_rule.rule.sample_span)
+        for loaded_rule in loaded_rules
+        if loaded_rule.rule.sample_span is not None
+    ]
+    samples_by_key = await _load_samples(rows, spans, to_ms(start))
     results: list[BackTest | GatewayError] = []
     for loaded_rule in loaded_rules:
-        if loaded_rule.row.kind is RuleKind.PACE:
-            firings, sample_count = await _replay_pace(rows, loaded_rule, start), days * HALF_HOURS_OF_DAY
-        else:
-            samples = samples_by_key[loaded_rule.series_key]
-            firings, sample_count = await _replay_samples(loaded_rule, samples, start, rows.now), len(samples)
+        needs_samples = loaded_rule.rule.sample_span is not None
+        samples = samples_by_key[loaded_rule.series_key] if needs_samples else []
+        sample_count = len(samples) if needs_samples else days * HALF_HOURS_OF_DAY
+        firings = await _replay(rows, loaded_rule, samples, start)
         if isinstance(firings, GatewayError):
             results.append(firings)
         else:
@@ -318,14 +302,14 @@ async def back_test(
 
 
 async def _load_samples(
-    rows: Rows, loaded_rules: Sequence[LoadedRule], start: int
-) -> dict[SeriesKey, list[alert_rules.TimedValue]]:
-    """Load the samples of rules from an instant on, with the samples before it that their first windows need."""
+    rows: Rows, spans: Sequence[tuple[SeriesKey, int]], start: int
+) -> dict[SeriesKey, list[TimedValue]]:
+    """Load the samples of series from an instant on, with those of a span of time before it."""
     since: dict[SeriesKey, int] = {}
-    for loaded_rule in loaded_rules:
-        since[loaded_rule.series_key] = min(since.get(loaded_rule.series_key, start), start - loaded_rule.rule.window)
+    for key, span in spans:
+        since[key] = min(since.get(key, start), start - span)
     samples = await rows.readings.list_since(since, limit=MAX_SAMPLES)
-    if samples is None or sum(len(samples[loaded_rule.series_key]) for loaded_rule in loaded_rules) > MAX_SAMPLES:
+    if samples is None or sum(len(samples[key]) for key, _ in spans) > MAX_SAMPLES:
         problem = Problem(("days",), f"have more than {MAX_SAMPLES:,} readings")
         raise BadInput(
             f"The back-tests would read more than {MAX_SAMPLES:,} readings. Request fewer days or rules.",
@@ -334,21 +318,33 @@ async def _load_samples(
     return samples
 
 
-async def _replay_samples(
-    loaded_rule: LoadedRule, samples: Sequence[TimedValue], start: datetime, end: datetime
+async def _replay(
+    rows: Rows, loaded_rule: LoadedRule, samples: Sequence[TimedValue], start: datetime
+) -> list[Firing] | GatewayError:
+    match loaded_rule.rule:
+        case ThresholdRule() as rule:
+            return await _replay_threshold(loaded_rule, rule, samples, to_ms(start))
+        case SilenceRule() as rule:
+            return await _replay_silence(loaded_rule, rule, samples, to_ms(start), to_ms(rows.now))
+        case PaceRule() as rule:
+            return await _replay_pace(rows, loaded_rule, rule, start)
+
+
+async def _replay_threshold(
+    loaded_rule: LoadedRule, rule: ThresholdRule, samples: Sequence[TimedValue], start: int
 ) -> list[Firing]:
-    if loaded_rule.row.kind is RuleKind.NO_DATA:
-        return await _replay_silence(loaded_rule, samples, to_ms(start), to_ms(end))
-    start_ms, delay = to_ms(start), loaded_rule.field.interval_ms or 0
-    evaluation = ThresholdEvaluation(loaded_rule.rule, INACTIVE, after=start_ms - 1, fresh_from=start_ms, delay=delay)
-    window_start = start_ms - loaded_rule.rule.window
+    delay = loaded_rule.field.interval_ms or 0
+    evaluation = ThresholdEvaluation(rule, INACTIVE, after=start - 1, fresh_from=start, delay=delay)
+    window_start = start - rule.window
     async for part in slices(sample for sample in loaded_rule.consented(samples) if sample[0] > window_start):
         evaluation.add(part)
     return evaluation.firings
 
 
-async def _replay_silence(loaded_rule: LoadedRule, samples: Sequence[TimedValue], start: int, end: int) -> list[Firing]:
-    replay = SilenceReplay(loaded_rule.rule)
+async def _replay_silence(
+    loaded_rule: LoadedRule, rule: SilenceRule, samples: Sequence[TimedValue], start: int, end: int
+) -> list[Firing]:
+    replay = SilenceReplay(rule)
     # the time without consent is no silence
     ends = sorted(gap.stop for gap in loaded_rule.gaps if gap.stop is not None)
     instants = (at for at, _ in loaded_rule.consented(samples))
@@ -358,15 +354,17 @@ async def _replay_silence(loaded_rule: LoadedRule, samples: Sequence[TimedValue]
     return [firing for firing in replay.firings if firing.at >= start and find_gap(loaded_rule.gaps, firing.at) is None]
 
 
-async def _replay_pace(rows: Rows, loaded_rule: LoadedRule, start: datetime) -> list[Firing] | GatewayError:
+async def _replay_pace(
+    rows: Rows, loaded_rule: LoadedRule, rule: PaceRule, start: datetime
+) -> list[Firing] | GatewayError:
     """Evaluate the pace at each half hour, with the energy used until then."""
     end = rows.now
-    periods = buckets.build_grid(start, end, loaded_rule.row.period, loaded_rule.zone)
+    periods = buckets.build_grid(start, end, rule.period, loaded_rule.zone)
     grid = buckets.build_grid(from_ms(periods.start), end, Period.PT30M, UTC)
     (aggregates,) = await load_consented_aggregates(rows, [loaded_rule.resource], [loaded_rule.field], grid)
     if isinstance(aggregates, GatewayError):
         return aggregates
-    replay = PaceReplay(loaded_rule.rule, grid.edges, aggregates.sum, periods.edges, loaded_rule.ownership)
+    replay = PaceReplay(rule, grid.edges, aggregates.sum, periods.edges, loaded_rule.ownership)
     async for moments in slices(edge for edge in grid.edges if to_ms(start) <= edge <= to_ms(end)):
         replay.add(moments)
     return replay.firings

@@ -19,8 +19,9 @@ from wattgate.db.rows.quotas import MAX_RULES
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.delivery.templates.language.contract import RULE_VARIABLES
+from wattgate.energy.alert_rules import RULE_CLASSES
 from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields
-from wattgate.enums import Function, Period, RuleKind
+from wattgate.enums import Function, RuleKind
 from wattgate.errors import BadInput, ConsentRevoked, Problem
 from wattgate.operations.alerts.alert_types import find_alert_type, sending_problem
 from wattgate.operations.alerts.alerts import create_alert
@@ -40,20 +41,12 @@ from wattgate.time_zones import time_zone_problem
 RULES_PATH = "/alertrule"
 RULE_PATH = RULES_PATH + "/{ruleId}"
 
-MAX_WINDOW_MINUTES = 31 * 24 * 60
-"""Maximum window of a rule, in minutes: 31 days."""
-
-MAX_LIVE_WINDOW_MINUTES = 24 * 60
-"""Maximum window over readings without a fixed interval, such as live power, in minutes.
-
-Each evaluation reads the whole window, so this limit is lower.
-"""
-
 MAX_NUMBER = 10**12
 """Maximum absolute value of a threshold or hysteresis."""
 
 ALLOWED_FUNCTIONS = (Function.SUM, Function.AVG, Function.MIN, Function.MAX)
-BUDGET_PERIODS = (Period.P1D, Period.P1W, Period.P1M)
+
+_WOKEN_BY_READINGS = [kind for kind, rule_class in RULE_CLASSES.items() if not rule_class.only_ended_by_readings]
 
 _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 
@@ -157,13 +150,13 @@ async def due_rules(call: Call, *, limit: int) -> list[str]:
 async def rules_for_recorded_fields(call: Call, *, recorded_fields: Collection[tuple[str, str]]) -> list[str]:
     """Return the ids of the rules to evaluate after readings of these resource ids and fields.
 
-    Readings matter to a NO_DATA rule only while it is active, because they end the silence.
+    Readings matter to rules of some kinds only while they are active, because they can only end the condition.
     """
     rules = await call.rows.all(
         models.AlertRule,
         col(models.AlertRule.enabled).is_(True),
         col(models.AlertRule.resource_id).in_({resource_id for resource_id, _ in recorded_fields}),
-        or_(col(models.AlertRule.kind) != RuleKind.NO_DATA, col(models.AlertRule.active).is_(True)),
+        or_(col(models.AlertRule.kind).in_(_WOKEN_BY_READINGS), col(models.AlertRule.active).is_(True)),
         order_by=[models.AlertRule.due_at, models.AlertRule.rule_id],
     )
     recorded = set(recorded_fields)
@@ -226,8 +219,9 @@ async def _validate_new_rule(
     problems += await _validate(call, values, field)
     if resource is None or field is None or problems:
         raise BadInput("Invalid alert rule. See `problems`.", problems=problems)
-    if resource.cost_of and input.kind is not RuleKind.PACE:
-        problem = Problem(("input", "kind"), "must be PACE, because the resource holds costs")
+    if resource.cost_of and not RULE_CLASSES[input.kind].takes_costs:
+        kinds = " or ".join(kind.name for kind, rule_class in RULE_CLASSES.items() if rule_class.takes_costs)
+        problem = Problem(("input", "kind"), f"must be {kinds}, because the resource holds costs")
         raise BadInput("Invalid alert rule. See `problems`.", problems=[problem])
     return resource, field, values
 
@@ -286,12 +280,7 @@ async def _validate(call: Call, values: dict[str, Any], field: ReadingField | No
         )
     if not values["channels"]:
         problems.append(("channels", "must not be empty"))
-    live = values["kind"] is RuleKind.THRESHOLD and field is not None and field.interval_ms is None
-    max_minutes = MAX_LIVE_WINDOW_MINUTES if live else MAX_WINDOW_MINUTES
-    if not 1 <= values["window_minutes"] <= max_minutes:
-        problems.append(("windowMinutes", f"is not between 1 and {max_minutes:,}"))
-    if values["kind"] is RuleKind.PACE and values["period"] not in BUDGET_PERIODS:
-        problems.append(("period", "is not P1D, P1W or P1M"))
+    problems += RULE_CLASSES[values["kind"]].problems(values, field)
     if values["function"] not in ALLOWED_FUNCTIONS:
         problems.append(("function", "is not SUM, AVG, MIN or MAX"))
     problems += _validate_numbers(values["kind"], values["threshold"], values["hysteresis"], field)
@@ -302,8 +291,9 @@ async def _validate(call: Call, values: dict[str, Any], field: ReadingField | No
 def _validate_numbers(
     kind: RuleKind, threshold: Decimal | None, hysteresis: Decimal, field: ReadingField | None
 ) -> list[tuple[str, str]]:
-    if (threshold is None) != (kind is RuleKind.NO_DATA):
-        return [("threshold", "is missing" if threshold is None else "must be null for a rule of kind NO_DATA")]
+    rule_class = RULE_CLASSES[kind]
+    if (threshold is not None) != rule_class.has_limit:
+        return [("threshold", "is missing" if threshold is None else f"must be null for a rule of kind {kind.name}")]
     max_decimals = min(RULE_DECIMALS, RULE_DECIMALS if field is None else field.decimals)
     problems = []
     for name, number in (("threshold", threshold), ("hysteresis", hysteresis)):
@@ -315,8 +305,8 @@ def _validate_numbers(
             problems.append((name, f"has more than {max_decimals} decimal places"))
     if problems:
         return problems
-    if kind is RuleKind.PACE and threshold is not None and threshold <= 0:
-        problems.append(("threshold", "is the budget and must be greater than 0"))
+    if threshold is not None and (problem := rule_class.limit_problem(threshold)):
+        problems.append(("threshold", problem))
     if hysteresis < 0:
         problems.append(("hysteresis", "is negative"))
     elif hysteresis > abs(threshold or Decimal(0)):
@@ -386,16 +376,14 @@ def rule_data(loaded_rule: LoadedRule, firing: RuleFiring) -> dict[str, Any]:
         "resourceId": rule.resource_id,
         "resource": loaded_rule.resource.name,
         "field": rule.field,
-        "unit": "s" if rule.kind is RuleKind.NO_DATA else rule.unit,
+        "unit": loaded_rule.rule.unit(rule.unit),
         "windowMinutes": rule.window_minutes,
         "at": format_iso(firing.at),
         "value": firing.value,
+        "threshold": None if rule.threshold is None else f"{rule.threshold.normalize():f}",
+        "period": rule.period.value,
     }
-    if rule.threshold is not None:
-        data["threshold"] = f"{rule.threshold.normalize():f}"
-    if rule.kind is RuleKind.PACE:
-        data["period"] = rule.period.value
-    return data
+    return {variable.name: data[variable.name] for variable in RULE_VARIABLES[rule.kind]}
 
 
 async def _find_home_id(rows: Rows, loaded_rule: LoadedRule) -> str | None:

@@ -173,9 +173,12 @@ class AlertRule(Tenanted, table=True):
     """A rule on the readings of a field of a resource; its alerts go to the user.
 
     `threshold` and `hysteresis` are in `unit`, which is the unit of the field. Quiet hours are texts such as 22:00, in
-    the zone of the rule or else of the home. The columns from `active` on are the state of the rule. `active` is true
-    while the condition holds, `told` if an alert was sent for it. Readings up to `judged_to` (ms since 1970) are
-    evaluated. The next evaluation is at `due_at` or earlier.
+    the zone of the rule or else of the home. The columns from `function` to `period` are the terms as they are written.
+    The class of the kind in `energy/alert_rules.py` says what it uses them for.
+
+    The columns from `active` on are the state of the rule. `active` is true while the condition holds, `told` if an
+    alert was sent for it. Readings up to `judged_to` (ms since 1970) are evaluated. The next evaluation is at `due_at`
+    or earlier.
     """
 
     __tablename__ = "alert_rule"
