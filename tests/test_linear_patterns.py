@@ -86,8 +86,7 @@ PATTERNS = {
     "requests.request_context": ["_TRACEPARENT"],
     "requests.request_path": ["_SLASHES"],
     "rest_compat.error_responses": ["_VERSION"],
-    "rest_compat.openapi.document": ["_WORD"],
-    "rest_compat.openapi.parameters": ["_PARAMETER"],
+    "rest_compat.openapi.document": ["_PARAMETER", "_WORD"],
 }
 """The assigned names of all patterns, by module."""
 

@@ -1,4 +1,4 @@
-"""Let other requests run during loops over many items."""
+"""Let other requests run during loops over many items, and end loops whose task is cancelled."""
 
 import asyncio
 from collections import deque
@@ -85,3 +85,15 @@ async def slices(items: Iterable[T]) -> AsyncIterator[list[T]]:
     while part := list(islice(iterator, PAUSE_ITEMS)):
         yield part
         await pause()
+
+
+def raise_if_cancelled() -> None:
+    """Raise CancelledError if the current task was asked to end, although the request was lost below.
+
+    A library can lose it in two ways: `asyncio.wait_for` of Python 3.11 drops it if the awaited future is done at the
+    same moment, and an exception of a context manager that exits replaces it. A loop that catches the exceptions of
+    its work calls this function before it goes on. Otherwise the loop, and what waits for its end, would never end.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

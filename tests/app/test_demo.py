@@ -14,7 +14,7 @@ from tests.support.schema import bring_up
 from wattgate.app.demo import seed
 from wattgate.app.demo import tariffs as demo_tariffs
 from wattgate.app.demo.demo_settings import demo_settings
-from wattgate.app.demo.simulated_network import SimulatedMeterNetwork
+from wattgate.app.demo.live import SimulatedMeterNetwork
 from wattgate.app.demo.simulation import (
     HALF_HOUR,
     LONDON,

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from wattgate.clock import TimeRange
 from wattgate.energy import buckets
 from wattgate.enums import Period
-from wattgate.graphql.cost.call_cost import cost_of_call
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.vocabulary.cost_weights import (
@@ -29,6 +28,7 @@ from wattgate.operations.vocabulary.cost_weights import (
 )
 from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.principal import Permission
+from wattgate.rest_compat.call_charge import cost_of_call
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MONTH = {"start": datetime(2026, 10, 1, tzinfo=UTC), "end": datetime(2026, 11, 1, tzinfo=UTC)}

@@ -18,7 +18,6 @@ from wattgate.app.server.factory import Gateway, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms
 from wattgate.errors import RateLimited
-from wattgate.graphql.cost.call_cost import cost_of_call
 from wattgate.operations.readings.bulk_recording import BulkReadingBatch, record_reading_arrays
 from wattgate.operations.readings.raw_readings import ARROW
 from wattgate.operations.vocabulary.cost_weights import (
@@ -30,7 +29,7 @@ from wattgate.operations.vocabulary.cost_weights import (
 from wattgate.principal import Principal, Role
 from wattgate.rate_limit.budgets import Budgets, LocalBucketStore
 from wattgate.rate_limit.scopes import Allowance, BudgetLimits
-from wattgate.rest_compat.call_charge import MAX_PACE_SECONDS, CallCharge
+from wattgate.rest_compat.call_charge import MAX_PACE_SECONDS, CallCharge, cost_of_call
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 CALLER = Principal(Role.ACCOUNT, application_id="a", user_id="u", account_id="c")

@@ -17,9 +17,8 @@ from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.errors import CostTooHigh, GatewayError, RateLimited
-from wattgate.graphql.cost.expressions import CostExpression
 from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
-from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate, ListCost
+from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate, CostExpression, ListCost
 from wattgate.graphql.execution.documents.documents import Document
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.operations.catalogue import OPERATIONS

@@ -22,7 +22,6 @@ from tests.support.timed import Clock
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.errors import CostTooHigh, RateLimited
-from wattgate.graphql.cost.call_cost import cost_of_call
 from wattgate.metrics import RATE_LIMIT_REJECTIONS
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.templates.template_sharing import UNITS_PER_ATTEMPT, AddressCharge
@@ -47,6 +46,7 @@ from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
 from wattgate.realtime.bus.primary import create_finder
 from wattgate.realtime.bus.redis_client import RedisClient
 from wattgate.requests.client import AddressPolicy, Client
+from wattgate.rest_compat.call_charge import cost_of_call
 from wattgate.rest_compat.routes import build_routes
 
 TEN = Allowance(10, 1.0)

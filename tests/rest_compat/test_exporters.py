@@ -16,9 +16,9 @@ from tests.support.reference_pages import LIMITS_PAGE
 from tests.support.servers import ON_SQLITE_ONLY, Databases
 from wattgate.app.settings import Settings
 from wattgate.enums import Period
-from wattgate.graphql.cost.call_cost import cost_of_call
 from wattgate.operations.vocabulary.cost_weights import UNIT_MICROSECONDS
 from wattgate.rate_limit.scopes import ACCOUNT_LOGIN_FACTOR
+from wattgate.rest_compat.call_charge import cost_of_call
 
 CALLER_BUDGET = Settings.model_fields["caller_budget"].default
 CALLER_SECONDS = Settings.model_fields["caller_budget_seconds"].default

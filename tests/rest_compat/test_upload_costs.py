@@ -12,7 +12,6 @@ from tests.graphql.test_intake_costs import Clock, build_charge
 from tests.rest_compat.test_bulk_intake import arrow_stream, lines, table
 from tests.support.house import Tenant
 from wattgate.errors import MAX_LISTED_PROBLEMS, RateLimited
-from wattgate.graphql.cost.call_cost import cost_of_call
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.readings.bulk_recorder import YIELD_EVERY_LINES
 from wattgate.operations.readings.raw_readings import ARROW
@@ -29,6 +28,7 @@ from wattgate.rest_compat.call_charge import (
     WAIT_CHECK_SECONDS,
     UploadCharge,
     WaitEnds,
+    cost_of_call,
 )
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -197,10 +197,10 @@ DEMANDS = (
         ("realtime.connections.protocol:parse_request calls _REQUEST_DECODER.decode",),
     ),
     Demand(
-        "app.server.pages.constant_answers:ConstantAnswer",
+        "app.server.pages.pages:ConstantAnswer",
         "requests.client:AddressPolicy.REQUEST",
         (
-            "app.server.pages.constant_answers:__init__ calls gzip.compress",
+            "app.server.pages.pages:__init__ calls gzip.compress",
             "app.server.pages.graphql_page:_opens_page calls parse_qsl",
         ),
     ),
@@ -251,7 +251,7 @@ DEMANDS = (
         ),
     ),
     Demand(
-        "app.server.pages.constant_answers:ConstantAnswer",
+        "app.server.pages.pages:ConstantAnswer",
         "requests.client:AddressPolicy.REQUEST",
         (
             "app.server.pages.page_routes:display_shell_routes calls json.dumps",

@@ -37,7 +37,7 @@ HTTP_PROTOCOL, PIPELINED, DEADLINES, LINGERING, HTTP_1_0, DIRECT, WIRE, SERVING 
     "app/server/edge/pipelined_requests.py",
     "app/server/edge/http_deadlines.py",
     "app/server/edge/lingering_close.py",
-    "app/server/edge/http_1_0.py",
+    "app/server/edge/http_protocol.py",
     "app/server/edge/direct_graphql.py",
     "realtime/connections/wires/uvicorn_wire.py",
     "app/server/edge/serving.py",

@@ -25,7 +25,6 @@ from wattgate.errors import (
     Unauthenticated,
     UnsupportedMediaType,
 )
-from wattgate.graphql.cost.call_cost import call_cost, cost_of_call, cost_of_edge_items
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
 from wattgate.graphql.execution.json_encoding import LARGE_COST, encode_large_json
 from wattgate.graphql.execution.schema import Schema
@@ -62,7 +61,14 @@ from wattgate.requests.request_path import decode_segment, has_encoded_slash
 from wattgate.requests.request_threads import run_in_thread
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
 from wattgate.rest_compat.bulk_intake import record_stream
-from wattgate.rest_compat.call_charge import CallCharge, UploadCharge, WaitEnds
+from wattgate.rest_compat.call_charge import (
+    CallCharge,
+    UploadCharge,
+    WaitEnds,
+    call_cost,
+    cost_of_call,
+    cost_of_edge_items,
+)
 from wattgate.rest_compat.error_responses import NO_STORE, error_response, json_response
 from wattgate.rest_compat.formats import DEFAULT_FORMAT, INPUT_REQUEST_PATHS, LEGACY_FORMATS
 from wattgate.rest_compat.formats.legacy_format import FORM, LegacyFormat

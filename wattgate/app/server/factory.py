@@ -30,13 +30,12 @@ from wattgate.app.server.gate.auth import Authenticator
 from wattgate.app.server.gate.gate import GateRules
 from wattgate.app.server.gate.identity import create_identity, forget_changed_callers
 from wattgate.app.server.health import check_health, check_readiness, log_row_security
-from wattgate.app.server.pages.constant_answers import ConstantAnswer
 from wattgate.app.server.pages.graphql_page import BrowserEndpoint, graphql_page
 from wattgate.app.server.pages.landing_page import Demonstration
 from wattgate.app.server.pages.login_application import log_unknown_default
 from wattgate.app.server.pages.mail_outbox import outbox_routes
 from wattgate.app.server.pages.page_routes import page_routes
-from wattgate.app.server.pages.pages import constant_route
+from wattgate.app.server.pages.pages import ConstantAnswer, constant_route
 from wattgate.app.server.pages.shared_preview_page import shared_preview_routes, unsubscribe_route
 from wattgate.app.server.schema import gateway_schema
 from wattgate.app.settings import Settings

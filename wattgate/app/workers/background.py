@@ -5,12 +5,12 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from wattgate.cancellation import raise_if_cancelled
 from wattgate.clock import describe_clock_offset
 from wattgate.db.connections.engine import Database
 from wattgate.db.connections.engine_errors import translate_errors
 from wattgate.db.connections.server_state import read_server_state
 from wattgate.errors import GatewayError, Unavailable
+from wattgate.pauses import raise_if_cancelled
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import Event
 from wattgate.realtime.hub import Hub

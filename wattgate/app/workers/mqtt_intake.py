@@ -12,7 +12,6 @@ from aiomqtt import MqttError
 from paho.mqtt.client import Client, MQTTMessage
 
 from wattgate.app.settings import Settings
-from wattgate.cancellation import raise_if_cancelled
 from wattgate.energy.freshness import INTAKE_HEARTBEAT_INTERVAL_MS
 from wattgate.energy.meters.meter_messages import MeterMessage, MeterMessageError, parse_message
 from wattgate.errors import GatewayError
@@ -23,6 +22,7 @@ from wattgate.operations.readings.meter_messages import (
     record_intake_heartbeat,
     record_meter_messages,
 )
+from wattgate.pauses import raise_if_cancelled
 from wattgate.principal import Principal, Role
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.server_address import ServerAddress

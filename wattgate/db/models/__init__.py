@@ -17,8 +17,15 @@ from wattgate.db.models.homes.devices import (
     TypeSensor,
 )
 from wattgate.db.models.homes.flexibility import DfsEvent, DfsParticipation, DfsUser
-from wattgate.db.models.homes.resources import Reading, ReadingDay, ReadingHour, Resource, ResourceType
-from wattgate.db.models.homes.tariffs import Tariff, TariffPrice
+from wattgate.db.models.homes.resources import (
+    Reading,
+    ReadingDay,
+    ReadingHour,
+    Resource,
+    ResourceType,
+    Tariff,
+    TariffPrice,
+)
 from wattgate.db.models.homes.virtual_entities import (
     MeterPointTenancy,
     VirtualEntity,

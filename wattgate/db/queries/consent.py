@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from wattgate.db.models import MeterPointConsent, Resource
-from wattgate.db.queries.cost_sources import load_with_sources
+from wattgate.db.queries.ownership import load_with_sources
 from wattgate.db.rows.lookups import Lookup
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters.meter_points import canonical_meter_point

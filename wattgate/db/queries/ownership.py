@@ -1,11 +1,10 @@
-"""When households have resources, from the tenancies of their meter points: one statement for all, or none."""
+"""When households have resources, from the tenancies of their meter points, and the sources of costs."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 
 from wattgate.clock import to_ms
 from wattgate.db.models import MeterPointTenancy, Resource
-from wattgate.db.queries.cost_sources import load_with_sources
 from wattgate.db.rows.lookups import Lookup
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters.meter_points import canonical_meter_point
@@ -54,3 +53,13 @@ async def _load_tenancies(rows: Rows, numbers: set[str]) -> dict[tuple[str, str]
             )
         )
     return tenancies
+
+
+async def load_with_sources(rows: Rows, resources: Iterable[Resource]) -> dict[str, Resource]:
+    """Return resources and the sources of their costs, by resource id.
+
+    It needs a statement only if a source is not among the resources.
+    """
+    by_id = {resource.resource_id: resource for resource in resources}
+    missing = {resource.cost_of for resource in by_id.values() if resource.cost_of} - by_id.keys()
+    return by_id | await rows.get_many(Resource, missing) if missing else by_id

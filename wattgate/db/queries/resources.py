@@ -6,7 +6,7 @@ from datetime import datetime
 from wattgate.clock import from_ms
 from wattgate.db.models import Resource, ResourceType
 from wattgate.db.queries.consent import find_consent_errors, replace_withheld
-from wattgate.db.queries.cost_sources import load_with_sources
+from wattgate.db.queries.ownership import load_with_sources
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import resource_number
 from wattgate.db.rows.rows import Rows

@@ -74,16 +74,17 @@ from graphql.utilities.coerce_input_value import coerce_default_value, coerce_in
 
 from wattgate.clock import EPOCH, Clock, utc_now
 from wattgate.graphql.cost.directives import list_depth, own_list_size, size_covers, sized_fields
-from wattgate.graphql.cost.expressions import (
+from wattgate.graphql.cost.operation_cost import (
     ONE,
     ZERO,
     CoercedVariables,
     CostExpression,
+    ListCost,
+    OperationCost,
     Step,
     StepProgram,
     add_expressions,
 )
-from wattgate.graphql.cost.operation_cost import ListCost, OperationCost
 from wattgate.operations.core.fields import edge_of, list_sizes_of, operation_of
 from wattgate.operations.vocabulary.cost_weights import (
     DEFAULT_LIST_SIZE,

@@ -49,10 +49,10 @@ from typing import Any, Self, TypeVar
 
 from redis.exceptions import RedisError
 
-from wattgate.cancellation import raise_if_cancelled
 from wattgate.clock import describe_clock_offset
 from wattgate.errors import Unavailable
 from wattgate.metrics import PUB_SUB_LAG_SECONDS, REDIS_DISCONNECTED
+from wattgate.pauses import raise_if_cancelled
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import TOPIC_LEASE_SECONDS, DeliverCallback, ResyncCallback, is_position, parse_position
 from wattgate.realtime.bus.codec import EventDecoder, encode_event

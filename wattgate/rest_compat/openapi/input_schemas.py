@@ -1,4 +1,4 @@
-"""JSON Schemas of GraphQL input types, which validate the arguments of both interfaces."""
+"""JSON Schemas of GraphQL input types, with their bounds, which validate the arguments of both interfaces."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,16 +6,20 @@ from typing import Any
 from graphql import (
     GraphQLArgument,
     GraphQLEnumType,
+    GraphQLID,
     GraphQLInputField,
     GraphQLInputObjectType,
     GraphQLList,
     GraphQLNonNull,
+    GraphQLString,
+    get_named_type,
     is_required_input_field,
 )
 
+from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS, list_limit
+from wattgate.operations.vocabulary.directives import declared_facts
 from wattgate.operations.vocabulary.scalars import MAX_SCALAR_CHARACTERS
 from wattgate.rest_compat.openapi.components import ANY_VALUE, Components, Json, described, nullable
-from wattgate.rest_compat.openapi.input_bounds import bounded_schema
 
 SCALAR_SCHEMAS: Mapping[str, Json] = {
     "String": {"type": "string"},
@@ -73,3 +77,26 @@ def input_object_schema(type_: GraphQLInputObjectType, components: Components) -
         "properties": {name: argument_schema(field, components) for name, field in type_.fields.items()},
         **({"required": required} if required else {}),
     }
+
+
+def bounded_schema(declared: GraphQLArgument | GraphQLInputField, schema: Json) -> Json:
+    """Return the JSON Schema of an argument or input field with the bounds of its texts and lists."""
+    facts = declared_facts(declared)
+    bounds: dict[str, Json] = {"array": {"maxItems": list_limit(facts)}}
+    if get_named_type(declared.type) is GraphQLString:
+        bounds["string"] = {"maxLength": facts.max_characters}
+    elif get_named_type(declared.type) is GraphQLID:
+        bounds["string"] = {"maxLength": MAX_ID_CHARACTERS}
+    return _add_bounds(schema, bounds)
+
+
+def _add_bounds(schema: Json, bounds: Mapping[str, Json]) -> Json:
+    kinds = schema.get("type", [])
+    added = dict(schema)
+    for kind in kinds if isinstance(kinds, list) else [kinds]:
+        added |= bounds.get(kind, {})
+    if "anyOf" in added:
+        added["anyOf"] = [_add_bounds(one, bounds) for one in added["anyOf"]]
+    if "items" in added:
+        added["items"] = _add_bounds(added["items"], bounds)
+    return added

@@ -8,6 +8,7 @@ call `super()`, as in `pipelined_requests`.
 
 import asyncio
 import logging
+import sys
 from typing import Any
 
 import httptools
@@ -15,7 +16,6 @@ import msgspec
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from wattgate.app.server.edge import http_1_0
 from wattgate.app.server.edge.connection_guard import DEFAULT_HTTP_LIMITS, LINGER_SECONDS, ConnectionGuard, HttpLimits
 from wattgate.app.server.edge.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
 from wattgate.app.server.edge.http_deadlines import DeadlineProtocol, Stage
@@ -274,8 +274,8 @@ class GuardedHttpProtocol(LingeringProtocol):
         return has_hung_up(self.transport)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        if cycle.scope["http_version"] == http_1_0.VERSION:
-            app = http_1_0.WithoutChunks(cycle, app)
+        if cycle.scope["http_version"] == HTTP_1_0:
+            app = WithoutChunks(cycle, app)
         super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
@@ -424,3 +424,33 @@ def encode_refusal(status_line: bytes, error: GatewayError, trace_id: str) -> by
     if error.retry_after is not None:
         head.append(b"retry-after: %d\r\n" % error.retry_after)
     return b"".join([*head, b"content-length: %d\r\n\r\n" % len(content), content])
+
+
+# Responses to requests of HTTP/1.0, whose clients read no chunks (RFC 9112, section 6.1).
+#
+# A response without a length ends with its connection. uvicorn would send it in chunks.
+
+HTTP_1_0 = "1.0"
+
+
+class WithoutChunks:
+    """An application for one request, which keeps its response from chunks. The connection closes after it."""
+
+    def __init__(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._cycle = cycle
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        cycle, has_length = self._cycle, False
+
+        async def send_without_chunks(message: Any) -> None:
+            nonlocal has_length
+            if message["type"] == "http.response.start":
+                has_length = any(name.lower() == b"content-length" for name, _ in message.get("headers", ()))
+                if not has_length:
+                    cycle.chunked_encoding, cycle.expected_content_length = False, sys.maxsize
+            elif not has_length and not message.get("more_body", False):
+                cycle.expected_content_length = len(message.get("body", b""))
+            await send(message)
+
+        await self._app(scope, receive, send_without_chunks)

@@ -11,11 +11,10 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wattgate.app.server.pages.constant_answers import html_answer
 from wattgate.app.server.pages.landing_page import Demonstration
 from wattgate.app.server.pages.login_application import find_login_application
 from wattgate.app.server.pages.login_page import LOGIN_FIELDS, application_choice, login_notice, session_scope
-from wattgate.app.server.pages.pages import read_template, serves_ide
+from wattgate.app.server.pages.pages import html_answer, read_template, serves_ide
 from wattgate.app.settings import Settings
 from wattgate.operations.core.runner import Runner
 from wattgate.requests.accept import accepts_html

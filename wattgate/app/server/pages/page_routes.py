@@ -17,12 +17,11 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from wattgate.app.server.pages.constant_answers import ConstantAnswer, html_answer
 from wattgate.app.server.pages.graphql_page import reference_page_route
 from wattgate.app.server.pages.landing_page import Demonstration, landing_route
 from wattgate.app.server.pages.login_application import APPLICATION_PARAMETERS, LoginApplication, find_login_application
 from wattgate.app.server.pages.login_page import application_choice, login_notice, login_page_route
-from wattgate.app.server.pages.pages import STATIC_DIRECTORY, constant_route, read_template
+from wattgate.app.server.pages.pages import STATIC_DIRECTORY, ConstantAnswer, constant_route, html_answer, read_template
 from wattgate.app.settings import Settings
 from wattgate.delivery.account_mails import CONFIRM_EMAIL_PAGE, RESET_PAGE, VERIFY_PAGE
 from wattgate.error_guide import ERROR_GUIDE, ErrorGuide, status_and_retryable

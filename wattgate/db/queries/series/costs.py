@@ -17,8 +17,7 @@ from sqlmodel import col
 from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db.models import Resource
 from wattgate.db.queries.consent import find_consent_errors
-from wattgate.db.queries.cost_sources import load_with_sources
-from wattgate.db.queries.ownership import load_ownerships
+from wattgate.db.queries.ownership import load_ownerships, load_with_sources
 from wattgate.db.queries.series.tariffs import histories, load_timelines, priced_resource_id
 from wattgate.db.queries.series.time_ranges import check_bucket_count, resolve_range
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey

@@ -12,7 +12,6 @@ from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries import resources as queries
 from wattgate.db.queries.series import comparisons as comparison_queries
 from wattgate.db.queries.series import costs as cost_queries
-from wattgate.db.queries.series import current_rates as rate_queries
 from wattgate.db.queries.series import current_readings as current_queries
 from wattgate.db.queries.series import freshness as freshness_queries
 from wattgate.db.queries.series import readings as reading_queries
@@ -268,7 +267,7 @@ class Resource(Node, model=models.Resource):
         description="Tariff in force now. Null if none is known.",
     )
     current_rates: CurrentRates | None = edge(
-        rate_queries.current_rates,
+        current_queries.current_rates,
         needs=Permission.RESOURCE_READ,
         weight=4,
         description="Present rates in pence with VAT. Null if no tariff is known.",

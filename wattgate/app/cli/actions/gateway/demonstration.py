@@ -10,8 +10,8 @@ from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.demo import live, seed
 from wattgate.app.demo.demo_settings import demo_settings, describe_demonstration
+from wattgate.app.demo.live import SimulatedMeterNetwork
 from wattgate.app.demo.logins import LOGINS, PASSWORD
-from wattgate.app.demo.simulated_network import SimulatedMeterNetwork
 from wattgate.app.observability import logs
 from wattgate.app.server.components import Components
 from wattgate.app.server.edge.serving import bind_sockets
