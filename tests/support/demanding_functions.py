@@ -242,7 +242,7 @@ DEMANDS = (
         (
             "delivery.channels.push:_fit_payload calls json.dumps",
             "delivery.channels.push:_send_to_phone calls json.dumps",
-            "delivery.channels.smtp:_is_loopback calls ip_address",
+            "delivery.channels.smtp:is_this_machine calls ip_address",
             "delivery.channels.web_push:authorization calls json.dumps",
             "delivery.http.egress:host_ip calls ip_address",
             "delivery.http.egress:module calls ip_network",

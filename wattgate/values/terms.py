@@ -153,6 +153,19 @@ ParentHardwareIds = Annotated[
     list[Annotated[str, MaxCharacters(200)]],
     Described("Hardware identifiers of the devices that this device is connected to."),
 ]
+NewLoginName = Annotated[
+    str,
+    MaxCharacters(254),
+    Described("Login name, unique in the directory; compared trimmed and in lower case."),
+]
+FirstPassword = Annotated[
+    str,
+    MaxCharacters(1_024),
+    Described(
+        "Password of at least 8 characters, none of the most common ones. Without a password, the account cannot log "
+        "in."
+    ),
+]
 Password = Annotated[str, MaxCharacters(1_024), Described("Password of the account.")]
 PostalCode = Annotated[str, MaxCharacters(100), Described("Postcode.")]
 ProfileName = Annotated[str, MaxCharacters(200), Described("Name of the profile, unique in the account.")]
@@ -212,6 +225,19 @@ Unit = Annotated[str, MaxCharacters(100), Described("Unit of the values, such as
 UpdatedAt = Annotated[datetime, Described("When the record last changed.")]
 UserCode = Annotated[
     str, MaxCharacters(100), Described("Code that the display shows, in any case and with any separators.")
+]
+TemplatePreheader = Annotated[
+    str,
+    MaxCharacters(2_000),
+    Described("Template source of the preview text that mail programs show after the subject."),
+]
+TemplateSubject = Annotated[
+    str, MaxCharacters(2_000), Described("Template source of the mail subject or the push message title.")
+]
+TemplateText = Annotated[
+    str,
+    MaxCharacters(200_000),
+    Described("Template source of the plain text. Null generates the text from the HTML."),
 ]
 Username = Annotated[
     str, MaxCharacters(254), Described("Login name of the account; compared trimmed and in lower case.")

@@ -88,7 +88,7 @@ class SmtpServer:
         except ValueError:
             raise ValueError("has an invalid port. Write a number from 1 to 65535") from None
         name, password = (None if part is None else unquote(part) for part in (parts.username, parts.password))
-        if name is not None and security is Security.NONE and not _is_loopback(parts.hostname):
+        if name is not None and security is Security.NONE and not is_this_machine(parts.hostname):
             raise ValueError("would send the password unencrypted. Write smtps:// or smtp+starttls://")
         return cls(parts.hostname, port or DEFAULT_PORTS[security], security, name, password)
 
@@ -96,7 +96,8 @@ class SmtpServer:
         return f"{self.host}:{self.port}"
 
 
-def _is_loopback(host: str) -> bool:
+def is_this_machine(host: str) -> bool:
+    """Return whether a host is the machine itself, to which a connection needs no encryption."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

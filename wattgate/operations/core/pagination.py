@@ -129,21 +129,23 @@ def paginate(
 
 
 def connection_edge(
-    type_name: str,
     model: type[Tenanted],
     *,
     needs: Permission,
     description: str,
     column: str,
-    parent: str,
+    parent: str | None = None,
     build: BuildNode = _keep_row,
     where: Sequence[Condition] = (),
     first_argument: Any = terms.First,
+    type_name: str | None = None,
 ) -> Any:
-    """Return an edge to pages of records of a type: those whose `column` has the value of the parent's `parent`.
+    """Return an edge to pages of records of a model: those whose `column` has the value of the parent's `parent`.
 
-    `first_argument` is the annotation of `first`.
+    By default, `parent` has the name of the column. `first_argument` is the annotation of `first`. `type_name` is the
+    name of the GraphQL type, if it is not that of the model.
     """
+    type_name = type_name or model.__name__
     records = RecordList(type_name, model, build, tuple(where))
 
     async def load(
@@ -155,7 +157,7 @@ def connection_edge(
         last: terms.Last | None = None,
         before: terms.Before | None = None,
     ) -> list[Page]:
-        values = [getattr(record, parent) for record in parents]
+        values = [getattr(record, parent or column) for record in parents]
         arguments = PageArguments(first, after, last, before)
         pages = await load_pages(rows, records, column, set(values), arguments)
         return [pages[value] for value in values]

@@ -288,19 +288,16 @@ def _meter_point_resources_body(result: RestResult) -> dict[str, Any]:
     }
 
 
+_RETURNS_DEVICE = LegacyFormat(render_body=_device_body, response=DEVICE, response_example=DEVICE_EXAMPLE)
+"""The format of the routes that return one device."""
+
 DEVICE_FORMATS: Mapping[str, LegacyFormat] = {
     "GET /device": LegacyFormat(render_body=_devices_body, response=ListOf(DEVICE), response_example=[DEVICE_EXAMPLE]),
-    "GET /device/{deviceId}": LegacyFormat(render_body=_device_body, response=DEVICE, response_example=DEVICE_EXAMPLE),
-    "GET /device/resource/{resourceId}": LegacyFormat(
-        render_body=_device_body, response=DEVICE, response_example=DEVICE_EXAMPLE
-    ),
-    "PUT /device/{deviceId}": LegacyFormat(render_body=_device_body, response=DEVICE, response_example=DEVICE_EXAMPLE),
-    "DELETE /device/{deviceId}": LegacyFormat(
-        render_body=_device_body, response=DEVICE, response_example=DEVICE_EXAMPLE
-    ),
-    "PUT /device/{deviceId}/owner": LegacyFormat(
-        render_body=_device_body, response=DEVICE, response_example=DEVICE_EXAMPLE
-    ),
+    "GET /device/{deviceId}": _RETURNS_DEVICE,
+    "GET /device/resource/{resourceId}": _RETURNS_DEVICE,
+    "PUT /device/{deviceId}": _RETURNS_DEVICE,
+    "DELETE /device/{deviceId}": _RETURNS_DEVICE,
+    "PUT /device/{deviceId}/owner": _RETURNS_DEVICE,
     "GET /discover/{hardwareId}": LegacyFormat(
         render_body=_discovered_body, response=DISCOVERED, response_example=DEVICE_EXAMPLE
     ),

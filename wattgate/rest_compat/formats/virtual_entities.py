@@ -126,24 +126,21 @@ def _parse_attributes_to_remove(request: LegacyRequest) -> RawArguments:
     return RawArguments({**request.path, "names": list(names) if isinstance(names, dict) else names})
 
 
+_RETURNS_VIRTUAL_ENTITY = LegacyFormat(
+    render_body=_virtual_entity_body, response=VIRTUAL_ENTITY, response_example=VIRTUAL_ENTITY_EXAMPLE
+)
+"""The format of the routes that return one virtual entity."""
+
 VIRTUAL_ENTITY_FORMATS: Mapping[str, LegacyFormat] = {
     "GET /virtualentity": LegacyFormat(
         render_body=_virtual_entities_body,
         response=ListOf(VIRTUAL_ENTITY),
         response_example=[VIRTUAL_ENTITY_EXAMPLE],
     ),
-    "GET /virtualentity/{veId}": LegacyFormat(
-        render_body=_virtual_entity_body, response=VIRTUAL_ENTITY, response_example=VIRTUAL_ENTITY_EXAMPLE
-    ),
-    "DELETE /virtualentity/{veId}": LegacyFormat(
-        render_body=_virtual_entity_body, response=VIRTUAL_ENTITY, response_example=VIRTUAL_ENTITY_EXAMPLE
-    ),
-    "POST /virtualentity/{veId}/resources": LegacyFormat(
-        render_body=_virtual_entity_body, response=VIRTUAL_ENTITY, response_example=VIRTUAL_ENTITY_EXAMPLE
-    ),
-    "DELETE /virtualentity/{veId}/resources/{resourceId}": LegacyFormat(
-        render_body=_virtual_entity_body, response=VIRTUAL_ENTITY, response_example=VIRTUAL_ENTITY_EXAMPLE
-    ),
+    "GET /virtualentity/{veId}": _RETURNS_VIRTUAL_ENTITY,
+    "DELETE /virtualentity/{veId}": _RETURNS_VIRTUAL_ENTITY,
+    "POST /virtualentity/{veId}/resources": _RETURNS_VIRTUAL_ENTITY,
+    "DELETE /virtualentity/{veId}/resources/{resourceId}": _RETURNS_VIRTUAL_ENTITY,
     "GET /virtualentity/{veId}/attribute": LegacyFormat(
         render_body=_attributes_body, response=VirtualEntityAttributes, response_example=ATTRIBUTES_EXAMPLE
     ),

@@ -5,7 +5,6 @@ import ssl
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
-from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography.x509 import load_der_x509_certificate
@@ -15,7 +14,7 @@ from wattgate.app.cli.checks.result import CheckResult, failed, passed, warning
 from wattgate.app.setting_sources import read_variable
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
-from wattgate.delivery.channels.smtp import Security, SmtpServer
+from wattgate.delivery.channels.smtp import Security, SmtpServer, is_this_machine
 from wattgate.realtime.redis_url import SYSTEM_TLS, RedisServers, TlsFiles
 from wattgate.realtime.server_address import ServerAddress
 
@@ -116,7 +115,7 @@ async def check_certificate(server: TlsServer) -> CheckResult:
             f"is not valid: {error.verify_message}. Renew it, or add its authority to the trusted ones of the system",
         )
     except TlsUnavailableError as error:
-        if _is_this_machine(server.host):
+        if is_this_machine(server.host):
             return passed(subject, f"{error}. The connection stays on this machine")
         return warning(subject, f"{error}, so the connection is not encrypted. Set up TLS on the server")
     except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
@@ -126,13 +125,6 @@ async def check_certificate(server: TlsServer) -> CheckResult:
         return failed(subject, f"ended on {end:%Y-%m-%d}: renew it")
     text = f"ends in {days} days, on {end:%Y-%m-%d}"
     return passed(subject, text) if days >= WARNING_DAYS else warning(subject, f"{text}: renew it")
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 async def _certificate_end(server: TlsServer) -> datetime:

@@ -4,6 +4,7 @@ The page has no scripts and the mail is in a sandboxed frame, so that the templa
 operation with a limit for each client address renders it, and the address pays for the processor time.
 """
 
+from collections.abc import Callable
 from html import escape
 from string import Template
 
@@ -33,7 +34,7 @@ def shared_preview_routes(runner: Runner, links: SignedLinks, limits: AddressLim
     `limits` are the limits of addresses that pay for the renderings.
     """
 
-    async def serve_page(request: Request) -> Response:
+    async def serve(request: Request, render: Callable[[SharedPreview, SharedPreviewResult], str]) -> Response:
         shared = links.parse_shared_preview_token(request.path_params["token"])
         if shared is None:
             return _problem_page(404, UNKNOWN_LINK)
@@ -41,17 +42,13 @@ def shared_preview_routes(runner: Runner, links: SignedLinks, limits: AddressLim
             result = await _load(runner, shared, limits)
         except GatewayError as error:
             return _error_page(error)
-        return HTMLResponse(_render_page(shared, result, f"{request.url.path}/html"), headers=NO_INDEX)
+        return HTMLResponse(render(shared, result), headers=NO_INDEX)
+
+    async def serve_page(request: Request) -> Response:
+        return await serve(request, lambda shared, result: _render_page(shared, result, f"{request.url.path}/html"))
 
     async def serve_html(request: Request) -> Response:
-        shared = links.parse_shared_preview_token(request.path_params["token"])
-        if shared is None:
-            return _problem_page(404, UNKNOWN_LINK)
-        try:
-            result = await _load(runner, shared, limits)
-        except GatewayError as error:
-            return _error_page(error)
-        return HTMLResponse(result.preview.rendering.html or "", headers=NO_INDEX)
+        return await serve(request, lambda _, result: result.preview.rendering.html or "")
 
     path = f"{SHARED_PREVIEW_PATH}/{{token}}"
     return [Route(path, serve_page), Route(f"{path}/html", serve_html)]

@@ -70,16 +70,6 @@ FORMAT_FILTERS: Mapping[str, FormatFilter] = {
 }
 """Filters that format by culture and time zone. They write nothing for an empty value."""
 
-TYPE_FILTERS: Mapping[str, VariableType] = {
-    "at": VariableType.INSTANT,
-    "kwh": VariableType.ENERGY,
-    "money": VariableType.MONEY,
-    "percent": VariableType.PERCENTAGE,
-    "power": VariableType.POWER,
-    "quantity": VariableType.NUMBER,
-}
-"""The type of variables that each filter is for."""
-
 
 def format_declared(value: DeclaredValue, formats: Formats) -> str:
     """Return a value of a declared variable as text, by its type and without its unit."""

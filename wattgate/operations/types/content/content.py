@@ -138,10 +138,8 @@ class TermsConditions(Node, model=models.TermsConditions):
     created_at: terms.CreatedAt
     updated_at: terms.UpdatedAt
     terms_conditions_users: "Connection[TermsConditionsUser]" = connection_edge(
-        "TermsConditionsUser",
         models.TermsConditionsUser,
         column="tc_id",
-        parent="tc_id",
         needs=Permission.RESPONSE_READ,
         description="Answers to this version that the caller may see.",
     )

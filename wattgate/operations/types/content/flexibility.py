@@ -48,10 +48,8 @@ class DfsEvent:
     created_at: terms.CreatedAt
     updated_at: terms.UpdatedAt
     participations: "Connection[DfsParticipation]" = connection_edge(
-        "DfsParticipation",
         models.DfsParticipation,
         column="dfs_event_id",
-        parent="dfs_event_id",
         needs=Permission.FLEXIBILITY_READ,
         description="Participations in the event that the caller may see.",
     )

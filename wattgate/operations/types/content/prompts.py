@@ -48,10 +48,8 @@ class Prompt(Node, model=models.Prompt):
         description="The prompt type. Null if the caller may not see it.",
     )
     prompt_users: "Connection[PromptUser]" = connection_edge(
-        "PromptUser",
         models.PromptUser,
         column="prompt_id",
-        parent="prompt_id",
         needs=Permission.RESPONSE_READ,
         description="Outcomes of the prompt that the caller may see.",
     )
@@ -100,10 +98,8 @@ class UserActionType(Node, model=models.UserActionType):
     created_at: terms.CreatedAt
     updated_at: terms.UpdatedAt
     user_actions: "Connection[UserAction]" = connection_edge(
-        "UserAction",
         models.UserAction,
         column="user_action_type_id",
-        parent="user_action_type_id",
         needs=Permission.RESPONSE_READ,
         description="Actions of this type that the caller may see.",
     )

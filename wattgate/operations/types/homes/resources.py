@@ -342,10 +342,8 @@ class ResourceType(Node, model=models.ResourceType):
     retention_days: terms.RetentionDays | None
     active: terms.Active
     resources: "Connection[Resource]" = connection_edge(
-        "Resource",
         models.Resource,
         column="resource_type_id",
-        parent="resource_type_id",
         where=[col(models.Resource.active).is_(True)],
         needs=Permission.RESOURCE_READ,
         description="Active resources of the type that the caller may see, of all owners.",

@@ -79,9 +79,7 @@ class Account(Node, model=models.Account):
 
 @strawberry.input(description="Account to add to an existing user.")
 class NewAccount:
-    username: terms.Address = strawberry.field(
-        description="Login name, unique in the directory; compared trimmed and in lower case."
-    )
+    username: terms.NewLoginName
     user_id: strawberry.ID | None = strawberry.field(
         default=None, description="ID of the user who gets the account. Default: the acting user."
     )
@@ -90,11 +88,7 @@ class NewAccount:
     )
     name: terms.Text200 = strawberry.field(default="", description="Name of the person.")
     email: terms.Email = ""
-    password: terms.Secret | None = strawberry.field(
-        default=None,
-        description="Password of at least 8 characters, none of the most common ones. Without a password, the "
-        "account cannot log in.",
-    )
+    password: terms.FirstPassword | None = None
 
 
 @strawberry.input(description="Fields of an account to change.")

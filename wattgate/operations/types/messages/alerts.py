@@ -136,15 +136,9 @@ class NewTemplate:
     )
     description: terms.Description = ""
     active: bool = strawberry.field(default=False, description=PUBLISHES)
-    subject: terms.Text2000 = strawberry.field(
-        default="", description="Template source of the mail subject or the push message title."
-    )
-    preheader: terms.Text2000 = strawberry.field(
-        default="", description="Template source of the preview text that mail programs show after the subject."
-    )
-    text: terms.Source | None = strawberry.field(
-        default=None, description="Template source of the plain text. Null generates the text from the HTML."
-    )
+    subject: terms.TemplateSubject = ""
+    preheader: terms.TemplatePreheader = ""
+    text: terms.TemplateText | None = None
 
 
 @strawberry.input(description="Fields of a template to change. Omitted fields keep their values.")
@@ -157,17 +151,9 @@ class TemplateChange:
         default=strawberry.UNSET,
         description="True publishes the current version. False withdraws it: alerts no longer use the template.",
     )
-    subject: terms.Text2000 | None = strawberry.field(
-        default=strawberry.UNSET, description="Template source of the mail subject or the push message title."
-    )
-    preheader: terms.Text2000 | None = strawberry.field(
-        default=strawberry.UNSET,
-        description="Template source of the preview text that mail programs show after the subject.",
-    )
-    text: terms.Source | None = strawberry.field(
-        default=strawberry.UNSET,
-        description="Template source of the plain text. Null generates the text from the HTML.",
-    )
+    subject: terms.TemplateSubject | None = strawberry.UNSET
+    preheader: terms.TemplatePreheader | None = strawberry.UNSET
+    text: terms.TemplateText | None = strawberry.UNSET
 
 
 @strawberry.input(description="Texts of a template to add for one alert type, channel and culture.")
@@ -176,33 +162,19 @@ class NewTemplateText:
     html_template: terms.HtmlTemplate
     description: terms.Description = ""
     active: bool = strawberry.field(default=False, description=PUBLISHES)
-    subject: terms.Text2000 = strawberry.field(
-        default="", description="Template source of the mail subject or the push message title."
-    )
-    preheader: terms.Text2000 = strawberry.field(
-        default="", description="Template source of the preview text that mail programs show after the subject."
-    )
-    text: terms.Source | None = strawberry.field(
-        default=None, description="Template source of the plain text. Null generates the text from the HTML."
-    )
+    subject: terms.TemplateSubject = ""
+    preheader: terms.TemplatePreheader = ""
+    text: terms.TemplateText | None = None
 
 
 @strawberry.input(
     description="Texts of a new version of a template. Omitted fields are copied from the newest version."
 )
 class NewTemplateVersion:
-    subject: terms.Text2000 | None = strawberry.field(
-        default=strawberry.UNSET, description="Template source of the mail subject or the push message title."
-    )
-    preheader: terms.Text2000 | None = strawberry.field(
-        default=strawberry.UNSET,
-        description="Template source of the preview text that mail programs show after the subject.",
-    )
+    subject: terms.TemplateSubject | None = strawberry.UNSET
+    preheader: terms.TemplatePreheader | None = strawberry.UNSET
     html_template: terms.HtmlTemplate | None = strawberry.UNSET
-    text: terms.Source | None = strawberry.field(
-        default=strawberry.UNSET,
-        description="Template source of the plain text. Null generates the text from the HTML.",
-    )
+    text: terms.TemplateText | None = strawberry.UNSET
 
 
 @strawberry.type(description="Log entry of a notification: one step of its delivery.")

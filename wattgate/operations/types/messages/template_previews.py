@@ -122,10 +122,7 @@ class TemplateToPreview:
     subject: terms.Text2000 | None = strawberry.field(default=None, description="Template source of the subject.")
     preheader: terms.Text2000 | None = strawberry.field(default=None, description="Template source of the preheader.")
     html: terms.Source | None = strawberry.field(default=None, description="Template source of the HTML.")
-    text: terms.Source | None = strawberry.field(
-        default=strawberry.UNSET,
-        description="Template source of the plain text. Null generates the text from the HTML.",
-    )
+    text: terms.TemplateText | None = strawberry.UNSET
     data: Json | None = strawberry.field(
         default=None,
         description="JSON object whose members fill the markers. Samples fill the variables of every alert that it "

@@ -34,13 +34,9 @@ from wattgate.principal import Permission
 from wattgate.values import terms
 
 
-def _records(
-    type_name: str, model: Any, needs: Permission, description: str, *, column: str = "user_id", **options: Any
-) -> Any:
+def _records(model: Any, needs: Permission, description: str, *, column: str = "user_id", **options: Any) -> Any:
     """Return the edge from a user to its records of a model: those with the user's ID in a column."""
-    return connection_edge(
-        type_name, model, column=column, parent="user_id", needs=needs, description=description, **options
-    )
+    return connection_edge(model, column=column, parent="user_id", needs=needs, description=description, **options)
 
 
 @strawberry.type
@@ -49,10 +45,9 @@ class UserRecords:
 
     user_id: ids.UserId
     accounts: Connection[Account] = _records(
-        "Account", models.Account, Permission.ACCOUNT_READ, "Accounts with which the user logs in."
+        models.Account, Permission.ACCOUNT_READ, "Accounts with which the user logs in."
     )
     homes: Connection[VirtualEntity] = _records(
-        "VirtualEntity",
         models.VirtualEntity,
         Permission.VIRTUAL_ENTITY_READ,
         "Active virtual entities of the user: the homes.",
@@ -60,7 +55,6 @@ class UserRecords:
         where=[col(models.VirtualEntity.active).is_(True)],
     )
     devices: Connection[Device] = _records(
-        "Device",
         models.Device,
         Permission.DEVICE_READ,
         "Active devices of the user.",
@@ -68,7 +62,6 @@ class UserRecords:
         where=[col(models.Device.active).is_(True)],
     )
     resources: Connection[Resource] = _records(
-        "Resource",
         models.Resource,
         Permission.RESOURCE_READ,
         "Active resources of the user.",
@@ -76,7 +69,6 @@ class UserRecords:
         where=[col(models.Resource.active).is_(True)],
     )
     alerts: Connection[Alert] = _records(
-        "Alert",
         models.Alert,
         Permission.NOTIFICATION_READ,
         "Alerts to the user. `last: 10` returns the ten newest ones.",
@@ -99,48 +91,44 @@ class UserRecords:
         description="Paired displays of the user, oldest first. A user has at most 50.",
     )
     consents: Connection[MeterPointConsent] = _records(
-        "MeterPointConsent",
         models.MeterPointConsent,
         Permission.CONSENT_READ,
         "Consents of the user to the use of the data of meter points.",
         build=build_consent,
     )
     consent_receipts: Connection[ConsentReceipt] = _records(
-        "ConsentReceipt",
         models.ConsentChange,
         Permission.CONSENT_READ,
         "Receipts of all grants, renewals and revocations of the user's consents.",
+        type_name="ConsentReceipt",
         build=build_receipt,
         first_argument=terms.FirstReceipts,
     )
     tenancies: Connection[MeterPointTenancy] = _records(
-        "MeterPointTenancy",
         models.MeterPointTenancy,
         Permission.CONSENT_READ,
         "Meter points at which the user lives or has lived, with the times.",
         first_argument=terms.FirstTenancies,
     )
     access_log: Connection[AccessRecord] = _records(
-        "AccessRecord",
         models.AccessRecord,
         Permission.CONSENT_READ,
         "Reads of the data of the user's household, with their callers.",
         first_argument=terms.FirstEntries,
     )
     webhooks: Connection[Webhook] = _records(
-        "Webhook", models.Webhook, Permission.WEBHOOK_READ, "Webhooks about events of the user."
+        models.Webhook, Permission.WEBHOOK_READ, "Webhooks about events of the user."
     )
     webhook_errors: Connection[WebhookError] = _records(
-        "WebhookError", models.WebhookError, Permission.WEBHOOK_READ, "Failed webhooks about events of the user."
+        models.WebhookError, Permission.WEBHOOK_READ, "Failed webhooks about events of the user."
     )
     user_actions: Connection[UserAction] = _records(
-        "UserAction", models.UserAction, Permission.RESPONSE_READ, "Actions of the user in apps."
+        models.UserAction, Permission.RESPONSE_READ, "Actions of the user in apps."
     )
     prompt_users: Connection[PromptUser] = _records(
-        "PromptUser", models.PromptUser, Permission.RESPONSE_READ, "Outcomes of prompts that the user has seen."
+        models.PromptUser, Permission.RESPONSE_READ, "Outcomes of prompts that the user has seen."
     )
     terms_conditions_users: Connection[TermsConditionsUser] = _records(
-        "TermsConditionsUser",
         models.TermsConditionsUser,
         Permission.RESPONSE_READ,
         "Answers of the user to terms and conditions.",
@@ -152,7 +140,6 @@ class UserRecords:
         description="Active DFS enrolments of the user, one for each meter point, oldest first.",
     )
     dfs_participations: Connection[DfsParticipation] = _records(
-        "DfsParticipation",
         models.DfsParticipation,
         Permission.FLEXIBILITY_READ,
         "Participations of the user in demand flexibility events.",

@@ -54,19 +54,13 @@ class User(Node, UserFields, UserRecords, model=models.User):
 
 @strawberry.input(description="User to add, with the first account.")
 class NewUser:
-    username: terms.Address = strawberry.field(
-        description="Login name, unique in the directory; compared trimmed and in lower case."
-    )
+    username: terms.NewLoginName
     directory_id: strawberry.ID | None = strawberry.field(
         default=None, description="ID of the directory. Default: the application's own directory."
     )
     name: terms.Text200 = strawberry.field(default="", description="Name of the person.")
     email: terms.Email = ""
-    password: terms.Secret | None = strawberry.field(
-        default=None,
-        description="Password of at least 8 characters, none of the most common ones. Without a password, the "
-        "account cannot log in.",
-    )
+    password: terms.FirstPassword | None = None
     culture_code: terms.Text100 | None = strawberry.field(
         default=None,
         description="Language and region of messages to the user, such as fr-CA. Default: the application's culture.",

@@ -70,13 +70,11 @@ def _budget_edge() -> Any:
     )
 
 
-def _records(type_name: str, model: Any, needs: Permission, description: str, **options: Any) -> Any:
+def _records(model: Any, needs: Permission, description: str, **options: Any) -> Any:
     """Return the edge from the application to its records of a model."""
     return connection_edge(
-        type_name,
         model,
         column="application_id",
-        parent="application_id",
         needs=needs,
         description=description,
         **options,
@@ -101,7 +99,7 @@ class Viewer(UserRecords):
         description="The calling account. Null for an application that acts for the user.",
     )
     dfs_events: Connection[DfsEvent] = _records(
-        "DfsEvent", models.DfsEvent, Permission.FLEXIBILITY_READ, "Demand flexibility events of the application."
+        models.DfsEvent, Permission.FLEXIBILITY_READ, "Demand flexibility events of the application."
     )
     budget: Budget | None = _budget_edge()
 
@@ -114,85 +112,70 @@ class Application:
     name: str = strawberry.field(description="Name of the application.")
     culture_code: str = strawberry.field(description="Language and region of messages to users who have no own one.")
     created_at: terms.CreatedAt
-    accounts: Connection[Account] = _records(
-        "Account", models.Account, Permission.ACCOUNT_READ, "Accounts of all users."
-    )
+    accounts: Connection[Account] = _records(models.Account, Permission.ACCOUNT_READ, "Accounts of all users.")
     virtual_entities: Connection[VirtualEntity] = _records(
-        "VirtualEntity", models.VirtualEntity, Permission.VIRTUAL_ENTITY_READ, "Virtual entities of all users."
+        models.VirtualEntity, Permission.VIRTUAL_ENTITY_READ, "Virtual entities of all users."
     )
-    resources: Connection[Resource] = _records(
-        "Resource", models.Resource, Permission.RESOURCE_READ, "Resources of all users."
-    )
-    devices: Connection[Device] = _records("Device", models.Device, Permission.DEVICE_READ, "Devices of all users.")
-    alerts: Connection[Alert] = _records("Alert", models.Alert, Permission.NOTIFICATION_READ, "Alerts to all users.")
-    webhooks: Connection[Webhook] = _records(
-        "Webhook", models.Webhook, Permission.WEBHOOK_READ, "Webhooks of the application."
-    )
+    resources: Connection[Resource] = _records(models.Resource, Permission.RESOURCE_READ, "Resources of all users.")
+    devices: Connection[Device] = _records(models.Device, Permission.DEVICE_READ, "Devices of all users.")
+    alerts: Connection[Alert] = _records(models.Alert, Permission.NOTIFICATION_READ, "Alerts to all users.")
+    webhooks: Connection[Webhook] = _records(models.Webhook, Permission.WEBHOOK_READ, "Webhooks of the application.")
     webhook_errors: Connection[WebhookError] = _records(
-        "WebhookError", models.WebhookError, Permission.WEBHOOK_READ, "Failed webhooks of the application."
+        models.WebhookError, Permission.WEBHOOK_READ, "Failed webhooks of the application."
     )
     audit_log: Connection[AuditEntry] = _records(
-        "AuditEntry",
         models.AuditEntry,
         Permission.AUDIT_READ,
         "Entries of the audit log.",
         first_argument=terms.FirstEntries,
     )
     access_log: Connection[AccessRecord] = _records(
-        "AccessRecord",
         models.AccessRecord,
         Permission.CONSENT_READ,
         "Reads of the data of households, with their callers.",
         first_argument=terms.FirstEntries,
     )
     consent_receipts: Connection[ConsentReceipt] = _records(
-        "ConsentReceipt",
         models.ConsentChange,
         Permission.CONSENT_READ,
         "Receipts of all grants, renewals and revocations of consents.",
+        type_name="ConsentReceipt",
         build=build_receipt,
         first_argument=terms.FirstReceipts,
     )
     consents: Connection[MeterPointConsent] = _records(
-        "MeterPointConsent",
         models.MeterPointConsent,
         Permission.CONSENT_READ,
         "Consents of all users.",
         build=build_consent,
     )
     tenancies: Connection[MeterPointTenancy] = _records(
-        "MeterPointTenancy",
         models.MeterPointTenancy,
         Permission.CONSENT_READ,
         "Meter points at which users live or have lived, with the times.",
         first_argument=terms.FirstTenancies,
     )
     alert_rules: Connection[AlertRule] = _records(
-        "AlertRule", models.AlertRule, Permission.NOTIFICATION_READ, "Alert rules of all users."
+        models.AlertRule, Permission.NOTIFICATION_READ, "Alert rules of all users."
     )
     dfs_users: Connection[DfsUser] = _records(
-        "DfsUser", models.DfsUser, Permission.FLEXIBILITY_READ, "DFS enrolments of all users."
+        models.DfsUser, Permission.FLEXIBILITY_READ, "DFS enrolments of all users."
     )
     mail_suppressions: Connection[MailSuppression] = _records(
-        "MailSuppression",
         models.MailSuppression,
         Permission.NOTIFICATION_SEND,
         "E-mail addresses that receive no more mail.",
     )
     user_actions: Connection[UserAction] = _records(
-        "UserAction", models.UserAction, Permission.RESPONSE_READ, "Actions of all users in apps."
+        models.UserAction, Permission.RESPONSE_READ, "Actions of all users in apps."
     )
-    prompt_users: Connection[PromptUser] = _records(
-        "PromptUser", models.PromptUser, Permission.RESPONSE_READ, "Outcomes of prompts."
-    )
+    prompt_users: Connection[PromptUser] = _records(models.PromptUser, Permission.RESPONSE_READ, "Outcomes of prompts.")
     terms_conditions_users: Connection[TermsConditionsUser] = _records(
-        "TermsConditionsUser",
         models.TermsConditionsUser,
         Permission.RESPONSE_READ,
         "Answers of users to terms and conditions.",
     )
     dfs_events: Connection[DfsEvent] = _records(
-        "DfsEvent",
         models.DfsEvent,
         Permission.FLEXIBILITY_READ,
         "Demand flexibility events.",
