@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from tests.graphql.test_request_costs import gateway
 from tests.support.house import PASSWORD, House, basic
 from tests.support.live import NEVER
-from wattgate.app.server.gate.address_limited import AddressLimited, limit_by_address
+from wattgate.app.server.gate.client_addresses import AddressLimited, limit_by_address
 from wattgate.app.server.pages.pages import ConstantAnswer, accepts_gzip, has_tag
 from wattgate.db.identity import credentials
 from wattgate.requests.client import UNLIMITED_ADDRESSES

@@ -81,7 +81,7 @@ SORTS = (
         ),
     ),
     Demand(
-        "db.queries.series.time_ranges:MAX_BUCKETS",
+        "energy.buckets:MAX_BUCKETS",
         "graphql.cost.operation_charge:OperationCharge",
         (
             "db.queries.series.readings:complete_to calls sorted",

@@ -1,4 +1,4 @@
-"""Edges of the buckets of a series in any time zone, with clock changes. No I/O.
+"""Edges of the buckets of a series in any time zone, with clock changes, and checks of its range. No I/O.
 
 Instants and durations are in milliseconds. Instants count from 1970, UTC.
 """
@@ -11,8 +11,9 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from wattgate.clock import Timestamp, format_iso_ms, from_ms, to_ms
+from wattgate.clock import TimeRange, Timestamp, format_iso_ms, from_ms, to_ms
 from wattgate.enums import Period, Weekday
+from wattgate.errors import BadInput, Problem
 
 MINUTE_MS = 60 * 1000
 HALF_HOUR_MS = 30 * MINUTE_MS
@@ -237,3 +238,28 @@ def _merge_runs(runs: Iterable[BucketRun]) -> tuple[BucketRun, ...]:
             run = BucketRun(last.start, last.step, last.count + run.count)
         merged.append(run)
     return tuple(merged)
+
+
+# Checks of the time ranges of series.
+
+MAX_BUCKETS = 20_000
+"""The maximum number of buckets in a series."""
+
+
+def resolve_range(range: TimeRange, now: datetime) -> tuple[datetime, datetime]:
+    """Return the start and end of a range; an open range ends now. Raise BadInput if it is empty."""
+    start, end = range.start, range.end or now
+    if end <= start:
+        problem = Problem(("range", "end"), "is not after the start")
+        raise BadInput("The range is empty: its end is not after its start. Use a later end.", problems=[problem])
+    return start, end
+
+
+def check_bucket_count(start: datetime, end: datetime, period: Period) -> None:
+    """Raise BadInput if a range may have more buckets than a series can have."""
+    if (count := max_bucket_count(start, end, period)) > MAX_BUCKETS:
+        raise BadInput(
+            f"A series has at most {MAX_BUCKETS:,} buckets, but this range has about {count:,} of {period.value}. "
+            f"Request {suggest_range(start, end, period, MAX_BUCKETS)}.",
+            problems=[Problem(("period",), f"gives more than {MAX_BUCKETS:,} buckets")],
+        )

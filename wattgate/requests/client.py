@@ -1,6 +1,6 @@
-"""The client of a request: its network address and device, and the limits of anonymous work for each address."""
+"""The client of a request: its address, device and origin, and the limits of anonymous work for each address."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
@@ -112,3 +112,23 @@ class UnlimitedAddresses:
 
 
 UNLIMITED_ADDRESSES = UnlimitedAddresses()
+
+
+# Origins of requests: the page of a browser that sends a request, or opens a socket.
+
+
+def foreign_origin(headers: Mapping[str, str]) -> str | None:
+    """Return the origin of the page that sends a request; None for a page of the gateway, and without a page.
+
+    Browsers send the header with every request to another origin. To the own origin, they send it only with some
+    methods.
+    """
+    origin = headers.get("origin")
+    is_own = origin is not None and origin.partition("://")[2] == headers.get("host")
+    return None if is_own else origin
+
+
+def is_origin_allowed(headers: Mapping[str, str], allowed: Collection[str]) -> bool:
+    """Return whether the page that opens a socket is allowed. Clients other than browsers send no origin."""
+    origin = foreign_origin(headers)
+    return origin is None or origin in allowed or "*" in allowed

@@ -24,9 +24,9 @@ from wattgate.app.server.components import build_components
 from wattgate.app.server.edge.direct_graphql import DirectGraphQL
 from wattgate.app.server.edge.drain import Readiness
 from wattgate.app.server.edge.socket_upgrade import SocketUpgrade
-from wattgate.app.server.gate.address_limited import AddressLimited, limit_by_address
 from wattgate.app.server.gate.application import build_application
 from wattgate.app.server.gate.auth import Authenticator
+from wattgate.app.server.gate.client_addresses import AddressLimited, limit_by_address
 from wattgate.app.server.gate.gate import GateRules
 from wattgate.app.server.gate.identity import create_identity, forget_changed_callers
 from wattgate.app.server.health import check_health, check_readiness, log_row_security

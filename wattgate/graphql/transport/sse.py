@@ -27,7 +27,7 @@ from wattgate.realtime.connections.service import OperationRejected, PreparedOpe
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.requests.accept import EVENT_STREAM, prefers_event_stream
 from wattgate.requests.bodies import BodyReader
-from wattgate.requests.origin import foreign_origin
+from wattgate.requests.client import foreign_origin
 
 TOKEN_HEADER = "x-graphql-event-stream-token"  # noqa: S105 (not a credential)
 LAST_EVENT_ID = "last-event-id"
@@ -111,7 +111,7 @@ class EventStreamEndpoint:
     async def _serve_single(self, token: str, request: HttpRequest, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a stream for many operations ("single connection" mode): reserve, open, add or stop an operation."""
         response: Response
-        asked = StreamRequest(token, await self._authenticate(request.headers), foreign_origin(request))
+        asked = StreamRequest(token, await self._authenticate(request.headers), foreign_origin(request.headers))
         match request.method:
             case "PUT":
                 response = await self._reserve(asked)

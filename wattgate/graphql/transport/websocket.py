@@ -11,7 +11,7 @@ from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.session import Session
 from wattgate.realtime.connections.wires.asgi_wire import AsgiWire
 from wattgate.realtime.connections.wires.uvicorn_wire import ASGI_EXTENSION, UvicornWire
-from wattgate.requests.origin import is_origin_allowed
+from wattgate.requests.client import is_origin_allowed
 from wattgate.requests.request_context import client_fields
 
 log = logging.getLogger(__name__)

@@ -4,8 +4,8 @@ from datetime import UTC
 
 from wattgate.db import models
 from wattgate.db.queries.series import readings as queries
-from wattgate.db.queries.series.time_ranges import MAX_BUCKETS
 from wattgate.db.readings.reading_series import ReadingSeries
+from wattgate.energy.buckets import MAX_BUCKETS
 from wattgate.enums import Function, Weekday
 from wattgate.errors import ConsentRevoked, GatewayError
 from wattgate.operations.core.operation import Call, OperationKind, RestRoute, operation

@@ -8,13 +8,8 @@ from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.cli.record_lists import print_records, to_cell, to_text
+from wattgate.app.homes.applications import ListedHome, ResourceDetails, load_home_details, load_resource_details
 from wattgate.app.homes.home_selection import HomeChoice, find_home
-from wattgate.app.homes.lists import (
-    ListedHome,
-    ResourceDetails,
-    load_home_details,
-    load_resource_details,
-)
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.db.rows.rows import Rows

@@ -6,7 +6,7 @@ from typing import Any
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.reading_context import with_current_reader
 from wattgate.app.cli.record_lists import print_records, run_in_application, to_text
-from wattgate.app.homes.lists import ListedHome, list_accounts, list_homes
+from wattgate.app.homes.applications import ListedHome, list_accounts, list_homes
 from wattgate.app.settings import Settings
 
 

@@ -21,7 +21,7 @@ from wattgate.realtime.connections.protocol import SUBPROTOCOL
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.session import Session
 from wattgate.realtime.connections.wires.frame_wire import FrameWire, Release
-from wattgate.requests.origin import is_origin_allowed
+from wattgate.requests.client import is_origin_allowed
 
 PATH, VERSION = b"/graphql", "13"
 

@@ -1,14 +1,18 @@
-"""The client of a request: its address, its device, and the addresses that share a limit."""
+"""The client of a request: its address, its device, the addresses that share a limit, and the limit of routes."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 
-from starlette.types import Scope
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from wattgate.requests.client import CURRENT_CLIENT, Client
+from wattgate.errors import RateLimited
+from wattgate.requests.client import CURRENT_CLIENT, AddressLimiter, AddressPolicy, Client, current_client
+from wattgate.rest_compat.error_responses import error_response
 
 IPAddress = IPv4Address | IPv6Address
 IPNetwork = IPv4Network | IPv6Network
@@ -217,3 +221,41 @@ def device_cookie(device: str, *, is_secure: bool) -> str:
     """Return the cookie of a new device. Browsers send a secure one only by https."""
     prefix, secure = (SECURE_PREFIX, "; Secure") if is_secure else ("", "")
     return f"{prefix}{DEVICE_COOKIE}={device}; Path=/; Max-Age={DEVICE_SECONDS}; HttpOnly; SameSite=Lax{secure}"
+
+
+# The limit of each client address for requests that need no credentials: pages, files, and the OpenAPI document.
+
+
+class AddressLimited:
+    """An ASGI application that charges each HTTP request to the client's address before it serves it.
+
+    Above the limit, the response is 429 with `Retry-After`.
+    """
+
+    def __init__(self, app: ASGIApp, limits: AddressLimiter) -> None:
+        self._app = app
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._limits.charge(AddressPolicy.REQUEST, current_client())
+        except RateLimited as error:
+            await error_response(error)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def limit_by_address(routes: Iterable[BaseRoute], limits: AddressLimiter) -> list[BaseRoute]:
+    """Return copies of routes that charge each request to the client's address. The given ones stay as they are.
+
+    Raise TypeError for a kind of route that cannot be limited, because it would serve without a limit.
+    """
+    return [_limited(route, limits) for route in routes]
+
+
+def _limited(route: BaseRoute, limits: AddressLimiter) -> Route | Mount:
+    if not isinstance(route, Route | Mount):
+        raise TypeError(f"the route {route!r} has no limit by address: use Route or Mount")
+    limited = copy(route)
+    limited.app = AddressLimited(route.app, limits)
+    return limited

@@ -19,12 +19,11 @@ from wattgate.db.models import Resource
 from wattgate.db.queries.consent import find_consent_errors
 from wattgate.db.queries.ownership import load_ownerships, load_with_sources
 from wattgate.db.queries.series.tariffs import histories, load_timelines, priced_resource_id
-from wattgate.db.queries.series.time_ranges import check_bucket_count, resolve_range
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.reading_series import stored_share
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows.rows import Rows
-from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, BucketGrid, BucketRun
+from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, BucketGrid, BucketRun, check_bucket_count, resolve_range
 from wattgate.energy.costs import timeline
 from wattgate.energy.costs.pricing import (
     BUCKET_DECIMALS,

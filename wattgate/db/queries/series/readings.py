@@ -11,7 +11,6 @@ from wattgate.db.models import Resource
 from wattgate.db.queries.consent import find_consent_errors, replace_withheld
 from wattgate.db.queries.ownership import load_ownerships
 from wattgate.db.queries.series import costs as cost_queries
-from wattgate.db.queries.series.time_ranges import check_bucket_count, resolve_range
 from wattgate.db.queries.tenancies import consent_gaps
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.reading_series import IncompleteBucket, ReadingSeries
@@ -19,7 +18,7 @@ from wattgate.db.readings.rollups import AGGREGATE_COLUMNS
 from wattgate.db.readings.series_keys import require_field, series_key
 from wattgate.db.rows.rows import Rows
 from wattgate.energy import buckets
-from wattgate.energy.buckets import BucketGrid, refine_grid
+from wattgate.energy.buckets import BucketGrid, check_bucket_count, refine_grid, resolve_range
 from wattgate.energy.consent_gaps import gaps_within
 from wattgate.energy.meters.meter_messages import REGISTER_FIELDS
 from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields

@@ -16,7 +16,7 @@ from wattgate.db.queries.series import current_readings as current_queries
 from wattgate.db.queries.series import freshness as freshness_queries
 from wattgate.db.queries.series import readings as reading_queries
 from wattgate.db.queries.series import tariffs as tariff_queries
-from wattgate.db.queries.series.time_ranges import MAX_BUCKETS
+from wattgate.energy.buckets import MAX_BUCKETS
 from wattgate.enums import BucketQuality, DeviceProof, NoValueReason, ReadingQuality
 from wattgate.operations.core.fields import edge, list_field
 from wattgate.operations.core.pagination import connection_edge

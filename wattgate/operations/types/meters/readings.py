@@ -7,8 +7,8 @@ from typing import Annotated
 import strawberry
 
 from wattgate.db.queries.series.comparisons import Comparison
-from wattgate.db.queries.series.time_ranges import MAX_BUCKETS
 from wattgate.db.readings.reading_series import MAX_BUCKET_OBJECTS, ReadingSeries
+from wattgate.energy.buckets import MAX_BUCKETS
 from wattgate.enums import BucketQuality, FreshnessCause, FreshnessState, NoValueReason, ReadingQuality
 from wattgate.operations.types.meters.devices import NetworkState
 from wattgate.operations.vocabulary import ids
