@@ -1,4 +1,4 @@
-"""Served gateways for subscription tests: with configurable limits, a movable clock, and either WebSocket protocol."""
+"""Served gateways for subscription tests: with configurable limits and a movable clock."""
 
 import asyncio
 import time
@@ -26,9 +26,6 @@ from wattgate.realtime import topics
 from wattgate.realtime.connections.connection_registry import CONTROL_TOPICS
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.events import AlertSent, Event, ReadingRecorded
-
-WIRES: dict[str, Any] = {"direct": GuardedWire, "portable": "websockets-sansio"}
-"""The WebSocket implementations: the gateway's own uvicorn protocol, and uvicorn's standard one."""
 
 NEVER = 1e9
 """A delay in seconds that no test reaches."""
@@ -201,7 +198,7 @@ class LiveHouse(House):
 async def live_house(
     settled: Settled,
     *,
-    wire: str = "direct",
+    ws: type[GuardedWire] = GuardedWire,
     limits: ConnectionLimits | None = None,
     http_limits: HttpLimits = DEFAULT_HTTP_LIMITS,
     **settings: Any,
@@ -217,7 +214,7 @@ async def live_house(
     gateway.realtime.timer_wheel.now = clock.monotonic
     one, other = (replace(tenant, gateway=gateway) for tenant in (settled.one, settled.other))
     async with (
-        serving(app, ws=WIRES[wire], limits=http_limits) as url,
+        serving(app, ws=ws, limits=http_limits) as url,
         httpx.AsyncClient(base_url=url, timeout=30) as http,
     ):
         await gateway.hub.open_topics(CONTROL_TOPICS)

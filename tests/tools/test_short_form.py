@@ -17,7 +17,7 @@ ENGINES = ("sqlite", "postgresql")
 CREDENTIALS = {"account", "account basic", "application", "acting", "oauth", "administrator"}
 ENDINGS = {"log_out", "revoke_listed", "change_password", "reset_password", "close_account", "delete_user"}
 DISPLAY_ENDINGS = {"revoke", "revoke_by_graphql", "revoke_its_token", "end_itself", "close_its_home"}
-INTERFACES = {"graphql", "rest", "direct", "portable"}
+INTERFACES = {"graphql", "rest"}
 TRANSPORTS = {"post", "get", "socket", "stream", "stream by get"}
 
 MARKERS = (short_form.LONG, short_form.EVERY_CASE)

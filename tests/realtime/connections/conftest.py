@@ -1,4 +1,4 @@
-"""Gateways for tests of connections. Each test runs on both wires."""
+"""Gateways for tests of connections."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from tests.support.live import WIRES, LiveHouse, Settled, live_house, settled_in
+from tests.support.live import LiveHouse, Settled, live_house, settled_in
 from tests.support.redis_server import RedisServer
 
 OpenHouse = Callable[..., AbstractAsyncContextManager[LiveHouse]]
@@ -20,21 +20,15 @@ async def settled(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Set
         yield value
 
 
-@pytest.fixture(scope="session", params=list(WIRES))
-def wire(request: pytest.FixtureRequest) -> str:
-    """The kind of wire that serves sockets."""
-    return str(request.param)
-
-
 @pytest.fixture
-def open_house(settled: Settled, wire: str) -> OpenHouse:
-    return partial(live_house, settled, wire=wire)
+def open_house(settled: Settled) -> OpenHouse:
+    return partial(live_house, settled)
 
 
 @pytest.fixture(scope="session")
-async def live(settled: Settled, wire: str) -> AsyncIterator[LiveHouse]:
+async def live(settled: Settled) -> AsyncIterator[LiveHouse]:
     """A gateway with the default limits, which tests share. They must not change its time."""
-    async with live_house(settled, wire=wire) as value:
+    async with live_house(settled) as value:
         yield value
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from starlette.types import Message
 
-from tests.support.live import WIRES, LiveHouse, Settled, live_house
+from tests.support.live import LiveHouse, Settled, live_house
 from wattgate.app.server.edge.connection_guard import HttpLimits
 from wattgate.app.server.edge.http_protocol import GuardedWire
 from wattgate.app.server.edge.socket_upgrade import SocketUpgrade, UpgradeRequest
@@ -94,12 +94,8 @@ async def houses(settled: Settled) -> AsyncIterator[tuple[LiveHouse, LiveHouse]]
     """Two gateways of the same settings: one with the short way, and one without it."""
     proxies = ["127.0.0.0/8", "198.51.100.0/24"]
     settings: dict[str, Any] = {"trusted_proxies": proxies, "allowed_origins": [ALLOWED_ORIGIN]}
-    WIRES["handover"] = HandoverWire
-    try:
-        async with live_house(settled, **settings) as short, live_house(settled, wire="handover", **settings) as long:
-            yield short, long
-    finally:
-        del WIRES["handover"]
+    async with live_house(settled, **settings) as short, live_house(settled, ws=HandoverWire, **settings) as long:
+        yield short, long
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Connections on both wires: pings, expiring credentials, connection slots, and the drain of a gateway."""
+"""Connections: pings, expiring credentials, connection slots, and the drain of a gateway."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""Limits of a connection and the close codes for exceeding them, on both wires."""
+"""Limits of a connection and the close codes for exceeding them."""
 
 from contextlib import AsyncExitStack, closing
 from datetime import datetime, timedelta
@@ -57,7 +57,6 @@ async def test_client_that_sends_too_many_messages_is_closed_with_4510(open_hous
         assert (await second.closed())[0] == 4510
 
 
-@pytest.mark.parametrize("wire", ["direct"], indirect=True)  # a library reads the frames of the portable wire
 async def test_frames_that_are_no_messages_are_counted(live: LiveHouse, subtests: pytest.Subtests) -> None:
     """A client that has not logged in sends empty pings, pongs and fragments, and goes on after it is closed."""
     mask = bytes(4)
@@ -99,7 +98,6 @@ class CountingSession(Recorder):
         return True
 
 
-@pytest.mark.parametrize("wire", ["direct"], indirect=True)
 async def test_few_frames_are_accepted_before_the_log_in_and_more_after_it(
     live: LiveHouse, subtests: pytest.Subtests
 ) -> None:

@@ -1,4 +1,4 @@
-"""Operations over a socket and their results, on both wires."""
+"""Operations over a socket and their results."""
 
 import asyncio
 import json

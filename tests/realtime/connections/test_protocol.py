@@ -1,4 +1,4 @@
-"""The state table of graphql-transport-ws: each message in each state, on both wires."""
+"""The state table of graphql-transport-ws: each message in each state."""
 
 import asyncio
 from itertools import product
@@ -187,7 +187,7 @@ async def test_character_in_two_fragments_is_accepted(live: LiveHouse) -> None:
         assert await client.hear() == {"type": "pong", "payload": {"a": "é"}}
 
 
-async def test_messages_before_a_broken_frame_or_a_close_are_answered(live: LiveHouse, wire: str) -> None:
+async def test_messages_before_a_broken_frame_or_a_close_are_answered(live: LiveHouse) -> None:
     """All frames arrive at once. The answer to a close is the last frame of the server."""
     for end, code in ((b"\x83\x80" + bytes(4), 1002), (b"\x88\x82" + bytes(4) + (1000).to_bytes(2), 1000)):
         async with socket(live.url) as client:
@@ -195,7 +195,7 @@ async def test_messages_before_a_broken_frame_or_a_close_are_answered(live: Live
             protocol.send_ping(b"before")
             protocol.send_text(b'{"type": "ping"}')
             client.connection.transport.write(b"".join(protocol.data_to_send()) + end)
-            assert await client.rest() == ([PONG] if wire == "direct" else [])
+            assert await client.rest() == [PONG]
             assert (await client.closed())[0] == code
 
 
@@ -247,7 +247,6 @@ async def test_message_above_64_kib_closes_the_socket_with_1009(live: LiveHouse,
         assert (await client.closed())[0] == 1009
 
 
-@pytest.mark.parametrize("wire", ["direct"], indirect=True)  # uvicorn closes the other without reading the rest
 async def test_sender_of_a_large_message_reads_why_the_socket_closes(
     live: LiveHouse, subtests: pytest.Subtests
 ) -> None:

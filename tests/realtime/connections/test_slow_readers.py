@@ -1,4 +1,4 @@
-"""Clients that do not read: their messages, their close codes, and no effect on others; on both wires."""
+"""Clients that do not read: their messages, their close codes, and no effect on others."""
 
 import asyncio
 from collections.abc import AsyncIterator

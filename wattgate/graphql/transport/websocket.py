@@ -9,7 +9,6 @@ from starlette.websockets import WebSocket
 from wattgate.realtime.connections.protocol import CLOSE_CODE_MEANINGS, SUBPROTOCOL, CloseCode
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.session import Session
-from wattgate.realtime.connections.wires.asgi_wire import AsgiWire
 from wattgate.realtime.connections.wires.uvicorn_wire import ASGI_EXTENSION, UvicornWire
 from wattgate.requests.client import is_origin_allowed
 from wattgate.requests.request_context import client_fields
@@ -18,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class WebSocketEndpoint:
-    """An ASGI application for sockets that use the graphql-transport-ws protocol.
+    """An application for sockets that use the graphql-transport-ws protocol, on the server of the gateway alone.
 
     The handshake headers or the `connection_init` payload authenticate a socket. The payload members are read as
     headers (`token`, `authorization`, `applicationId`). The handshake of a page from a foreign origin is rejected.
@@ -47,9 +46,5 @@ class WebSocketEndpoint:
             return
         headers = dict(socket.headers)
         await socket.accept(SUBPROTOCOL)
-        wire = scope.get("extensions", {}).get(ASGI_EXTENSION)
-        if isinstance(wire, UvicornWire):
-            wire.attach(lambda frames: Session(self._runtime, frames, headers))
-        else:
-            portable = AsgiWire(receive, send)
-            await portable.run(Session(self._runtime, portable, headers))
+        wire: UvicornWire = scope["extensions"][ASGI_EXTENSION]
+        wire.attach(lambda frames: Session(self._runtime, frames, headers))

@@ -1,7 +1,7 @@
 """The session of one WebSocket that speaks graphql-transport-ws.
 
-A session connects four parts: a wire carries bytes (`frame_wire` or `asgi_wire`), `protocol` parses messages and
-says what each one does in each state, `Operations` runs the operations, and the timer wheel reports deadlines. The
+A session connects four parts: a wire carries bytes (`frame_wire`), `protocol` parses messages and says what
+each one does in each state, `Operations` runs the operations, and the timer wheel reports deadlines. The
 session has no task of its own, so that an idle connection needs little memory. All public methods return without
 waiting. Only authentication and the start of operations run in tasks.
 
