@@ -17,7 +17,7 @@ from graphql import (
     SelectionSetNode,
 )
 from graphql.execution.collect_fields import FragmentDetails
-from graphql.execution.values import VariableValues, get_variable_values
+from graphql.execution.values import VariableValues
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 
 from wattgate.errors import GatewayError
@@ -28,7 +28,7 @@ from wattgate.graphql.execution.compiled.value_bounds import BoundValues, bound_
 from wattgate.graphql.execution.compiled.values import gather_or_cancel
 from wattgate.graphql.execution.documents.document_queue import DocumentQueue
 from wattgate.graphql.execution.documents.documents import Document, InvalidRequest
-from wattgate.graphql.execution.documents.variables import coerce_plain_variables
+from wattgate.graphql.execution.documents.variables import coerce_variables
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.input_conversion import list_enum_values
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, Schema, normalize_errors
@@ -119,16 +119,12 @@ class ExecutionEngine:
 
     def coerce_variables(self, document: Document, raw_variables: Mapping[str, Any] | None) -> VariableValues:
         """Return the values of an operation's variables. Raise InvalidRequest if one does not match its type."""
-        if document.plain_variables is not None:
-            plain_values = coerce_plain_variables(document.plain_variables, raw_variables or {})
-            if plain_values is not None:
-                return plain_values
-        declared = document.operation.variable_definitions or ()
-        result = get_variable_values(
+        result = coerce_variables(
             self._graphql,
-            declared,
-            dict(raw_variables or {}),
-            MAX_REPORTED_ERRORS,
+            document.operation,
+            document.decoded_variables,
+            raw_variables or {},
+            max_errors=MAX_REPORTED_ERRORS,
             hide_suggestions=self.schema.hides_introspection,
         )
         if isinstance(result, list):

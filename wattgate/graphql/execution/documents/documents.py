@@ -27,7 +27,7 @@ from wattgate.clock import Clock, utc_now
 from wattgate.graphql.cost.estimate import estimate_cost
 from wattgate.graphql.cost.operation_cost import OperationCost
 from wattgate.graphql.execution.documents.document_limits import DocumentLimits, is_long, limit_error, parse_document
-from wattgate.graphql.execution.documents.variables import PlainVariable, plain_variables
+from wattgate.graphql.execution.documents.variables import DecodedVariables, decoded_variables
 from wattgate.graphql.execution.input_conversion import list_enum_values
 from wattgate.graphql.execution.root_fields import RootField, collect_root_fields
 from wattgate.graphql.execution.schema import Schema, shorten_message
@@ -61,9 +61,9 @@ MAX_ERROR_LOCATIONS = 20
 class Document:
     """A valid operation of a document, and the data derived from it.
 
-    `condition_variables` are the variables in its directives. `plain_variables` are all its variables if their values
-    may need no coercion by graphql-core, else None. `root_fields` are its operations with their permissions. `plans`
-    are its compiled plans, by the values of the condition variables. One that `is_long` is compiled in a thread.
+    `condition_variables` are the variables in its directives, and `decoded_variables` those with a decoder.
+    `root_fields` are its operations with their permissions. `plans` are its compiled plans, by the values of the
+    condition variables. One that `is_long` is compiled in a thread.
     """
 
     node: DocumentNode
@@ -71,7 +71,7 @@ class Document:
     name: str | None
     condition_variables: tuple[str, ...]
     cost: OperationCost
-    plain_variables: tuple[PlainVariable, ...] | None = None
+    decoded_variables: DecodedVariables = field(default_factory=dict)
     root_fields: tuple[RootField, ...] = ()
     use_count: int = 0
     plans: dict[tuple[Any, ...], Any] = field(default_factory=dict)
@@ -196,7 +196,7 @@ class DocumentCache:
             name,
             tuple(sorted(conditions.names)),
             estimate_cost(graphql, node, operation, self._clock),
-            plain_variables(graphql, operation),
+            decoded_variables(graphql, operation),
             collect_root_fields(graphql, node, operation),
             is_long=is_long(text),
         )

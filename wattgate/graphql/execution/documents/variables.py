@@ -1,83 +1,60 @@
-"""A fast path for documents whose variables need no coercion by graphql-core."""
+"""Coercion of variables: graphql-core coerces each one, except values that a decoder of their type takes."""
 
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any, NamedTuple
 
-from graphql import (
-    GRAPHQL_MAX_INT,
-    GRAPHQL_MIN_INT,
-    GraphQLBoolean,
-    GraphQLError,
-    GraphQLFloat,
-    GraphQLID,
-    GraphQLInt,
-    GraphQLSchema,
-    GraphQLString,
-    OperationDefinitionNode,
-    get_nullable_type,
-)
+from graphql import GraphQLError, GraphQLSchema, OperationDefinitionNode
 from graphql.execution.get_variable_signature import GraphQLVariableSignature, get_variable_signature
-from graphql.execution.values import VariableValues, VariableValueSource
+from graphql.execution.values import VariableValues, VariableValueSource, get_variable_values
 
 from wattgate.graphql.execution.reading_decoder import DecodeInput, input_decoder
 
-EXACT_SCALAR_CLASSES = {
-    GraphQLString: str,
-    GraphQLID: str,
-    GraphQLBoolean: bool,
-    GraphQLInt: int,
-    GraphQLFloat: float,
-}
-"""Scalars, and the class of the values that graphql-core leaves unchanged, if numbers are within their range."""
 
-_TEXTS_AND_FLAGS = (str, bool)
+class DecodedVariable(NamedTuple):
+    """A variable of an input type with a decoder."""
 
-
-class PlainVariable(NamedTuple):
-    """A variable of one of these scalars, or of an input type with a decoder."""
-
-    name: str
     signature: GraphQLVariableSignature
-    value_class: type | None
-    decode: DecodeInput | None = None
+    decode: DecodeInput
 
 
-def plain_variables(schema: GraphQLSchema, operation: OperationDefinitionNode) -> tuple[PlainVariable, ...] | None:
-    """Return the variables of an operation, or None if graphql-core has to coerce one of them."""
-    variables = []
+DecodedVariables = Mapping[str, DecodedVariable]
+
+
+def decoded_variables(schema: GraphQLSchema, operation: OperationDefinitionNode) -> DecodedVariables:
+    """Return the variables of an operation whose types have a decoder, by name."""
+    found = {}
     for definition in operation.variable_definitions or ():
         signature = get_variable_signature(schema, definition)
-        if isinstance(signature, GraphQLError):
-            return None
-        kind: Any = get_nullable_type(signature.type)
-        value_class, decode = EXACT_SCALAR_CLASSES.get(kind), input_decoder(kind)
-        if value_class is None and decode is None:
-            return None
-        variables.append(PlainVariable(signature.name, signature, value_class, decode))
-    return tuple(variables)
+        if not isinstance(signature, GraphQLError) and (decode := input_decoder(signature.type)) is not None:
+            found[signature.name] = DecodedVariable(signature, decode)
+    return found
 
 
-def coerce_plain_variables(
-    variables: tuple[PlainVariable, ...], raw_variables: Mapping[str, Any]
-) -> VariableValues | None:
-    """Return the values unchanged or decoded, or None if one is missing, null, out of range, or in another form."""
+def coerce_variables(
+    schema: GraphQLSchema,
+    operation: OperationDefinitionNode,
+    variables: DecodedVariables,
+    raw_variables: Mapping[str, Any],
+    *,
+    max_errors: int,
+    hide_suggestions: bool,
+) -> VariableValues | list[GraphQLError]:
+    """Return the values of the variables of an operation, or the errors of graphql-core.
+
+    `variables` are those with a decoder. graphql-core coerces such a value too if its decoder has no result.
+    """
     sources: dict[str, VariableValueSource] = {}
     coerced: dict[str, Any] = {}
-    for name, signature, value_class, decode in variables:
+    for name, (signature, decode) in variables.items():
         value = raw_variables.get(name)
-        if decode is not None:
-            coerced[name] = decode(value)
-            if coerced[name] is None:
-                return None
-        elif value.__class__ is value_class and (value_class in _TEXTS_AND_FLAGS or _is_in_range(value)):
-            coerced[name] = value
-        else:
-            return None
-        sources[name] = VariableValueSource(signature, value)
-    return VariableValues(sources, coerced)
-
-
-def _is_in_range(number: Any) -> bool:
-    """Return whether a number is a value of Int or Float."""
-    return isfinite(number) if number.__class__ is float else GRAPHQL_MIN_INT <= number <= GRAPHQL_MAX_INT
+        if (objects := decode(value)) is not None:
+            sources[name], coerced[name] = VariableValueSource(signature, value), objects
+    definitions = operation.variable_definitions or ()
+    if coerced:
+        definitions = tuple(definition for definition in definitions if definition.variable.name.value not in coerced)
+    others = get_variable_values(
+        schema, definitions, dict(raw_variables), max_errors, hide_suggestions=hide_suggestions
+    )
+    if not coerced or isinstance(others, list):
+        return others
+    return VariableValues({**others.sources, **sources}, {**others.coerced, **coerced})
