@@ -133,9 +133,7 @@ def _checked(held: HeldConnections, owner: Any, name: str, waits: Condition) -> 
 
 def _watched_pool(held: HeldConnections) -> dict[str, Callable[..., Any]]:
     """Return the methods of the pool that lend a connection or take one back, which record that."""
-    do_get, do_return, lend_ready, lend = (
-        getattr(ReadingPool, name) for name in ("_do_get", "_do_return_conn", "lend_ready", "lend")
-    )
+    do_get, do_return, lend = (getattr(ReadingPool, name) for name in ("_do_get", "_do_return_conn", "lend"))
 
     def get(pool: ReadingPool) -> Any:
         entry = do_get(pool)
@@ -146,18 +144,12 @@ def _watched_pool(held: HeldConnections) -> dict[str, Callable[..., Any]]:
         held.give_back(record)
         do_return(pool, record)
 
-    def take_ready(pool: ReadingPool, holder: Any) -> Any:
-        lent = lend_ready(pool, holder)
-        if lent is not None:
-            held.take(lent._entry)
-        return lent
-
     async def take(pool: ReadingPool, holder: Any) -> Any:
         lent = await lend(pool, holder)
         held.take(lent._entry)
         return lent
 
-    return {"_do_get": get, "_do_return_conn": give_back, "lend_ready": take_ready, "lend": take}
+    return {"_do_get": get, "_do_return_conn": give_back, "lend": take}
 
 
 def _current_task() -> asyncio.Task[Any] | None:

@@ -190,7 +190,7 @@ class Database:
         if not self.shares.try_take(owner):
             await self._wait_for_slot(owner)
         try:
-            connection: LentConnection = pool.lend_ready(holder) or await pool.lend(holder)
+            connection: LentConnection = await pool.lend(holder)
         except self.autocommit_engine.dialect.loaded_dbapi.Error as error:
             self.shares.give_back(owner)
             raise database_unavailable(error) from error

@@ -5,7 +5,7 @@ finalizer, events, a reset. A reader needs none of that, because it has no trans
 it takes the entry of the pool itself. There is one queue: readers and sessions share the connections, their limit, the
 waiting and the timeout, and an idle connection is always in the queue.
 
-`_pool`, `_do_get`, `_do_return_conn`, `_is_hard_or_soft_invalidated` and `Empty` are parts of SQLAlchemy's own pools,
+`_pool`, `_do_get`, `_do_return_conn` and `_is_hard_or_soft_invalidated` are parts of SQLAlchemy's own pools,
 `_transaction` and `_start_transaction` of its connections to PostgreSQL. SQLAlchemy does not document them, so it is
 limited to version 2.1, and `tests/db/test_reading_pool.py` fails if they change.
 """
@@ -17,7 +17,6 @@ from typing import Any
 import asyncpg
 from sqlalchemy.pool import AsyncAdaptedQueuePool, ConnectionPoolEntry, PoolProxiedConnection
 from sqlalchemy.util import greenlet_spawn
-from sqlalchemy.util.queue import Empty
 
 from wattgate.db.connections.scoped_connection import NO_LOCKS, ScopedConnection
 from wattgate.db.scope.row_scope import ScopeHolder
@@ -81,22 +80,6 @@ class ReadingPool(AsyncAdaptedQueuePool):
     """SQLAlchemy's pool, which also lends connections without SQLAlchemy's wrapper."""
 
     _is_disposed = False
-
-    def lend_ready(self, holder: ScopeHolder | None) -> LentConnection | None:
-        """Return an idle connection that can be used without a ping, as `lend` does; None if there is none."""
-        try:
-            entry: Any = self._pool.get_nowait()
-        except Empty:
-            return None
-        driver = entry.driver_connection
-        is_ready = driver is not None and not entry._is_hard_or_soft_invalidated()
-        if is_ready and isinstance(driver, ScopedConnection):
-            is_ready = not driver.is_closed() and _was_just_used(entry.info.get("since"))
-            driver.scope_holder = holder if is_ready else None
-        if not is_ready:
-            self._pool.put_nowait(entry)
-            return None
-        return LentConnection(self, entry, driver)
 
     async def lend(self, holder: ScopeHolder | None) -> LentConnection:
         """Return a connection whose statements run in the scope of the holder, if there is one.
