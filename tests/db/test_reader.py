@@ -1,4 +1,4 @@
-"""Readers: statements in the driver return the same rows and raise the same errors as in SQLAlchemy."""
+"""Readers: statements in the driver return the same rows and raise the same errors as in SQLAlchemy and sessions."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -51,7 +51,7 @@ async def test_fetch_returns_the_same_rows_as_sqlalchemy(served: House, subtests
 
 
 async def compare_rows(served: House, model: type[Tenanted]) -> None:
-    """Assert that both ways return the same rows of a table."""
+    """Assert that the driver, SQLAlchemy and a session return the same rows of a table."""
     table = model.__table__  # type: ignore[attr-defined]
     scope = table.columns["application_id"] == bindparam("application")
     statement = select(*table.columns).where(scope).order_by(*table.primary_key)
@@ -61,9 +61,13 @@ async def compare_rows(served: House, model: type[Tenanted]) -> None:
             before = (await reader.execute(statement, parameters, execution_options=SCOPED_OPTION)).all()
             rows = await fetch(reader, statement, parameters, execution_options=SCOPED_OPTION)
             after = (await reader.execute(statement, parameters, execution_options=SCOPED_OPTION)).all()
-            if before == after:  # a worker of the gateway may change rows in between
+            async with served.gateway.database.session(EVERYTHING) as session:
+                of_session = await fetch(session, statement, parameters, execution_options=SCOPED_OPTION)
+            last = (await reader.execute(statement, parameters, execution_options=SCOPED_OPTION)).all()
+            if before == after == last:  # a worker of the gateway may change rows in between
                 break
     assert [tuple(row) for row in rows] == [tuple(row) for row in after]
+    assert [tuple(row) for row in of_session] == [tuple(row) for row in after]
 
 
 async def test_fetch_binds_constants_and_parameters_in_order(served: House) -> None:

@@ -1,21 +1,62 @@
-"""Connection slots in Redis: limits that hold during outages and storms, and one connection for all slots."""
+"""Connection slots in Redis: the answers of the store in memory, limits that hold during outages and storms, and one
+connection for all slots.
+"""
 
 import asyncio
+from uuid import uuid4
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.support.chance import examples
 from tests.support.redis_server import RedisServer
 from wattgate.clock import utc_now
 from wattgate.realtime.bus import command_connection
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
 from wattgate.realtime.bus.primary import create_finder
 from wattgate.realtime.bus.redis_client import RedisClient, ScriptCall
-from wattgate.realtime.connections.connection_slots import ConnectionSlot
+from wattgate.realtime.connections.connection_slots import ConnectionSlot, LocalConnectionSlots
 from wattgate.realtime.connections.redis_connection_slots import RedisConnectionSlots
 
 
 def build_slots(scope: str, count: int, *, limit: int) -> list[ConnectionSlot]:
     return [ConnectionSlot(scope, limit, f"{scope}:{number}", 1_000 + number) for number in range(count)]
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(("acquire", "acquire", "release", "renew")), st.integers(0, 9)), min_size=1, max_size=25
+)
+"""What happens to connections with these numbers, in order."""
+
+
+@settings(max_examples=examples(50))
+@given(steps=STEPS, limit=st.integers(1, 4))
+async def test_redis_displaces_the_same_slots_as_the_store_in_memory(
+    steps: list[tuple[str, int]], limit: int, redis: RedisServer
+) -> None:
+    """A connection acquires its slots once, and ends when one of them is displaced."""
+    client = RedisClient(create_finder(redis.url))
+    shared, local = RedisConnectionSlots(BestEffortRedis(client), utc_now), LocalConnectionSlots()
+    run = uuid4().hex
+    scopes = [(f"account:{run}", limit), (f"application:{run}", 2 * limit)]
+    opened: dict[int, list[ConnectionSlot]] = {}
+    for count, (step, number) in enumerate(steps):
+        if step == "acquire" and number not in opened:
+            opened[number] = [ConnectionSlot(scope, bound, f"{run}:{count}", 1_000 + count) for scope, bound in scopes]
+            displaced = await shared.acquire(opened[number])
+            assert displaced == await local.acquire(opened[number])
+            ended = [one for one, slots in opened.items() if any(slots[0].slot_id in ids for ids in displaced)]
+        else:
+            ended = [number] if step == "release" and number in opened else []
+        for one in ended:
+            slots = opened.pop(one)
+            await shared.release(slots)
+            await local.release(slots)
+        if step == "renew" and number in opened:
+            await shared.renew(opened[number])
+            await local.renew(opened[number])
+    await client.close()
 
 
 async def test_limits_hold_while_redis_does_not_answer(own_redis: RedisServer) -> None:
