@@ -7,15 +7,15 @@ applications. Every upgrade of the database installs the policies that the model
 import logging
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import cast
 
-from sqlalchemy import Table, text
+from sqlalchemy import text
 from sqlalchemy.engine import Connection
 from sqlmodel import SQLModel
 
 from wattgate.db.connections.scoped_connection import ROW_ROLE
 from wattgate.db.models import Application, Tenanted
 from wattgate.db.scope.home_scope import home_sql
+from wattgate.db.scope.tenancy_guard import tenanted_models
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ _SELECT_POLICIES = text("""
 def policy_conditions() -> Mapping[str, str]:
     """Return the condition of the policy of each table that has one, by the name of the table."""
     conditions = {"tariff_price": _PRICE_CONDITION}
-    models = _tenanted_models()
+    models = {str(model.__tablename__): model for model in tenanted_models()}
     for table in SQLModel.metadata.tables.values():
         if "application_id" in table.columns:
             model = models.get(table.name)
@@ -137,12 +137,3 @@ def _policy_statements(conditions: Mapping[str, str], installed: set[tuple[str, 
         "DO $$ BEGIN EXECUTE format("
         f"'GRANT USAGE ON ALL SEQUENCES IN SCHEMA %I TO {ROW_ROLE}', current_schema()); END $$"
     )
-
-
-def _tenanted_models() -> dict[str, type[Tenanted]]:
-    """Return the model of each table with the records of applications."""
-    return {
-        cast(Table, mapper.local_table).name: mapper.class_
-        for mapper in SQLModel._sa_registry.mappers
-        if issubclass(mapper.class_, Tenanted)
-    }

@@ -1,21 +1,27 @@
 """Tenant isolation check: raise if a statement touches a tenant table without an application filter."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from sqlalchemy import ClauseElement, Executable, Table
+from sqlalchemy import ClauseElement, Executable, Table, inspect
 from sqlalchemy.orm import ORMExecuteState
 from sqlalchemy.sql import visitors
-from sqlmodel import SQLModel
 
 from wattgate.db.models import Tenanted
 
 SCOPED_OPTION = {"scoped": True}
 """The execution option of permitted statements: `Rows` has added the filter, or a credential lookup needs none."""
 
-TENANT_TABLES = frozenset(
-    cast(Table, mapper.local_table) for mapper in SQLModel._sa_registry.mappers if issubclass(mapper.class_, Tenanted)
-)
+
+def tenanted_models(base: type[Tenanted] = Tenanted) -> Iterator[type[Tenanted]]:
+    """Yield the models of the tables with the records of applications."""
+    for model in base.__subclasses__():
+        if inspect(model, raiseerr=False) is not None:  # a base class has no table
+            yield model
+        yield from tenanted_models(model)
+
+
+TENANT_TABLES = frozenset(cast(Table, inspect(model).local_table) for model in tenanted_models())
 
 
 class UnscopedStatementError(RuntimeError):
