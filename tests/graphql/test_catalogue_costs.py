@@ -16,7 +16,7 @@ from graphql import (
     parse,
     validate,
 )
-from graphql.execution.values import VariableValues, get_variable_values
+from graphql.execution import VariableValues, get_variable_values
 
 from bench.graphql import HOME, MONTH
 from tests.support.documents import INTROSPECTION as TOOLS

@@ -18,7 +18,7 @@ from graphql import (
     parse,
     value_from_ast_untyped,
 )
-from graphql.execution.values import VariableValues
+from graphql.execution import VariableValues
 
 from tests.support.gateway_schema import SCHEMA, sdl
 from wattgate.clock import utc_now

@@ -20,8 +20,8 @@ from graphql import (
     specified_rules,
     validate,
 )
+from graphql.execution import VariableValues, get_argument_values, get_variable_values
 from graphql.execution.collect_fields import FragmentDetails, collect_fields, collect_subfields
-from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 from graphql.validation import NoUnusedFragmentsRule, NoUnusedVariablesRule
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

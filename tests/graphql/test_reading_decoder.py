@@ -11,7 +11,6 @@ from graphql import is_required_input_field, print_ast
 from graphql.utilities import ast_from_value, coerce_input_value, validate_input_value
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strawberry.types.arguments import convert_arguments
 
 from tests.support.gateway_schema import GATEWAY_SCHEMA
 from tests.support.house import House, Tenant
@@ -29,7 +28,7 @@ from wattgate.operations.vocabulary.decoded_readings import DecodedReadings
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 from wattgate.realtime import topics
 
-FIELD: Any = GATEWAY_SCHEMA._schema.mutation_type.fields["recordReadings"]  # type: ignore[union-attr]
+FIELD: Any = GATEWAY_SCHEMA.core.mutation_type.fields["recordReadings"]  # type: ignore[union-attr]
 SERIES_TYPE = FIELD.args["series"].type
 VARIABLE = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
 
@@ -42,9 +41,7 @@ def coerce(value: Any) -> list[NewReadings] | None:
         return None
     coerced = {"series": coerce_input_value(value, SERIES_TYPE)}
     arguments = FIELD.extensions[STRAWBERRY_DEFINITION].arguments
-    series: list[NewReadings] = convert_arguments(
-        coerced, arguments, GATEWAY_SCHEMA.schema_converter.scalar_registry, GATEWAY_SCHEMA.config
-    )["series"]
+    series: list[NewReadings] = GATEWAY_SCHEMA.convert_arguments(coerced, arguments)["series"]
     return series
 
 
@@ -207,7 +204,7 @@ def test_decoder_has_members_of_input_types() -> None:
         members = {member.encode_name: member for member in msgspec.structs.fields(plain)}
         assert list(members) == [to_camel_case(field.name) for field in fields(type_)]
         required = {name for name, member in members.items() if member.required}
-        type_in_schema: Any = GATEWAY_SCHEMA._schema.type_map[type_.__name__]
+        type_in_schema: Any = GATEWAY_SCHEMA.core.type_map[type_.__name__]
         assert required == {name for name, field in type_in_schema.fields.items() if is_required_input_field(field)}
     assert set(get_args(get_type_hints(PlainReading)["quality"])) == {quality.name for quality in ReadingQuality}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from graphql import OperationDefinitionNode, parse, validate
-from graphql.execution.values import get_variable_values
+from graphql.execution import get_variable_values
 
 from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House

@@ -6,7 +6,7 @@ from wattgate.graphql.execution.schema import build_schema
 from wattgate.operations.catalogue import OPERATIONS
 
 GATEWAY_SCHEMA = build_schema(OPERATIONS)
-SCHEMA = GATEWAY_SCHEMA._schema
+SCHEMA = GATEWAY_SCHEMA.core
 
 
 @cache

@@ -8,6 +8,7 @@ from graphql import GraphQLObjectType, GraphQLSchema, get_named_type, is_leaf_ty
 from hypothesis import strategies as st
 from strawberry.tools import create_type
 
+from wattgate.graphql.execution.schema import Schema
 from wattgate.operations.core.fields import build_root_field, edge
 from wattgate.operations.core.operation import Call, Operation, OperationKind, Unaudited, operation
 from wattgate.operations.vocabulary.cost_weights import ListSize, linear_in_argument, per_item
@@ -158,12 +159,12 @@ def _root(name: str, operations: Sequence[Operation]) -> type:
     return create_type(name, [build_root_field(operation) for operation in operations])
 
 
-SCHEMA: GraphQLSchema = strawberry.Schema(
+SCHEMA: GraphQLSchema = Schema(
     _root("Query", [house, houses, all_houses, count]),
     _root("Mutation", [paint, build]),
     _root("Subscription", [sold]),
     types=[Cat, Dog, Room],
-)._schema
+).core
 
 ARGUMENTS = {"houses": "first", "series": "count"}
 """Fields with a numeric argument."""

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Receive, Scope, Send
+from strawberry.types import get_object_definition
 
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import (
@@ -126,7 +127,7 @@ class Endpoint:
 
     @classmethod
     def create(cls, operation: Operation, rest: RestRoute, schema: Schema) -> "Endpoint":
-        fields = {wire_name(field): field for field in operation.result_type.__strawberry_definition__.fields}
+        fields = {wire_name(field): field for field in get_object_definition(operation.result_type, strict=True).fields}
         edges = [(fields[name], edge_of(fields[name])) for name in rest.edges]
         return cls(
             operation=operation,

@@ -7,6 +7,7 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
+from strawberry.types import get_object_definition
 from strawberry.types.base import StrawberryList, StrawberryObjectDefinition, StrawberryOptional
 from strawberry.types.enum import StrawberryEnumDefinition
 from strawberry.types.field import StrawberryField
@@ -26,7 +27,7 @@ def build_renderer(operation: Operation) -> RenderValue:
 
     Objects have the plain fields of the declared result type, under their GraphQL names. Edges are omitted.
     """
-    inner = _object_renderer(operation.result_type.__strawberry_definition__)
+    inner = _object_renderer(get_object_definition(operation.result_type, strict=True))
     return _list_renderer(inner) if operation.returns_list else inner
 
 
@@ -48,8 +49,8 @@ def _renderer_for_type(type_: Any) -> RenderValue:
         return _list_renderer(_renderer_for_type(type_.of_type))
     if isinstance(type_, StrawberryEnumDefinition):
         return lambda value: value.value
-    definition = getattr(type_, "__strawberry_definition__", None)
-    if isinstance(definition, StrawberryObjectDefinition):
+    definition = get_object_definition(type_)
+    if definition is not None:
         return _object_renderer(definition)
     return _LEAF_RENDERERS.get(type_, _render_leaf)
 

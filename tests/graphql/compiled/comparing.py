@@ -58,13 +58,13 @@ def build_answer(data: Any, errors: Sequence[GraphQLError] | None, calls: Sequen
 async def run_graphql_core(schema: Any, document: DocumentNode, request: Request, context: Any) -> Answer:
     """Return the answer of graphql-core alone."""
     result = await _execute(schema, document, request, context)
-    errors = list_enum_values(result.errors or (), schema._schema)  # the gateway replaces suggestions by all values
+    errors = list_enum_values(result.errors or (), schema.core)  # the gateway replaces suggestions by all values
     return build_answer(result.data, normalize_errors(errors), getattr(context.runner, "calls", ()))
 
 
 async def _execute(schema: Any, document: DocumentNode, request: Request, context: Any) -> ExecutionResult:
     result: Any = execute(
-        schema._schema,
+        schema.core,
         document,
         context_value=context,
         variable_values=deepcopy(request.variables),

@@ -26,7 +26,7 @@ from graphql import (
     OperationType,
     get_operation_ast,
 )
-from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
+from graphql.execution import VariableValues, get_argument_values, get_variable_values
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 
 from wattgate.graphql.execution.compiled import engine, selection_tree
@@ -256,9 +256,7 @@ def execute_sync(*arguments: Any, **named: Any) -> Any:
 async def _execute_plan(
     schema: GraphQLSchema, document: Document, variables: Any, raw_variables: Any, call: Call
 ) -> Any:
-    schema_adapter: Any = SimpleNamespace(
-        _schema=schema, hides_introspection=False, config=None, schema_converter=SimpleNamespace(scalar_registry={})
-    )
+    schema_adapter: Any = SimpleNamespace(core=schema, hides_introspection=False)
     plan_engine = Engine(schema_adapter, compile_at=1)
     if plan_engine.get_or_compile(document, variables) is None:
         COUNTS["not compiled"] += 1

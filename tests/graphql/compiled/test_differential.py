@@ -30,9 +30,7 @@ async def _compare_documents(seed: int, rate: float, count: int, *, mutations: f
     def context(number: int) -> GraphQLContext:
         return GraphQLContext(World(compared_schema, seed * 1_000_003 + number, rate), Principal(Role.SYSTEM))  # type: ignore[arg-type]
 
-    documents = islice(
-        requests(compared_schema._schema, Random(f"{seed} {rate} {mutations}"), mutations=mutations), count
-    )
+    documents = islice(requests(compared_schema.core, Random(f"{seed} {rate} {mutations}"), mutations=mutations), count)
     return await compare(compared_schema, documents, context, label=f"seed {seed}, rate {rate}")
 
 

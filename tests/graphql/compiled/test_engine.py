@@ -95,7 +95,7 @@ async def test_invalid_argument_leaves_no_coroutine_unawaited() -> None:
 
 
 async def test_object_of_an_impossible_type_leaves_no_coroutine_unawaited() -> None:
-    meter = world().values.row(SCHEMA._schema.type_map["Meter"], Random(SEED), "a meter")  # type: ignore[arg-type]
+    meter = world().values.row(SCHEMA.core.type_map["Meter"], Random(SEED), "a meter")  # type: ignore[arg-type]
     broken = world(Query__metered=lambda: [meter, LimitsRow("no meter", *[None] * 14)])
     result = await run(ObservedEngine(SCHEMA), "{ metered { path ... on Meter { kin { path } } } }", broken)
     assert result.data == {"metered": None}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from graphql import GraphQLError
-from graphql.execution.values import get_argument_values
+from graphql.execution import get_argument_values
 
 from tests.graphql.compiled.documents import Request, requests
 from tests.graphql.compiled.running import IGNORE_UNAWAITED_COROUTINES, NO_LIMITS
@@ -57,7 +57,7 @@ def _payload(plan: Plan, seed: int, rate: float) -> Any:
 
 def _executor(document: Document, request: Request, context: GraphQLContext) -> Executor:
     built = Executor.build(
-        SCHEMA._schema,
+        SCHEMA.core,
         document.node,
         context_value=context,
         raw_variable_values=request.variables,
@@ -96,7 +96,7 @@ def _decode_ordered(encoded: bytes) -> Any:
 @pytest.mark.parametrize("seed", SCALE.seeds)
 @pytest.mark.parametrize("rate", RATES)
 async def test_event_results_equal_those_of_graphql_core(seed: int, rate: float) -> None:
-    documents = requests(SCHEMA._schema, Random(f"events {seed} {rate}"), subscriptions=True)
+    documents = requests(SCHEMA.core, Random(f"events {seed} {rate}"), subscriptions=True)
     planned = 0
     for number, request in enumerate(islice(documents, SCALE.events)):
         document = DOCUMENTS.get(request.text, request.operation)
@@ -127,7 +127,7 @@ async def test_event_results_equal_those_of_graphql_core(seed: int, rate: float)
 async def test_values_that_orjson_rejects_are_serialized(value: Any, text: str) -> None:
     broken = {"Limits.extra": lambda: value, "Limits.whole": lambda: None}
     world = World(SCHEMA, 4, broken=broken)
-    payload = world.values.row(SCHEMA._schema.type_map["Limits"], Random(4), "event")  # type: ignore[arg-type]
+    payload = world.values.row(SCHEMA.core.type_map["Limits"], Random(4), "event")  # type: ignore[arg-type]
     request = Request(f"subscription {{ limitsSeen {text} }}", None, {})
     document = DOCUMENTS.get(request.text)
     plan = _plan(document, request)

@@ -44,7 +44,7 @@ async def test_plans_return_the_results_of_graphql_core_for_homes(
     def wanted(root: str) -> bool:
         return root in CENTRAL or (root not in EXCLUDED and rng.random() < 0.2)
 
-    documents = requests(schema._schema, rng, pool=homes.argument_values, mutations=0, roots=wanted, size=40)
+    documents = requests(schema.core, rng, pool=homes.argument_values, mutations=0, roots=wanted, size=40)
     report = await compare(schema, islice(documents, SCALE.gateway), homes.context, label=f"seed {seed}")
     record_report(report)
     assert not report.different, report.summary

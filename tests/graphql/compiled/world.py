@@ -7,7 +7,6 @@ from random import Random
 from types import MappingProxyType
 from typing import Any
 
-import strawberry
 from graphql import GraphQLObjectType
 
 from tests.graphql.compiled.types import Counter, Raised
@@ -15,6 +14,7 @@ from tests.graphql.compiled.values import Fault, Values
 from wattgate.access_log import RequestReads
 from wattgate.enums import to_camel_case
 from wattgate.errors import Conflict
+from wattgate.graphql.execution.schema import Schema
 from wattgate.operations.core.fields import edge_of
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.vocabulary.node import EdgeField
@@ -26,15 +26,13 @@ NO_FAULTS: Mapping[str, Fault] = MappingProxyType({})
 class World:
     """The runner of one execution. Two worlds with the same seed return equal rows for equal calls."""
 
-    def __init__(
-        self, schema: strawberry.Schema, seed: int, rate: float = 0.0, broken: Mapping[str, Fault] = NO_FAULTS
-    ) -> None:
-        self.values = Values(schema._schema, rate, broken)
+    def __init__(self, schema: Schema, seed: int, rate: float = 0.0, broken: Mapping[str, Fault] = NO_FAULTS) -> None:
+        self.values = Values(schema.core, rate, broken)
         self._broken = broken
         self.calls: list[str] = []
         """The operations that ran, with their arguments, in order."""
         self._seed, self._rate = seed, rate
-        self._schema = schema._schema
+        self._schema = schema.core
         self._counter = Counter(path="counter", value=0, text=None, steps=[], limits=None)
 
     async def run(

@@ -70,7 +70,8 @@ from graphql import (
     is_list_type,
     is_object_type,
 )
-from graphql.utilities.coerce_input_value import coerce_default_value, coerce_input_literal
+from graphql.utilities import coerce_input_literal
+from graphql.utilities.coerce_input_value import coerce_default_value
 
 from wattgate.clock import EPOCH, Clock, utc_now
 from wattgate.graphql.cost.directives import list_depth, own_list_size, size_covers, sized_fields

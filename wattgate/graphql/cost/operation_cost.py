@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from graphql.execution.values import VariableValues
+from graphql.execution import VariableValues
 
 from wattgate.clock import EPOCH, Clock
 

@@ -18,7 +18,6 @@ from graphql import (
     is_required_input_field,
 )
 from graphql.utilities import coerce_input_value, validate_input_value
-from strawberry.types.arguments import convert_arguments
 
 from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.execution.input_conversion import describe_values
@@ -42,7 +41,7 @@ class RawArguments:
 @lru_cache(maxsize=16)
 def _fields_by_operation(schema: Schema, kind: OperationKind) -> Mapping[str, GraphQLField]:
     """Return the fields of a root type, and those that only REST has, by the names of their operations."""
-    root = schema._schema.get_type(kind.value)
+    root = schema.core.get_type(kind.value)
     fields: Mapping[str, GraphQLField] = root.fields  # type: ignore[union-attr]
     of_rest = schema.rest_root.fields if schema.rest_root and kind is OperationKind.QUERY else {}
     declared = (*fields.values(), *of_rest.values())
@@ -90,12 +89,7 @@ class ArgumentBinder:
             for name, argument in self.arguments.items()
             if name in values
         }
-        return convert_arguments(
-            coerced | decoded,
-            self._strawberry_field.arguments,
-            scalar_registry=self._schema.schema_converter.scalar_registry,
-            config=self._schema.config,
-        )
+        return self._schema.convert_arguments(coerced | decoded, self._strawberry_field.arguments)
 
 
 def _validate_and_prune(value: Any, type_: GraphQLInputType, path: ProblemPath, problems: list[Problem]) -> Any:

@@ -9,17 +9,16 @@ from dataclasses import MISSING
 from typing import Any, NamedTuple
 
 from graphql import GraphQLEnumType, GraphQLError, GraphQLInputObjectType, GraphQLSchema
+from strawberry import UNSET, LazyType
 from strawberry.schema.config import StrawberryConfig
+from strawberry.types import get_object_definition
 from strawberry.types.arguments import convert_argument
 from strawberry.types.base import (
     StrawberryList,
     StrawberryMaybe,
     StrawberryObjectDefinition,
     StrawberryOptional,
-    has_object_definition,
 )
-from strawberry.types.lazy_type import LazyType
-from strawberry.types.unset import UNSET
 
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 
@@ -82,9 +81,9 @@ def _converter_of(type_: Any) -> Callable[[Any, Any], Any] | None:
             return lambda values, context: list(values)
         convert_present: Callable[[Any, Any], Any] = convert_item
         return lambda values, context: [None if item is None else convert_present(item, context) for item in values]
-    if not has_object_definition(type_):
+    definition: Any = get_object_definition(type_)
+    if definition is None:
         return None
-    definition: Any = type_.__strawberry_definition__
 
     def convert(value: Any, context: Any) -> Any:
         return definition.from_input(type_, value, context)

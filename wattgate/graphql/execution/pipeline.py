@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from graphql import GraphQLError, OperationDefinitionNode, OperationType
-from graphql.execution.values import VariableValues
+from graphql.execution import VariableValues
 
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import BadInput, GatewayError, RateLimited, TimedOut

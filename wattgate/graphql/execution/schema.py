@@ -1,8 +1,9 @@
 """The GraphQL schema, built from the operations of the catalogue."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import strawberry
 from graphql import (
@@ -23,6 +24,8 @@ from graphql import (
 )
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
+from strawberry.types import get_object_definition
+from strawberry.types.arguments import StrawberryArgument, convert_arguments
 
 from wattgate.errors import BadInput, GatewayError, Internal
 from wattgate.graphql.cost.directives import COST_DIRECTIVES, add_cost_directives
@@ -67,6 +70,22 @@ class Schema(strawberry.Schema):
     hides_introspection = False
     rest_root: GraphQLObjectType | None = None
     """The fields of operations that only REST has. They are no part of the schema; REST reads their arguments."""
+
+    @property
+    def core(self) -> GraphQLSchema:
+        """The schema of graphql-core. Strawberry has no documented name for it."""
+        return self._schema
+
+    def convert_arguments(self, values: Mapping[str, Any], declared: Sequence[StrawberryArgument]) -> dict[str, Any]:
+        """Return values that graphql-core has coerced, by GraphQL names, as keyword arguments of a resolver.
+
+        Strawberry has no documented function for it, because its own fields call their resolvers.
+        """
+        return convert_arguments(dict(values), list(declared), self.schema_converter.scalar_registry, self.config)
+
+    def object_type(self, declared: type) -> GraphQLObjectType:
+        """Return the type of graphql-core for a class that is no part of the schema."""
+        return self.schema_converter.from_object(get_object_definition(declared, strict=True))
 
 
 def normalize_error(error: GraphQLError) -> None:
@@ -126,18 +145,18 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
     schema.hides_introspection = hides_introspection
     schema.rest_root = _build_rest_root(schema, [each for each in operations if not each.has_field])
     _accept_rows_as_nodes(schema)
-    install_converters(schema._schema, schema.config)
-    make_edges_nullable(schema._schema)
-    types = [*schema._schema.type_map.values(), *([schema.rest_root] if schema.rest_root else [])]
+    install_converters(schema.core, schema.config)
+    make_edges_nullable(schema.core)
+    types = [*schema.core.type_map.values(), *([schema.rest_root] if schema.rest_root else [])]
     remove_null_defaults(types)
     _add_descriptions(types)
-    add_cost_directives(schema._schema)
+    add_cost_directives(schema.core)
     return schema
 
 
 def _accept_rows_as_nodes(schema: Schema) -> None:
     """Let rows be objects of types that implement `Node`. Strawberry accepts only instances of the type's class."""
-    for kind in schema._schema.type_map.values():
+    for kind in schema.core.type_map.values():
         if isinstance(kind, GraphQLObjectType) and is_node_type(kind):
             kind.is_type_of = None
 
@@ -173,8 +192,7 @@ def _describe_limits(declared: GraphQLArgument | GraphQLInputField, facts: Facts
 def _build_rest_root(schema: Schema, operations: Sequence[Operation]) -> GraphQLObjectType | None:
     if not operations:
         return None
-    definition = _build_root_type("RestQuery", operations).__strawberry_definition__  # type: ignore[attr-defined]
-    return schema.schema_converter.from_object(definition)
+    return schema.object_type(_build_root_type("RestQuery", operations))
 
 
 def _build_root_type(name: str, operations: Sequence[Operation]) -> type:

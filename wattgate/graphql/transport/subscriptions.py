@@ -10,9 +10,8 @@ from typing import Any, NamedTuple, cast
 import msgspec
 import orjson
 from graphql import ExecutionResult, FieldNode, GraphQLError, GraphQLField, OperationType, VariableNode, Visitor, visit
+from graphql.execution import VariableValues, get_argument_values
 from graphql.execution.collect_fields import FieldDetails, collect_fields
-from graphql.execution.values import VariableValues, get_argument_values
-from strawberry.types.arguments import convert_arguments
 
 from wattgate.clock import Clock
 from wattgate.enums import to_camel_case
@@ -230,11 +229,8 @@ class SubscriptionService:
         root = find_compiled_root_field(plan) or find_root_field(self.build_executor(key))
         declared = root.definition.extensions[STRAWBERRY_DEFINITION]
         node = root.nodes[0].node
-        arguments = convert_arguments(
-            get_argument_values(root.definition, node, variables),
-            declared.arguments,
-            self._schema.schema_converter.scalar_registry,
-            self._schema.config,
+        arguments = self._schema.convert_arguments(
+            get_argument_values(root.definition, node, variables), declared.arguments
         )
         since = arguments.pop(SINCE, None)
         return PreparedSubscription(
@@ -257,7 +253,7 @@ class SubscriptionService:
     def build_executor(self, key: SubscriptionKey) -> Executor:
         """Build graphql-core's executor for a document without a plan. Raise InvalidRequest if a variable is wrong."""
         built = Executor.build(
-            self._schema._schema,
+            self._schema.core,
             key.document.node,
             raw_variable_values=dict(key.variables),
             operation_name=key.operation_name,

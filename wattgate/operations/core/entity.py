@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import strawberry
+from strawberry.types import get_object_definition
 
 from wattgate.db.models import Tenanted
 from wattgate.db.rows.lookups import model_columns
@@ -135,7 +136,7 @@ def _build_writes(entity: Entity) -> Iterator[Operation]:
 
 def _key_argument(entity: Entity) -> Argument:
     """Return the argument for the ID of a record, with the description of the field for the same ID."""
-    fields: Any = entity.graphql_type.__strawberry_definition__.fields  # type: ignore[attr-defined]
+    fields = get_object_definition(entity.graphql_type, strict=True).fields
     (key,) = (field for field in fields if field.python_name == entity.model.key)
     return Argument(Annotated[strawberry.ID, Described(declared_description(key) or "")])
 

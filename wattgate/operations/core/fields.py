@@ -8,9 +8,10 @@ from typing import Any, cast, get_args, get_type_hints
 
 import strawberry
 from graphql import GraphQLField, GraphQLObjectType
+from strawberry import LazyType
+from strawberry.types import get_object_definition
 from strawberry.types.base import StrawberryOptional
 from strawberry.types.field import StrawberryField
-from strawberry.types.lazy_type import LazyType
 
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput
@@ -140,7 +141,7 @@ def _metadata(field: StrawberryField) -> Mapping[Any, Any]:
 
 def find_edge(graphql_type: Any, name: str) -> EdgeField:
     """Return the edge of a type by its Python name. Raise LookupError if there is none."""
-    for field in graphql_type.__strawberry_definition__.fields:
+    for field in get_object_definition(graphql_type, strict=True).fields:
         if field.python_name == name and (edge_field := edge_of(field)):
             return edge_field
     raise LookupError(f"{graphql_type.__name__} has no edge {name}")

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 import msgspec
 import strawberry
 from sqlalchemy import JSON
+from strawberry.types import get_object_definition
 
 from wattgate.db.column_types import StructColumn
 from wattgate.db.models import Tenanted
@@ -105,8 +106,8 @@ def _check_of(hint: Any, facts: Facts) -> Check | None:
         return _text_check(MAX_ID_CHARACTERS)
     if hint is str:
         return None if facts.max_characters is None else _text_check(facts.max_characters)
-    definition = getattr(hint, "__strawberry_definition__", None)
-    return _object_check(hint, definition) if getattr(definition, "is_input", False) else None
+    definition = get_object_definition(hint)
+    return _object_check(hint, definition) if definition is not None and definition.is_input else None
 
 
 def _text_check(maximum: int) -> Check:

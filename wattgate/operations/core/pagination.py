@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
+from strawberry.types import get_object_definition
 
 from wattgate.db.models import Tenanted
 from wattgate.db.rows.lookups import model_columns
@@ -105,7 +106,7 @@ def paginate(
     noun: str,
 ) -> Operation:
     """Return the operation `name`, which returns pages. It exists only in GraphQL; REST has a plain list."""
-    type_name = str(graphql_type.__strawberry_definition__.name)
+    type_name = get_object_definition(graphql_type, strict=True).name
     records = RecordList(type_name, model)
 
     async def resolve(call: Call, **arguments: Any) -> Page:

@@ -21,7 +21,7 @@ class Components:
 
     def __init__(self, schema: Schema) -> None:
         self.schemas: dict[str, Json] = {}
-        self._schema: GraphQLSchema = schema._schema
+        self._schema: GraphQLSchema = schema.core
 
     def add(self, name: str, make: Callable[[], Json]) -> Json:
         """Return a reference to a schema, which may contain itself. Make it if the document does not have it."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from graphql import GraphQLArgument, GraphQLEnumType, get_named_type, is_required_argument
+from strawberry.types import get_object_definition
 
 from wattgate import __version__
 from wattgate.enums import to_camel_case
@@ -232,7 +233,7 @@ def _content(schema: Json, example: Any) -> Json:
 
 def _acknowledgement(operation: Operation, rest: RestRoute) -> RecordShape:
     """Return the shape of the answer for legacy clients: status OK, and some members of the record."""
-    definition = operation.result_type.__strawberry_definition__
+    definition = get_object_definition(operation.result_type, strict=True)
     names = frozenset(wire_name(field) for field in definition.fields)
     return RecordShape(
         f"{definition.name}Acknowledgement",

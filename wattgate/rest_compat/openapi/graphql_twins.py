@@ -69,7 +69,7 @@ def graphql_twin(operation: Operation, edges: Collection[str], schema: Schema) -
     name = to_camel_case(operation.name)
     kind = operation.kind.value.lower()
     arguments: dict[str, GraphQLArgument] = {}
-    selected = _follow_path(operation, schema._schema.get_type(operation.kind.value), edges, arguments)
+    selected = _follow_path(operation, schema.core.get_type(operation.kind.value), edges, arguments)
     declared = ", ".join(_variable(key, argument) for key, argument in arguments.items())
     text = f"{kind} {name[0].upper()}{name[1:]}{f'({declared})' if declared else ''} {selected}"
     variables = {

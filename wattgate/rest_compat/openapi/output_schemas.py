@@ -6,6 +6,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
+from strawberry.types import get_object_definition, has_object_definition
 from strawberry.types.base import StrawberryList, StrawberryObjectDefinition, StrawberryOptional
 from strawberry.types.enum import StrawberryEnumDefinition
 
@@ -35,7 +36,7 @@ TYPES_WITH_SENT_IDS = frozenset({"WantedResource"})
 
 def output_schema(type_: Any, components: Components, edges: Collection[str] = ()) -> Json:
     """Return a reference to the schema of a Strawberry type: its plain fields and the given edges."""
-    definition: StrawberryObjectDefinition = type_.__strawberry_definition__
+    definition = get_object_definition(type_, strict=True)
     name = definition.name + ("With" + "".join(edge[0].upper() + edge[1:] for edge in edges) if edges else "")
     return components.add(name, lambda: object_schema(definition, components, edges))
 
@@ -73,7 +74,7 @@ def _type_schema(type_: Any, name: str, components: Components) -> Json:
         return components.put_enum(type_.name, [value.value for value in type_.values])
     if isinstance(type_, type) and issubclass(type_, Enum):
         return components.add_enum(type_)
-    if hasattr(type_, "__strawberry_definition__"):
+    if has_object_definition(type_):
         return output_schema(type_, components)
     return _leaf_schema(type_, name)
 

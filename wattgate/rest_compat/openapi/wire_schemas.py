@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 
 from graphql import GraphQLEnumType, GraphQLInputObjectType
 from msgspec import Meta
+from strawberry.types import get_object_definition
 
 from wattgate.rest_compat.openapi.components import (
     ANY_VALUE,
@@ -71,7 +72,7 @@ def _record_schema(shape: RecordShape, components: Components) -> Json:
 def _base_schema(base: Any, components: Components, omitted: Collection[str]) -> Json:
     if base is None:
         return {"properties": {}}
-    return object_schema(base.__strawberry_definition__, components, omitted=omitted)
+    return object_schema(get_object_definition(base, strict=True), components, omitted=omitted)
 
 
 def _input_object(name: str, components: Components) -> GraphQLInputObjectType:

@@ -21,10 +21,10 @@ from graphql import (
     VariableNode,
     get_nullable_type,
 )
-from graphql.execution.values import VariableValues, get_argument_values
-from strawberry.schema.config import StrawberryConfig
-from strawberry.types.arguments import StrawberryArgument, convert_arguments
+from graphql.execution import VariableValues, get_argument_values
+from strawberry.types.arguments import StrawberryArgument
 
+from wattgate.graphql.execution.schema import Schema
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 
 Arguments = Mapping[str, Any]
@@ -40,11 +40,8 @@ IMMUTABLE_TYPES = (str, int, float, bool, NoneType, Enum, date, datetime, Decima
 class FieldArgumentBinder:
     """Bind the arguments of one operation's fields: coerced as by graphql-core and converted as by Strawberry."""
 
-    def __init__(
-        self, scalars: Mapping[Any, Any], config: StrawberryConfig, operation: OperationDefinitionNode
-    ) -> None:
-        self._scalars = scalars
-        self._config = config
+    def __init__(self, schema: Schema, operation: OperationDefinitionNode) -> None:
+        self._schema = schema
         self._non_null_variables = {
             definition.variable.name.value
             for definition in operation.variable_definitions or ()
@@ -69,7 +66,7 @@ class FieldArgumentBinder:
 
         Empty if it is omitted.
         """
-        name = self._config.name_converter.from_argument(declared)
+        name = self._schema.config.name_converter.from_argument(declared)
         argument_nodes = [argument for argument in node.arguments or () if argument.name.value == name]
         value = argument_nodes[0].value if argument_nodes else None
         if isinstance(value, VariableNode) and self._needs_no_coercion(field.args[name], value):
@@ -81,9 +78,7 @@ class FieldArgumentBinder:
         )
 
         def bind(variables: VariableValues) -> dict[str, Any]:
-            return convert_arguments(
-                get_argument_values(*single_argument, variables), [declared], self._scalars, self._config
-            )
+            return self._schema.convert_arguments(get_argument_values(*single_argument, variables), [declared])
 
         if value is None or not contains_variable(value):
             constants = bind(NO_VARIABLES)

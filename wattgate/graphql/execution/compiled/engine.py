@@ -16,8 +16,8 @@ from graphql import (
     OperationType,
     SelectionSetNode,
 )
+from graphql.execution import VariableValues
 from graphql.execution.collect_fields import FragmentDetails
-from graphql.execution.values import VariableValues
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 
 from wattgate.errors import GatewayError
@@ -110,7 +110,7 @@ class ExecutionEngine:
         document_queue: DocumentQueue | None = None,
     ) -> None:
         self.schema = schema
-        self._graphql = schema._schema
+        self._graphql = schema.core
         self._checks = TypeChecks(self._graphql)
         self._compile_at = compile_at
         self._clock = clock
@@ -299,9 +299,7 @@ class ExecutionEngine:
     def _compile(self, document: Document, variables: VariableValues) -> Plan | None:
         try:
             root = SelectionTreeBuilder(self._graphql, _fragments(document), document.operation, variables).build()
-            binder = FieldArgumentBinder(
-                self.schema.schema_converter.scalar_registry, self.schema.config, document.operation
-            )
+            binder = FieldArgumentBinder(self.schema, document.operation)
             functions = generate_functions(root, self._checks, binder)
         except Exception as error:  # noqa: BLE001 (graphql-core executes documents that cannot be compiled)
             log.log(

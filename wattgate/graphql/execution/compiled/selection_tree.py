@@ -16,6 +16,7 @@ from graphql import (
     is_abstract_type,
     is_object_type,
 )
+from graphql.execution import VariableValues
 from graphql.execution.collect_fields import (
     FieldDetails,
     FragmentDetails,
@@ -23,7 +24,6 @@ from graphql.execution.collect_fields import (
     collect_fields,
     collect_subfields,
 )
-from graphql.execution.values import VariableValues
 
 from wattgate.operations.core.fields import TYPENAME, FieldSource, NotCompilable, field_source_of
 from wattgate.operations.vocabulary.node import EdgeField

@@ -174,7 +174,7 @@ class DocumentCache:
         size_error = limit_error(node, self._limits)
         if size_error is not None:
             return [size_error]
-        graphql = self._schema._schema
+        graphql = self._schema.core
         rules = (
             (*specified_rules, NoSchemaIntrospectionCustomRule) if self._schema.hides_introspection else specified_rules
         )

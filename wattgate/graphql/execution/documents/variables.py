@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from graphql import GraphQLError, GraphQLSchema, OperationDefinitionNode
+from graphql.execution import VariableValues, get_variable_values
 from graphql.execution.get_variable_signature import GraphQLVariableSignature, get_variable_signature
-from graphql.execution.values import VariableValues, VariableValueSource, get_variable_values
+from graphql.execution.values import VariableValueSource
 
 from wattgate.graphql.execution.reading_decoder import DecodeInput, input_decoder
 
