@@ -42,7 +42,7 @@ class CommandConsole(Console):
 
     @size.setter
     def size(self, new_size: tuple[int, int]) -> None:
-        self._width, self._height = new_size
+        self.width, self.height = new_size
 
 
 out = CommandConsole()

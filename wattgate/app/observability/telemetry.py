@@ -53,7 +53,7 @@ MAX_STATEMENT_LENGTH = 2_000
 FIRST_SERVER_ERROR_STATUS = 500
 """HTTP statuses from here on are errors of the server. Errors of the caller do not mark a span as failed."""
 
-_SPAN_ATTRIBUTE = "wattgate_span"
+_SPAN_KEY = "wattgate_span"
 _PROPAGATOR = TraceContextTextMapPropagator()
 
 
@@ -126,7 +126,7 @@ class OpenTelemetryBackend:
         self, connection: Any, cursor: Any, statement: str, values: Any, execution: Any, many: bool
     ) -> None:
         if get_current_span().is_recording():
-            execution.__dict__[_SPAN_ATTRIBUTE] = self._start_statement_span(connection.dialect.name, statement)
+            connection.info[_SPAN_KEY] = self._start_statement_span(connection.dialect.name, statement)
 
     def _start_statement_span(self, system: str, sql: str) -> Span:
         """Start the span of a database statement."""
@@ -202,13 +202,14 @@ def record_error(span: Span, error: Exception) -> None:
 
 
 def _after_statement(connection: Any, cursor: Any, statement: str, values: Any, execution: Any, many: bool) -> None:
-    span = execution.__dict__.pop(_SPAN_ATTRIBUTE, None)
+    span = connection.info.pop(_SPAN_KEY, None)
     if span is not None:
         span.end()
 
 
 def _on_statement_error(exception_context: Any) -> None:
-    span = getattr(exception_context.execution_context, "__dict__", {}).pop(_SPAN_ATTRIBUTE, None)
+    connection = exception_context.connection
+    span = None if connection is None else connection.info.pop(_SPAN_KEY, None)
     if span is not None:
         record_error(span, exception_context.original_exception)
         span.end()

@@ -11,7 +11,7 @@ from functools import lru_cache
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute, request_response
+from starlette.routing import BaseRoute, Mount, Route, Router, WebSocketRoute
 from starlette.types import Lifespan
 
 from wattgate.access_log import AccessLog
@@ -265,8 +265,8 @@ def _graphql_routes(
     authenticate = gateway.authenticator.authenticate
     service, budgets = gateway.subscription_service, gateway.budgets
     streams = EventStreamEndpoint(gateway.realtime, gateway.event_streams, service, authenticate, budgets, http, bodies)
-    page = graphql_page(settings, gateway.runner, demonstration)
-    graphql = BrowserEndpoint(streams, AddressLimited(request_response(page), gateway.address_limits))
+    page = Route("/graphql", graphql_page(settings, gateway.runner, demonstration))
+    graphql = BrowserEndpoint(streams, AddressLimited(Router([page]), gateway.address_limits))
     return [
         Route("/graphql", graphql, methods=["GET", "POST", "PUT", "DELETE"]),
         WebSocketRoute("/graphql", WebSocketEndpoint(gateway.realtime, settings.allowed_origins)),

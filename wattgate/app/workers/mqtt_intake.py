@@ -104,9 +104,8 @@ class MqttClient(aiomqtt.Client):
     The queue has plain tuples, because the messages of aiomqtt take a quarter of the time of receiving.
     """
 
-    _queue: MessageQueue
-
     def __init__(self, broker: ServerAddress, identifier: str | None, max_queued: int = MAX_QUEUED_MESSAGES) -> None:
+        self._received = received = MessageQueue(max_queued)
         super().__init__(
             broker.host,
             broker.port,
@@ -116,26 +115,25 @@ class MqttClient(aiomqtt.Client):
             clean_session=identifier is None,
             keepalive=30,
             tls_context=client_context() if broker.tls else None,
-            queue_type=MessageQueue,
-            max_queued_incoming_messages=max_queued,
+            queue_type=cast(Any, lambda maxsize: received),  # the only documented way to reach the queue
         )
         self._client.manual_ack_set(True)
         self._client.on_message = self._enqueue
         buffer_received_bytes(self._client)
 
     def _enqueue(self, client: Client, userdata: Any, message: MQTTMessage) -> None:
-        self._queue.put_nowait(ReceivedMessage(message.topic, bytes(message.payload), message.mid, message.qos))
+        self._received.put_nowait(ReceivedMessage(message.topic, bytes(message.payload), message.mid, message.qos))
 
     async def next_batch(self) -> list[ReceivedMessage]:
         """Return the next message and those that follow shortly after. Raise MqttError if the connection is lost."""
         batch = [cast(ReceivedMessage, await anext(self.messages))]
         deadline = time.monotonic() + MAX_GATHER_SECONDS
         while len(batch) < MAX_BATCH_MESSAGES:
-            if self._queue.empty() and time.monotonic() < deadline:
+            if self._received.empty() and time.monotonic() < deadline:
                 await asyncio.sleep(QUIET_SECONDS)
-            if self._queue.empty():
+            if self._received.empty():
                 break
-            batch.append(self._queue.get_nowait())
+            batch.append(self._received.get_nowait())
         return batch
 
     def acknowledge(self, messages: Sequence[ReceivedMessage]) -> None:
@@ -146,7 +144,7 @@ class MqttClient(aiomqtt.Client):
     @property
     def redelivery_count(self) -> int:
         """The number of dropped messages, which the broker has to send again; 0 until the queue is empty."""
-        return self._queue.dropped_count if self._queue.empty() else 0
+        return self._received.dropped_count if self._received.empty() else 0
 
 
 class MqttIntake:

@@ -7,7 +7,7 @@ waiting and the timeout, and an idle connection is always in the queue.
 
 `_pool`, `_do_get`, `_do_return_conn` and `_is_hard_or_soft_invalidated` are parts of SQLAlchemy's own pools,
 `_transaction` and `_start_transaction` of its connections to PostgreSQL. SQLAlchemy does not document them, so it is
-limited to version 2.1, and `tests/db/test_reading_pool.py` fails if they change.
+limited to version 2.1, and `tests/test_dependency_internals.py` fails if they change.
 """
 
 import time

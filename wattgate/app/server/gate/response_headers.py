@@ -1,12 +1,12 @@
 """The headers that every response gets: those for security, by one table of paths, and those of CORS."""
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import compile_path
 
 from wattgate.rest_compat.routes import OPERATION_HEADER
 
@@ -228,13 +228,18 @@ HTML_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType({"/graphql": PAGE})
 """The policies of responses with HTML, for paths that return both data and a page."""
 
 
+def _pattern_of(path: str) -> re.Pattern[str]:
+    """Return the pattern of the paths that a route with parameters accepts."""
+    return re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path)))
+
+
 class HeaderPolicies:
     """The table for a REST base path."""
 
     def __init__(self, base_path: str) -> None:
         paths = {path.replace(BASE, base_path): policy for path, policy in HEADER_POLICIES.items()}
         self._exact = {path: policy for path, policy in paths.items() if "{" not in path}
-        self._patterns = [(compile_path(path)[0], policy) for path, policy in paths.items() if "{" in path]
+        self._patterns = [(_pattern_of(path), policy) for path, policy in paths.items() if "{" in path]
         mounts = sorted((path.replace(BASE, base_path) for path in MOUNTS), key=len, reverse=True)
         self._mounts = [(f"{path}/", paths[path]) for path in mounts]
 
@@ -248,7 +253,7 @@ class HeaderPolicies:
         for prefix, policy in self._mounts:
             if path.startswith(prefix):
                 return policy
-        return next((policy for pattern, policy in self._patterns if pattern.match(path)), API)
+        return next((policy for pattern, policy in self._patterns if pattern.fullmatch(path)), API)
 
 
 class SecurityHeaders:

@@ -85,7 +85,7 @@ def _demonstration_facts(demonstration: Demonstration | None) -> dict[str, objec
 
 
 def _endpoint_page() -> Page:
-    return html_answer(read_template("ide/endpoint.html").substitute())
+    return html_answer(read_template("ide/endpoint.html").substitute()).__call__  # a route takes functions and methods
 
 
 def reference_page_route(settings: Settings, runner: Runner, demonstration: Demonstration | None) -> Route:

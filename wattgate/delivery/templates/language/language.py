@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TextIO, TypeGuard
 
 import liquid
-from liquid import RenderContext
+from liquid import RenderContext, Undefined
 from liquid.builtin import content, filters, illegal, output, tags
 from liquid.builtin.tags.for_tag import ForNode
 from liquid.exceptions import FilterArgumentError, LiquidError, LiquidTypeError
-from liquid.undefined import UNDEFINED, Undefined
+from liquid.undefined import UNDEFINED
 
 from wattgate.delivery.templates.language.contract_values import DeclaredFloat, DeclaredInteger, declare_value
 from wattgate.delivery.templates.language.diagnostics import MAX_SUGGESTIONS, closest_match, format_path

@@ -8,8 +8,8 @@ from decimal import Decimal
 from io import StringIO
 from typing import Any
 
+from liquid import Undefined
 from liquid.stringify import to_liquid_string
-from liquid.undefined import Undefined
 
 from wattgate.delivery.templates.html.escaping import (
     URL_ATTRIBUTES,
