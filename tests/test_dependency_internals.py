@@ -47,6 +47,10 @@ def owner_of(internals: Internals) -> Any:
     return getattr(loaded, name) if name else loaded
 
 
+def library_of(internals: Internals) -> str:
+    return internals.owner.partition(":")[0].partition(".")[0]
+
+
 def is_private(name: str) -> bool:
     if name.startswith("__") and name.endswith("__"):
         return PRIVATE_SPECIAL_NAMES.fullmatch(name) is not None
@@ -232,6 +236,15 @@ def test_each_listed_private_name_is_used() -> None:
     assert unused == []
 
 
+def test_private_names_of_a_library_are_in_one_module() -> None:
+    """uvicorn is the exception: several classes of `app/server/edge` extend its protocol, each for one subject."""
+    files: dict[str, set[str]] = {}
+    for entry in INTERNALS:
+        if any(map(is_private, entry.names)) and not (entry.file.startswith("app/server/edge/")):
+            files.setdefault(library_of(entry), set()).add(entry.file)
+    assert {library: modules for library, modules in files.items() if len(modules) > 1} == {}
+
+
 def test_versions_of_libraries_with_listed_names_have_an_upper_limit() -> None:
     project = tomllib.loads(PROJECT.read_text())["project"]
     extras = project["optional-dependencies"]
@@ -241,6 +254,6 @@ def test_versions_of_libraries_with_listed_names_have_an_upper_limit() -> None:
         if "<" in requirement
     }
     distributions = packages_distributions()
-    libraries = {entry.owner.partition(":")[0].partition(".")[0] for entry in INTERNALS}
+    libraries = set(map(library_of, INTERNALS))
     needed = {distributions[library][0].lower().replace("_", "-") for library in libraries}
     assert needed - limited == set()

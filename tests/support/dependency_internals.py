@@ -409,133 +409,81 @@ DATABASE = (
 )
 """The names of SQLAlchemy and the drivers of databases."""
 
-SCHEMA, CONVERSION, EXECUTOR, TREE, VARIABLES = (
-    "graphql/execution/schema.py",
-    "graphql/execution/input_conversion.py",
+ADAPTER = "operations/vocabulary/strawberry_adapter.py"
+ENGINE, EXECUTOR, TREE, VARIABLES, SUBSCRIPTIONS = (
+    "graphql/execution/compiled/engine.py",
     "graphql/execution/executor.py",
     "graphql/execution/compiled/selection_tree.py",
     "graphql/execution/documents/variables.py",
+    "graphql/transport/subscriptions.py",
 )
-SUBSCRIPTIONS = "graphql/transport/subscriptions.py"
 
 GRAPHQL = (
     Internals(
-        SCHEMA,
+        ADAPTER,
         "strawberry:Schema",
-        "has the schema of graphql-core",
-        _attributes("_schema"),
-        subclass="Schema",
+        "reads, changes and executes the schema of graphql-core",
+        _attributes("_schema schema_converter"),
     ),
     Internals(
-        SCHEMA,
+        ADAPTER,
         "strawberry.schema.schema_converter:GraphQLCoreConverter",
         "knows the scalars of the schema, and converts a class that is no part of it",
         {"from_object": "self, object_type", **_attributes("scalar_registry")},
     ),
+    Internals(ADAPTER, "strawberry:Info", "finds the charge of an edge by its node", _attributes("_raw_info")),
     Internals(
-        SCHEMA,
+        ADAPTER,
         "strawberry.types.arguments",
         "converts coerced arguments as the fields of Strawberry do",
-        {"convert_arguments": "value, arguments, scalar_registry, config, info", **_attributes("StrawberryArgument")},
+        {
+            "convert_argument": "value, type_, scalar_registry, config, info, path",
+            "convert_arguments": "value, arguments, scalar_registry, config, info",
+            **_attributes("StrawberryArgument"),
+        },
     ),
     Internals(
-        CONVERSION,
-        "strawberry.types.arguments",
-        "converts members of kinds without a shorter way",
-        {"convert_argument": "value, type_, scalar_registry, config, info, path"},
-    ),
-    Internals(
-        CONVERSION,
+        ADAPTER,
         "strawberry.types.base",
-        "the kinds of types, for a converter that looks each one up once",
+        "converts input objects faster than Strawberry, and serves and describes types over REST",
         _attributes("StrawberryList StrawberryMaybe StrawberryObjectDefinition StrawberryOptional"),
     ),
     Internals(
-        CONVERSION,
+        "graphql/execution/input_conversion.py",
         "strawberry.types.base:StrawberryObjectDefinition",
         "lets Strawberry call the converter of the gateway for each input object",
         _attributes("from_input fields"),
     ),
     Internals(
-        "operations/core/fields.py",
-        "strawberry:Info",
-        "finds the charge of an edge by its node in the document",
-        _attributes("_raw_info"),
-    ),
-    Internals(
-        "operations/core/fields.py",
-        "strawberry.types.base",
-        "makes a lazy type nullable",
-        _attributes("StrawberryOptional"),
-    ),
-    *(
-        Internals(file, "strawberry.types.field", "reads the declaration of a field", _attributes("StrawberryField"))
-        for file in (
-            "graphql/cost/directives.py",
-            "operations/core/fields.py",
-            "operations/vocabulary/node.py",
-            "rest_compat/row_renderer.py",
-        )
-    ),
-    Internals(
-        "operations/vocabulary/scalars.py",
-        "strawberry.types.enum:StrawberryEnumDefinition",
-        "describes the values of an enum of an area that does not know Strawberry",
-        _attributes("values"),
-    ),
-    Internals(
-        "operations/vocabulary/scalars.py",
+        ADAPTER,
         "strawberry.types.base:WithStrawberryDefinition",
         "finds the definition of an enum, for which Strawberry has no documented function",
         _attributes("__strawberry_definition__"),
     ),
     Internals(
-        "operations/vocabulary/scalars.py",
-        "strawberry.types.scalar",
-        "the type of a definition of a scalar, for annotations",
-        _attributes("ScalarDefinition"),
-    ),
-    *(
-        Internals(file, "strawberry.types.base", "renders and describes the fields of REST", _attributes(names))
-        for file, names in {
-            "rest_compat/row_renderer.py": "StrawberryList StrawberryObjectDefinition StrawberryOptional",
-            "rest_compat/openapi/output_schemas.py": "StrawberryList StrawberryObjectDefinition StrawberryOptional",
-        }.items()
-    ),
-    *(
-        Internals(
-            file,
-            "strawberry.types.enum",
-            "renders and describes the fields of REST",
-            _attributes("StrawberryEnumDefinition"),
-        )
-        for file in ("rest_compat/row_renderer.py", "rest_compat/openapi/output_schemas.py")
+        ADAPTER,
+        "strawberry.types.enum",
+        "describes the values of an enum of an area that does not know Strawberry",
+        _attributes("EnumValue StrawberryEnumDefinition"),
     ),
     Internals(
-        "graphql/execution/compiled/arguments.py",
-        "strawberry.types.arguments",
-        "the declaration of an argument, for annotations",
-        _attributes("StrawberryArgument"),
+        ADAPTER,
+        "strawberry.types.enum:StrawberryEnumDefinition",
+        "describes the values of an enum of an area that does not know Strawberry",
+        _attributes("values"),
+    ),
+    Internals(ADAPTER, "strawberry.types.field", "reads the declaration of a field", _attributes("StrawberryField")),
+    Internals(ADAPTER, "strawberry.types.scalar", "the type of a scalar", _attributes("ScalarDefinition")),
+    Internals(
+        ADAPTER,
+        "strawberry.execution.is_awaitable",
+        "tells awaitable values from others as Strawberry does",
+        {"optimized_is_awaitable": "value"},
     ),
     Internals(
-        "graphql/execution/compiled/values.py",
-        "strawberry.types.base",
-        "completes values of abstract types as Strawberry does",
-        _attributes("StrawberryObjectDefinition"),
-    ),
-    *(
-        Internals(
-            file,
-            "strawberry.execution.is_awaitable",
-            "tells awaitable values from others as Strawberry does",
-            {"optimized_is_awaitable": "value"},
-        )
-        for file in ("graphql/execution/compiled/engine.py", "graphql/execution/compiled/values.py")
-    ),
-    Internals(
-        EXECUTOR,
+        ADAPTER,
         "strawberry.schema.schema",
-        "the class that it extends",
+        "the class that the executor extends",
         _attributes("StrawberryGraphQLCoreExecutionContext"),
     ),
     Internals(
@@ -568,7 +516,7 @@ GRAPHQL = (
         },
     ),
     Internals(
-        "graphql/execution/compiled/engine.py",
+        ENGINE,
         "graphql.execution.collect_fields",
         "the type of a fragment, as the collection of fields takes it",
         _attributes("FragmentDetails"),
@@ -708,7 +656,6 @@ INTERNALS = (*SERVER, *DATABASE, *GRAPHQL, *LIQUID, *OTHERS)
 DOCUMENTED_CLASSES = frozenset(
     {
         *("aiomqtt:Client", "aiosqlite:Connection", "asyncpg:Connection", "sqlalchemy.pool:AsyncAdaptedQueuePool"),
-        "strawberry:Schema",
     }
 )
 """The owners whose names without an underscore are documented."""

@@ -8,9 +8,6 @@ from functools import cache
 from typing import Any
 
 from strawberry.types import get_object_definition
-from strawberry.types.base import StrawberryList, StrawberryObjectDefinition, StrawberryOptional
-from strawberry.types.enum import StrawberryEnumDefinition
-from strawberry.types.field import StrawberryField
 
 from wattgate.clock import format_iso
 from wattgate.db.column_types import SerializedColumn
@@ -18,6 +15,13 @@ from wattgate.enums import to_camel_case
 from wattgate.operations.core.fields import edge_of
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.vocabulary.node import is_global_id
+from wattgate.operations.vocabulary.strawberry_adapter import (
+    StrawberryEnumDefinition,
+    StrawberryField,
+    StrawberryList,
+    StrawberryObjectDefinition,
+    StrawberryOptional,
+)
 
 RenderValue = Callable[[Any], Any]
 

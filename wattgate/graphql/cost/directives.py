@@ -19,12 +19,12 @@ from graphql import (
     is_list_type,
     is_object_type,
 )
-from strawberry.types.field import StrawberryField
 
 from wattgate.enums import to_camel_case
 from wattgate.operations.core.fields import edge_of, list_sizes_of, operation_of
 from wattgate.operations.vocabulary.cost_weights import DEFAULT_LIST_SIZE, Amount, ListSize
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION, Cost, ListSizeDirective
+from wattgate.operations.vocabulary.strawberry_adapter import StrawberryField
 
 COST_DIRECTIVES: Sequence[type] = (Cost, ListSizeDirective)
 

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
-
 from wattgate.db.column_types import SerializedColumn
+from wattgate.operations.vocabulary.strawberry_adapter import StrawberryGraphQLCoreExecutionContext
 
 
 class Executor(StrawberryGraphQLCoreExecutionContext):

@@ -12,15 +12,15 @@ from graphql import GraphQLEnumType, GraphQLError, GraphQLInputObjectType, Graph
 from strawberry import UNSET, LazyType
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import get_object_definition
-from strawberry.types.arguments import convert_argument
-from strawberry.types.base import (
+
+from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.strawberry_adapter import (
     StrawberryList,
     StrawberryMaybe,
     StrawberryObjectDefinition,
     StrawberryOptional,
+    convert_argument,
 )
-
-from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 
 
 class _Field(NamedTuple):

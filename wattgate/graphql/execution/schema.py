@@ -1,7 +1,7 @@
 """The GraphQL schema, built from the operations of the catalogue."""
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -24,8 +24,6 @@ from graphql import (
 )
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
-from strawberry.types import get_object_definition
-from strawberry.types.arguments import StrawberryArgument, convert_arguments
 
 from wattgate.errors import BadInput, GatewayError, Internal
 from wattgate.graphql.cost.directives import COST_DIRECTIVES, add_cost_directives
@@ -37,6 +35,12 @@ from wattgate.operations.core.operation import Operation, OperationKind
 from wattgate.operations.vocabulary.directives import ONLY_ON_ERROR, STRAWBERRY_DEFINITION, Cost, declared_facts
 from wattgate.operations.vocabulary.node import is_node_type
 from wattgate.operations.vocabulary.scalars import SCALARS
+from wattgate.operations.vocabulary.strawberry_adapter import (
+    StrawberryArgument,
+    convert_for_resolver,
+    core_schema,
+    object_type,
+)
 from wattgate.requests.request_context import log_access_error
 from wattgate.values.annotations import Facts
 
@@ -73,19 +77,12 @@ class Schema(strawberry.Schema):
 
     @property
     def core(self) -> GraphQLSchema:
-        """The schema of graphql-core. Strawberry has no documented name for it."""
-        return self._schema
+        """The schema of graphql-core."""
+        return core_schema(self)
 
-    def convert_arguments(self, values: Mapping[str, Any], declared: Sequence[StrawberryArgument]) -> dict[str, Any]:
-        """Return values that graphql-core has coerced, by GraphQL names, as keyword arguments of a resolver.
-
-        Strawberry has no documented function for it, because its own fields call their resolvers.
-        """
-        return convert_arguments(dict(values), list(declared), self.schema_converter.scalar_registry, self.config)
-
-    def object_type(self, declared: type) -> GraphQLObjectType:
-        """Return the type of graphql-core for a class that is no part of the schema."""
-        return self.schema_converter.from_object(get_object_definition(declared, strict=True))
+    def convert_arguments(self, values: dict[str, Any], declared: list[StrawberryArgument]) -> dict[str, Any]:
+        """Return values that graphql-core has coerced, by GraphQL names, as keyword arguments of a resolver."""
+        return convert_for_resolver(self, values, declared)
 
 
 def normalize_error(error: GraphQLError) -> None:
@@ -192,7 +189,7 @@ def _describe_limits(declared: GraphQLArgument | GraphQLInputField, facts: Facts
 def _build_rest_root(schema: Schema, operations: Sequence[Operation]) -> GraphQLObjectType | None:
     if not operations:
         return None
-    return schema.object_type(_build_root_type("RestQuery", operations))
+    return object_type(schema, _build_root_type("RestQuery", operations))
 
 
 def _build_root_type(name: str, operations: Sequence[Operation]) -> type:

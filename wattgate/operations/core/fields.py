@@ -10,8 +10,6 @@ import strawberry
 from graphql import GraphQLField, GraphQLObjectType
 from strawberry import LazyType
 from strawberry.types import get_object_definition
-from strawberry.types.base import StrawberryOptional
-from strawberry.types.field import StrawberryField
 
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput
@@ -20,6 +18,7 @@ from wattgate.operations.core.operation import Argument, Operation, OperationKin
 from wattgate.operations.vocabulary.cost_weights import Amount, ListSize, ResultUnits
 from wattgate.operations.vocabulary.directives import ONLY_ON_ERROR, STRAWBERRY_DEFINITION
 from wattgate.operations.vocabulary.node import EdgeField, EdgeLoader, is_global_id
+from wattgate.operations.vocabulary.strawberry_adapter import StrawberryField, StrawberryOptional, first_node
 from wattgate.principal import Permission
 from wattgate.values import terms
 
@@ -132,7 +131,7 @@ def operation_of(field: StrawberryField) -> Operation | None:
 
 def _node_id(info: Info) -> int:
     """Return the identity of the field's first node in the document, under which its cost is known."""
-    return id(info._raw_info.field_nodes[0])
+    return id(first_node(info))
 
 
 def _metadata(field: StrawberryField) -> Mapping[Any, Any]:

@@ -12,13 +12,13 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import strawberry
 from graphql import GraphQLSchema, is_object_type
-from strawberry.types.field import StrawberryField
 
 from wattgate.db.models import Tenanted
 from wattgate.db.rows.lookups import row_class
 from wattgate.errors import BadInput, Problem
 from wattgate.operations.vocabulary.cost_weights import Amount, ListSize, ResultUnits
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.strawberry_adapter import StrawberryField
 from wattgate.principal import Permission
 
 _NODE_METADATA = "wattgate.global-id"

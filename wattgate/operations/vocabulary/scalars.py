@@ -9,9 +9,9 @@ from typing import Annotated, Any, NewType, TypeVar
 from zoneinfo import ZoneInfo
 
 import strawberry
-from strawberry.types.scalar import ScalarDefinition
 
 from wattgate.clock import Timestamp, format_iso
+from wattgate.operations.vocabulary.strawberry_adapter import ScalarDefinition, enum_values
 from wattgate.time_zones import is_time_zone
 from wattgate.values.annotations import Described
 from wattgate.values.decimals import parse_decimal
@@ -119,5 +119,5 @@ def declare_enum(kind: type[Enum], description: str, *, graphql_name: str | None
     if mismatched := values.keys() ^ kind.__members__.keys():
         raise TypeError(f"Describe exactly the members of {kind.__name__}: {', '.join(sorted(mismatched))} differ.")
     declared: Any = strawberry.enum(kind, name=graphql_name, description=description)
-    for value in declared.__strawberry_definition__.values:
+    for value in enum_values(declared):
         value.description = values[value.name]

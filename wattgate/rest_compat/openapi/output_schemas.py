@@ -7,14 +7,18 @@ from enum import Enum
 from typing import Any
 
 from strawberry.types import get_object_definition, has_object_definition
-from strawberry.types.base import StrawberryList, StrawberryObjectDefinition, StrawberryOptional
-from strawberry.types.enum import StrawberryEnumDefinition
 
 from wattgate.db import models
 from wattgate.enums import to_camel_case
 from wattgate.operations.core.fields import edge_of
 from wattgate.operations.vocabulary.directives import declared_description
 from wattgate.operations.vocabulary.node import is_global_id
+from wattgate.operations.vocabulary.strawberry_adapter import (
+    StrawberryEnumDefinition,
+    StrawberryList,
+    StrawberryObjectDefinition,
+    StrawberryOptional,
+)
 from wattgate.rest_compat.openapi.components import ANY_VALUE, JSON_TYPES, Components, Json, described, nullable
 from wattgate.rest_compat.row_renderer import wire_name
 

@@ -22,10 +22,10 @@ from graphql import (
     get_nullable_type,
 )
 from graphql.execution import VariableValues, get_argument_values
-from strawberry.types.arguments import StrawberryArgument
 
 from wattgate.graphql.execution.schema import Schema
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.strawberry_adapter import StrawberryArgument
 
 Arguments = Mapping[str, Any]
 BindArguments = Callable[[VariableValues], Arguments]

@@ -18,7 +18,6 @@ from graphql import (
 )
 from graphql.execution import VariableValues
 from graphql.execution.collect_fields import FragmentDetails
-from strawberry.execution.is_awaitable import optimized_is_awaitable
 
 from wattgate.errors import GatewayError
 from wattgate.graphql.execution.compiled.arguments import FieldArgumentBinder
@@ -34,6 +33,7 @@ from wattgate.graphql.execution.input_conversion import list_enum_values
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, Schema, normalize_errors
 from wattgate.operations.core.context import GraphQLContext
 from wattgate.operations.core.fields import NotCompilable
+from wattgate.operations.vocabulary.strawberry_adapter import optimized_is_awaitable
 from wattgate.principal import Principal
 from wattgate.requests.fair_share import FairShare, owner_of_caller
 from wattgate.requests.request_threads import run_in_thread

@@ -12,11 +12,10 @@ from graphql import (
     GraphQLSchema,
     Undefined,
 )
-from strawberry.execution.is_awaitable import optimized_is_awaitable
-from strawberry.types.base import StrawberryObjectDefinition
 
 from wattgate.db.column_types import SerializedColumn, SerializedRows
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.strawberry_adapter import StrawberryObjectDefinition, optimized_is_awaitable
 from wattgate.pauses import PAUSE_ITEMS
 
 CoerceLeaf = Callable[[Any], Any]
