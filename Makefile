@@ -167,8 +167,10 @@ format: .venv/installed-dev
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-# Needs uv (https://docs.astral.sh/uv) on the path: writes the lock files, versions and hashes only.
-UV_COMPILE = uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-emit-index-url --no-annotate --no-header
+# Needs uv (https://docs.astral.sh/uv) on the path: writes the lock files, versions and hashes only. With LOCK=--upgrade,
+# it takes the newest releases that pyproject.toml permits.
+LOCK ?=
+UV_COMPILE = uv pip compile pyproject.toml $(LOCK) --quiet --universal --generate-hashes --no-emit-index-url --no-annotate --no-header
 lock:
 	$(UV_COMPILE) -o requirements.lock
 	$(UV_COMPILE) --extra test --extra fuzz --extra check --extra docs -o requirements-dev.lock

@@ -107,6 +107,16 @@ def test_audit_runs_for_each_change_and_requires_answers_each_day() -> None:
     assert job["steps"][-1]["run"] == "make audit AUDIT=--require-answers"
 
 
+def test_newest_releases_are_tried_each_week_by_all_checks() -> None:
+    workflow = load(".github/workflows/newest.yml")
+    assert "schedule" in workflow[True]
+    (job,) = workflow["jobs"].values()
+    commands = [step["run"].splitlines() for step in job["steps"] if "run" in step]
+    assert "make lock LOCK=--upgrade" in commands[0]
+    assert commands[1:] == [["make check"], ["make test-quick"], ["make test"]]
+    assert "uv pip compile pyproject.toml $(LOCK)" in (ROOT / "Makefile").read_text()
+
+
 def test_development_container_has_the_oldest_python_and_installs_by_targets_that_exist() -> None:
     container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
     required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
