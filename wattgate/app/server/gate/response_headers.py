@@ -1,7 +1,6 @@
 """The headers that every response gets: those for security, by one table of paths, and those of CORS."""
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -228,9 +227,12 @@ HTML_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType({"/graphql": PAGE})
 """The policies of responses with HTML, for paths that return both data and a page."""
 
 
-def _pattern_of(path: str) -> re.Pattern[str]:
-    """Return the pattern of the paths that a route with parameters accepts."""
-    return re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path)))
+def _accepts(pattern: Sequence[str], segments: Sequence[str]) -> bool:
+    """Return whether a route with parameters accepts the segments of a path."""
+    return len(pattern) == len(segments) and all(
+        expected == segment or (expected.startswith("{") and segment != "")
+        for expected, segment in zip(pattern, segments, strict=True)
+    )
 
 
 class HeaderPolicies:
@@ -239,7 +241,7 @@ class HeaderPolicies:
     def __init__(self, base_path: str) -> None:
         paths = {path.replace(BASE, base_path): policy for path, policy in HEADER_POLICIES.items()}
         self._exact = {path: policy for path, policy in paths.items() if "{" not in path}
-        self._patterns = [(_pattern_of(path), policy) for path, policy in paths.items() if "{" in path]
+        self._patterns = [(path.split("/"), policy) for path, policy in paths.items() if "{" in path]
         mounts = sorted((path.replace(BASE, base_path) for path in MOUNTS), key=len, reverse=True)
         self._mounts = [(f"{path}/", paths[path]) for path in mounts]
 
@@ -253,7 +255,8 @@ class HeaderPolicies:
         for prefix, policy in self._mounts:
             if path.startswith(prefix):
                 return policy
-        return next((policy for pattern, policy in self._patterns if pattern.fullmatch(path)), API)
+        segments = path.split("/")
+        return next((policy for pattern, policy in self._patterns if _accepts(pattern, segments)), API)
 
 
 class SecurityHeaders:
