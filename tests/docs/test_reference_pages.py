@@ -2,7 +2,10 @@
 
 import re
 
+import pytest
+
 from tests.support import llms_text, module_page, reference_pages
+from tests.support.journeys import traced_journeys
 from tests.support.reference_pages import CLI_PAGE, ERRORS_PAGE, LIMITS_PAGE, SETTINGS_PAGE
 from wattgate import errors
 from wattgate.app.settings import Settings
@@ -73,7 +76,13 @@ def test_the_list_of_pages_for_language_models_is_generated_from_the_indexes() -
 
 
 def test_the_page_of_modules_is_generated_from_their_docstrings() -> None:
-    assert module_page.PAGE.read_text() == module_page.module_page(), "run `make generate`"
+    page = module_page.PAGE.read_text()
+    assert page == module_page.module_page(module_page.shown_journeys()), "run `make generate`"
+
+
+@pytest.mark.long("fills a database and traces a gateway in a process of its own")
+def test_the_journeys_of_the_page_are_those_of_a_new_trace() -> None:
+    assert module_page.shown_journeys() == module_page.journeys_section(traced_journeys()), "run `make generate`"
 
 
 def test_each_module_has_a_docstring() -> None:

@@ -1,15 +1,16 @@
-"""The page that says where each subject lives, made from the docstrings of the modules.
+"""The page that says where each subject lives, made from the docstrings of the modules and from traced journeys.
 
-`make generate` writes it. A test compares the page with the generated text.
+`make generate` writes it. Tests compare the page with the generated text, and its journeys with new ones.
 """
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
 import wattgate
+from tests.support.journeys import TRACED_RUNS, Journey, traced_journeys
 
 PACKAGE = Path(wattgate.__file__).parent
 PAGE = PACKAGE.parent / "docs" / "explanation" / "modules.md"
@@ -40,9 +41,38 @@ AREAS = (
 _END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 
 
-def module_page() -> str:
-    """Return the text of the page."""
-    return HEAD + "".join(_sections())
+JOURNEYS_HEAD = f"""
+## Four journeys
+
+Each list has the modules whose functions run on the way, in the order of their first function. They are traced in a
+gateway on a SQLite database, without Redis and without background workers, so modules that only PostgreSQL or Redis
+need are not in it. The caches are filled. A module is in a list if it runs in each of {TRACED_RUNS} runs.
+"""
+
+_JOURNEYS = re.compile(r"\n## Four journeys\n.*?(?=\n## )", re.DOTALL)
+
+
+def module_page(journeys: str) -> str:
+    """Return the text of the page with this section of journeys."""
+    return HEAD + journeys + "".join(_sections())
+
+
+def journeys_section(journeys: Sequence[Journey]) -> str:
+    """Return the section of these journeys."""
+    return JOURNEYS_HEAD + "".join(line for journey in journeys for line in _journey(journey))
+
+
+def shown_journeys() -> str:
+    """Return the section of journeys that the page has."""
+    section = _JOURNEYS.search(PAGE.read_text())
+    return section[0] if section else ""
+
+
+def _journey(journey: Journey) -> Iterator[str]:
+    yield f"\n### {journey.name}\n\n{len(journey.modules)} modules, {journey.span}:\n\n"
+    for area, paths in groupby(journey.modules, lambda path: path.rpartition("/")[0].split("/")[0]):
+        modules = ", ".join(f"`{path.removeprefix(f'{area}/')}`" for path in paths)
+        yield f"1. `{area}/`: {modules}\n" if area else f"1. {modules}\n"
 
 
 def _sections() -> Iterator[str]:
@@ -73,4 +103,4 @@ def first_sentence(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(module_page())
+    PAGE.write_text(module_page(journeys_section(traced_journeys())))
