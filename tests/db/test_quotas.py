@@ -1,6 +1,6 @@
 """Quotas of stored records: every model has one or a reason, and `Rows.add` enforces them all."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tests.support.house import House, Tenant, house, tenant_on
 from tests.support.scopes import EVERYTHING
+from tests.support.tenanted_models import tenanted_models
 from wattgate.clock import utc_now
 from wattgate.db import models
 from wattgate.db.models import Tenanted
-from wattgate.db.rows.quotas import NOT_COUNTED, QUOTAS, Quota, QuotaChecker
+from wattgate.db.models.tenancy import NoQuota, Quota
+from wattgate.db.rows.quotas import QuotaChecker
 from wattgate.db.rows.rows import Rows
 from wattgate.errors import QuotaExceeded
 from wattgate.operations.homes.home_resources import MAX_ATTRIBUTES_BYTES
@@ -24,24 +26,19 @@ ACTION_TYPE = """mutation { addUserActionType(input: {name: "quota", description
 Quotas = Mapping[type[Tenanted], Quota]
 
 
-def tenanted_models(base: type[Tenanted] = Tenanted) -> Iterator[type[Tenanted]]:
-    for model in base.__subclasses__():
-        if hasattr(model, "__table__"):
-            yield model
-        yield from tenanted_models(model)
-
-
 def test_every_model_of_tenants_has_a_quota_or_a_reason() -> None:
-    known = set(tenanted_models())
+    known = list(tenanted_models())
     assert len(known) > 50
-    assert QUOTAS.keys() | NOT_COUNTED.keys() == known
-    assert not QUOTAS.keys() & NOT_COUNTED.keys()
-    for model, reason in NOT_COUNTED.items():
-        assert reason.endswith("."), model
+    for model in known:
+        assert isinstance(model.__dict__.get("quota"), Quota | NoQuota), model
+        if isinstance(model.quota, NoQuota):
+            assert model.quota.reason.endswith("."), model
 
 
 def test_every_quota_limits_something() -> None:
-    for model, quota in QUOTAS.items():
+    for model in tenanted_models():
+        if not isinstance(quota := model.quota, Quota):
+            continue
         limits = [quota.per_user, quota.per_application, quota.per_parent and quota.per_parent[1]]
         assert quota.grows_with_users or any(limits), model
         assert all(limit is None or limit > 0 for limit in limits), model
@@ -125,8 +122,10 @@ async def test_user_actions_are_limited_and_those_above_stay_readable(served: Ho
     headers = served.one.headers["account"]
     added = await served.graphql(ACTION_TYPE, served.one.headers["application"])
     type_id = added["data"]["addUserActionType"]["userActionTypeId"]
-    limit = QUOTAS[models.UserAction].per_user
-    assert limit is not None
+    quota = models.UserAction.quota
+    assert isinstance(quota, Quota)
+    assert quota.per_user is not None
+    limit = quota.per_user
     async with served.gateway.database.session(EVERYTHING) as session:
         rows = Rows(session, served.one.application_id, now=utc_now())
         for _ in range(limit + 5):

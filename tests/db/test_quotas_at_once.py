@@ -19,8 +19,9 @@ from tests.support.servers import ON_POSTGRESQL_ONLY
 from wattgate.clock import utc_now
 from wattgate.db import models
 from wattgate.db.models import Tenanted
+from wattgate.db.models.tenancy import Quota
 from wattgate.db.rows.pages import Condition
-from wattgate.db.rows.quotas import Quota, QuotaChecker
+from wattgate.db.rows.quotas import QuotaChecker
 from wattgate.db.rows.rows import M, Rows
 from wattgate.errors import QuotaExceeded
 

@@ -23,8 +23,8 @@ from wattgate.db.identity.credential_states import MAX_KEYS_PER_STATEMENT
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME, USE_RESOLUTION
 from wattgate.db.identity.login_backoff import BACKOFF_LIFETIME, FREE_ATTEMPTS
+from wattgate.db.models.identity.credentials import MAX_PAIRED_DISPLAYS
 from wattgate.db.rows.lookups import model_columns, model_table
-from wattgate.db.rows.quotas import MAX_PAIRED_DISPLAYS
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.operations.accounts import provisioning
 from wattgate.operations.core.operation import Call, OperationKind, Unaudited

@@ -21,7 +21,7 @@ from tests.support.timed import Timed
 from tests.support.user_jobs import erased, exported
 from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import MeterPointTenancy
-from wattgate.db.rows.quotas import QUOTAS
+from wattgate.db.models.tenancy import Quota
 from wattgate.energy.meters.meter_points import check_digit
 from wattgate.errors import BadInput, Conflict, NotFound
 
@@ -346,8 +346,10 @@ async def test_a_meter_point_has_a_bounded_number_of_tenancies(served: House, ad
         "created_at, updated_at) SELECT application_id, :id, user_id, mpxn, created_at, created_at, proof, created_at, "
         "updated_at FROM meter_point_tenancy WHERE mpxn = :mpxn AND ended_at IS NULL"
     )
-    limit = QUOTAS[MeterPointTenancy].per_parent
-    assert limit is not None
+    quota = MeterPointTenancy.quota
+    assert isinstance(quota, Quota)
+    assert quota.per_parent is not None
+    limit = quota.per_parent
     async with served.gateway.database.engine.begin() as connection:
         await connection.execute(statement, [{"id": str(uuid4()), "mpxn": point.mpxn} for _ in range(limit[1] - 1)])
     bob = await resident(served.one)

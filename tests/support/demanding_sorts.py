@@ -55,7 +55,7 @@ SORTS = (
         ),
     ),
     Demand(
-        "db.rows.quotas:QUOTAS",
+        "db.models.tenancy:Quota",
         "graphql.cost.operation_charge:OperationCharge",
         (
             "db.credential_changes:accounts_with_changed_roles calls sorted",
@@ -158,7 +158,7 @@ SORTS = (
         ("db.identity.credential_states:batches calls sorted",),
     ),
     Demand(
-        "db.rows.quotas:QUOTAS",
+        "db.models.tenancy:Quota",
         "none: A command repeats the tenancies of a meter point after a restore, which has at most 1,000.",
         (
             "operations.tenancies.listed_tenancies:_end_stays calls sorted",

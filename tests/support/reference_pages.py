@@ -21,9 +21,10 @@ from pydantic.fields import FieldInfo
 from typer.main import get_command
 
 from tests.support.capability_tests import TESTS
+from tests.support.tenanted_models import tenanted_models
 from wattgate.app.cli.main import app
 from wattgate.app.settings import Settings
-from wattgate.db.rows.quotas import QUOTAS
+from wattgate.db.models.tenancy import Quota
 from wattgate.error_guide import ERROR_GUIDE, ErrorGuide, status_and_retryable
 from wattgate.graphql.capabilities import CAPABILITIES
 
@@ -79,7 +80,8 @@ def with_quotas(page: str) -> str:
 def quota_table() -> str:
     """Return a Markdown table of quotas: the maximum records for each user, other record, and application."""
     rows = ["| records | for each user | for each other record | for each application |", "|---|---|---|---|"]
-    for quota in QUOTAS.values():
+    quotas = [model.quota for model in tenanted_models() if isinstance(model.quota, Quota)]
+    for quota in sorted(quotas, key=lambda quota: quota.noun.lower()):
         column, per_parent = quota.per_parent or ("", None)
         parent = "" if per_parent is None else f"{per_parent:,} for each {column.removesuffix('_id').replace('_', ' ')}"
         application = "`WATTGATE_APPLICATION_RECORDS`" if quota.grows_with_users else _limit(quota.per_application)

@@ -13,7 +13,7 @@ from enum import Enum
 from wattgate.db.identity.credentials import MAX_CACHED_APPLICATIONS
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME
 from wattgate.db.identity.login_backoff import ADDRESS, DEVICE, MAX_SOURCES, SOURCE_LIFETIME
-from wattgate.db.rows.quotas import MAX_PAIRED_DISPLAYS
+from wattgate.db.models.identity.credentials import MAX_PAIRED_DISPLAYS
 from wattgate.delivery.schedule import SCHEDULES
 from wattgate.enums import DeliveryKind
 from wattgate.graphql.execution.documents.persisted_documents import MAX_CACHE_AGE_SECONDS

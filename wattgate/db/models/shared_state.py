@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, Identity, Integer, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from wattgate.db.column_types import AssignedId, created_at_field
-from wattgate.db.models.tenancy import Tenanted
+from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 
 
 class TrustedDocument(Tenanted, table=True):
@@ -20,6 +20,7 @@ class TrustedDocument(Tenanted, table=True):
     __tablename__ = "trusted_document"
     __table_args__ = (UniqueConstraint("application_id", "document_id"),)
     key: ClassVar[str] = "trusted_document_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("trusted documents", per_application=20_000)
 
     trusted_document_id: str = AssignedId()
     document_id: str

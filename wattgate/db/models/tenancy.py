@@ -1,5 +1,6 @@
-"""Applications, which are the tenants, and the base class of their records."""
+"""Applications, which are the tenants, and the base class of their records, with their quotas."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
@@ -20,16 +21,39 @@ SQLModel.metadata.naming_convention = {
 SQLModel.model_config["defer_build"] = True
 
 
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """The maximum number of records of a model. None means no limit.
+
+    `per_parent` is a column that refers to another record, and the limit for each of those. `grows_with_users` is true
+    if the setting WATTGATE_APPLICATION_RECORDS limits the records of an application.
+    """
+
+    noun: str
+    per_user: int | None = None
+    per_application: int | None = None
+    per_parent: tuple[str, int] | None = None
+    grows_with_users: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NoQuota:
+    """The declaration of a model whose records have no quota, with the reason."""
+
+    reason: str
+
+
 class Tenanted(SQLModel):
     """A record of an application. Only `Rows` reads and writes such records.
 
     `key` is the name of the column with the public identifier. `owner` is the name of the column with the user who owns
-    the record, or None if the whole application shares it.
+    the record, or None if the whole application shares it. `quota` limits the number of records.
     """
 
     model_config = {"arbitrary_types_allowed": True}
 
     key: ClassVar[str]
+    quota: ClassVar[Quota | NoQuota]
     owner: ClassVar[str | None] = None
 
     application_id: str = Field(default="", foreign_key="application.application_id", index=True)

@@ -1,7 +1,7 @@
 """Quotas: how many records of each kind one user, one application or one parent record may have.
 
-`QUOTAS` and `NOT_COUNTED` name every model of tenants. `Rows.add` checks the quota of each new record. Records above a
-quota stay readable. Operations of the system itself, such as commands of the operator, have no quotas.
+Each model declares its own (`Tenanted.quota`). `Rows.add` checks the quota of each new record. Records above a quota
+stay readable. Operations of the system itself, such as commands of the operator, have no quotas.
 """
 
 from collections import OrderedDict
@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Protocol
 
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import Session
 
-from wattgate.db import models
 from wattgate.db.models import Tenanted
+from wattgate.db.models.tenancy import Quota
 from wattgate.db.rows.lookups import model_columns
 from wattgate.db.unfinished_records import UnfinishedRecords
 from wattgate.errors import QuotaExceeded
@@ -24,125 +23,14 @@ from wattgate.errors import QuotaExceeded
 DEFAULT_APPLICATION_RECORDS = 1_000_000
 """Default maximum of each kind of record that grows with the users of an application."""
 
-MAX_PAIRED_DISPLAYS = 50
-"""Maximum paired displays of a user."""
-
 RECOUNT_PARTS = 16
 """An application is counted again when it has added this part of the free rest of its quota.
 
 Up to this many processes can therefore count separately without exceeding it.
 """
 
-MAX_RULES = 100
-"""Maximum alert rules of a user."""
-
-MAX_ENDPOINTS = 50
-"""Maximum webhook endpoints of an application."""
-
-MAX_PROFILES = 100
-"""Maximum profiles of an account."""
-
 MAX_COUNTS = 10_000
 """Maximum number of counts in memory. Above it, the oldest is dropped and counted again when it is needed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """The maximum number of records of a model. None means no limit.
-
-    `per_parent` is a column that refers to another record, and the limit for each of those. `grows_with_users` is true
-    if the setting WATTGATE_APPLICATION_RECORDS limits the records of an application.
-    """
-
-    noun: str
-    per_user: int | None = None
-    per_application: int | None = None
-    per_parent: tuple[str, int] | None = None
-    grows_with_users: bool = False
-
-
-QUOTAS: Mapping[type[Tenanted], Quota] = MappingProxyType(
-    {
-        models.User: Quota("users", grows_with_users=True),
-        models.Account: Quota("accounts", per_user=50, grows_with_users=True),
-        models.VirtualEntity: Quota("virtual entities", per_user=500, grows_with_users=True),
-        models.Resource: Quota("resources", per_user=2_000, grows_with_users=True),
-        models.Device: Quota("devices", per_user=1_000, grows_with_users=True),
-        models.DeviceClaim: Quota("claim codes of devices", grows_with_users=True),
-        models.DeviceSensor: Quota("sensors of devices", per_parent=("device_id", 200)),
-        models.PairedDisplay: Quota("paired displays", per_user=MAX_PAIRED_DISPLAYS),
-        models.CatchUp: Quota("catch-ups", per_user=10_000),
-        models.Tariff: Quota("tariffs of resources", per_parent=("resource_id", 2_000)),
-        models.UserAction: Quota("user actions", per_user=1_000),
-        models.MeterPointConsent: Quota("consents", per_user=2_000),
-        models.MeterPointTenancy: Quota("tenancies", per_user=5_000, per_parent=("mpxn", 1_000)),
-        models.DfsUser: Quota("flexibility enrolments", per_user=1_000),
-        models.PromptUser: Quota("states of prompts", per_user=5_000),
-        models.TermsConditionsUser: Quota("acceptances of terms", per_user=5_000),
-        models.AlertType: Quota("alert types", per_application=1_000),
-        models.Template: Quota("templates", per_application=5_000),
-        models.TemplateVersion: Quota("versions of templates", per_parent=("template_id", 1_000)),
-        models.Content: Quota("contents", per_application=10_000),
-        models.LanguageContent: Quota("contents in a language", per_application=50_000),
-        models.Faq: Quota("FAQs", per_application=5_000),
-        models.Prompt: Quota("prompts", per_application=10_000),
-        models.PromptType: Quota("prompt types", per_application=1_000),
-        models.SupportDetails: Quota("support details", per_application=1_000),
-        models.TermsConditions: Quota("terms and conditions", per_application=1_000),
-        models.UserActionType: Quota("user action types", per_application=1_000),
-        models.DeviceType: Quota("device types", per_application=1_000),
-        models.ResourceType: Quota("resource types", per_application=1_000),
-        models.VirtualEntityType: Quota("virtual entity types", per_application=1_000),
-        models.DfsEvent: Quota("flexibility events", per_application=50_000),
-        models.Directory: Quota("directories", per_application=50),
-        models.OAuthClient: Quota("OAuth clients", per_application=1_000),
-        models.TrustedDocument: Quota("trusted documents", per_application=20_000),
-        models.AlertRule: Quota("alert rules", per_user=MAX_RULES),
-        models.WebhookEndpoint: Quota("webhook endpoints", per_application=MAX_ENDPOINTS),
-        models.AccountProfile: Quota("profiles", per_parent=("account_id", MAX_PROFILES)),
-    }
-)
-
-_EACH_ATTEMPT = "It belongs to a delivery, and maintenance deletes it after its retention time."
-
-NOT_COUNTED: Mapping[type[Tenanted], str] = MappingProxyType(
-    {
-        models.AccountSession: "An account has one.",
-        models.ExternalAccount: "An account has at most one.",
-        models.SecondFactor: "An account has at most one.",
-        models.RecoveryCode: "An account has ten.",
-        models.MobileAppToken: "Its operation replaces the oldest token of an account.",
-        models.OneTimeCode: "Its operation limits the open codes of an account.",
-        models.Token: "A log-in deletes expired tokens, and ends the oldest above the maximum of an account.",
-        models.DisplayPairing: "Its operation limits those of an application, and maintenance deletes old ones.",
-        models.RefreshToken: "The token endpoint deletes expired tokens, and costs 1,000 units.",
-        models.AuthorizationCode: "The token endpoint deletes expired codes.",
-        models.Alert: "An alert costs 300 units. It is a message, and refusing it would lose it.",
-        models.Notification: "An alert has at most one for each channel.",
-        models.NotificationLog: "A notification has a few for each attempt, and attempts are limited.",
-        models.Delivery: "It belongs to a notification or a webhook, whose number is limited by their cost.",
-        models.Webhook: _EACH_ATTEMPT,
-        models.WebhookError: _EACH_ATTEMPT,
-        models.WebhookEvent: "Maintenance deletes it after its retention time.",
-        models.KeptMail: "Its operation keeps the newest mails only.",
-        models.TestMail: "Its operation keeps the newest test mails only.",
-        models.MailSuppression: "An application has one for each address that rejected mail.",
-        models.ConsentChange: "It is the legal record of consents; refusing it would refuse a withdrawal.",
-        models.AccessRecord: "It has one row for each reader, resource, operation and hour, and a retention time.",
-        models.DfsParticipation: "A user has one for each event and meter point, which have quotas.",
-        models.VirtualEntityResource: "A virtual entity has one for each resource, which have quotas.",
-        models.AuditEntry: "It is the record of administrative acts; refusing it would refuse the act.",
-        models.EmailChange: "Its operation limits an account to 10 changes in 24 hours.",
-        models.AccountMail: "The mails to an address and to a user are limited.",
-        models.LoginBackoff: "An application has at most 100,000. The oldest are forgotten.",
-        models.LoginSource: "An account has at most 20 devices and 10 addresses.",
-        models.Intake: "An application has one for each configured intake.",
-        models.Erasure: "A user has one.",
-        models.DataExport: "A user has one.",
-        models.DataExportPart: "The size of an archive is limited.",
-    }
-)
-"""Models without a quota, with the reason."""
 
 
 class Counts(Protocol):
@@ -173,6 +61,7 @@ class _Limit:
 
 class QuotaChecker:
     """Checks the quotas of new records. `application_records` is that of kinds that grow with users; 0 means no limit.
+    `quotas` replaces the quotas that the models declare.
 
     The records of a user are counted for each new one. An application may have many more, so that they are counted
     again only after a part of the free rest is used. Records of other transactions of the process that are not
@@ -183,7 +72,7 @@ class QuotaChecker:
         self,
         application_records: int = DEFAULT_APPLICATION_RECORDS,
         *,
-        quotas: Mapping[type[Tenanted], Quota] = QUOTAS,
+        quotas: Mapping[type[Tenanted], Quota] | None = None,
     ) -> None:
         self._application_records = application_records
         self._quotas = quotas
@@ -196,8 +85,8 @@ class QuotaChecker:
         `session` is the one that adds it, if others of the process can add records at the same time.
         """
         model = type(record)
-        quota = self._quotas.get(model)
-        if quota is None:
+        quota = model.quota if self._quotas is None else self._quotas.get(model)
+        if not isinstance(quota, Quota):
             return
         with ExitStack() as announced:
             for limit in self._limits(quota, record):

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from sqlmodel import col
 
 from wattgate.db import models
+from wattgate.db.models.identity.users import MAX_PROFILES
 from wattgate.db.rows.pages import Condition
-from wattgate.db.rows.quotas import MAX_PROFILES
 from wattgate.errors import BadInput, Conflict, NotFound, Problem, QuotaExceeded, TooLarge
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.credentials.login import require_account

@@ -11,11 +11,10 @@ from sqlmodel import col
 from wattgate.clock import format_iso, to_ms
 from wattgate.db import models
 from wattgate.db.models import AlertType, VirtualEntity, VirtualEntityResource
-from wattgate.db.models.messages.alerts import RULE_DECIMALS
+from wattgate.db.models.messages.alerts import MAX_RULES, RULE_DECIMALS
 from wattgate.db.queries import alert_rules as queries
 from wattgate.db.queries.alert_rules import LoadedRule, RuleFiring
 from wattgate.db.queries.alerts import contract_of
-from wattgate.db.rows.quotas import MAX_RULES
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.delivery.templates.language.contract import RULE_VARIABLES

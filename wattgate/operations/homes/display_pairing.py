@@ -23,8 +23,8 @@ from wattgate.db.identity.login_backoff import (
 )
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.models import Account, DisplayPairing, PairedDisplay, Token, VirtualEntity
+from wattgate.db.models.identity.credentials import MAX_PAIRED_DISPLAYS
 from wattgate.db.rows.pages import Condition
-from wattgate.db.rows.quotas import MAX_PAIRED_DISPLAYS
 from wattgate.db.rows.rows import Rows
 from wattgate.enums import PairingState
 from wattgate.errors import BadInput, NotFound, NotSupported, QuotaExceeded, RateLimited

@@ -7,7 +7,7 @@ from typing import Annotated
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.db.rows.quotas import MAX_ENDPOINTS
+from wattgate.db.models.messages.deliveries import MAX_ENDPOINTS
 from wattgate.delivery.channels import webhook as signature
 from wattgate.delivery.channels.webhook import EVENT_PATTERN, matches_any
 from wattgate.delivery.http import egress

@@ -7,7 +7,7 @@ from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
 from wattgate.db.column_types import AssignedId, StructColumn, UtcDateTime, created_at_field, updated_at_field
-from wattgate.db.models.tenancy import Tenanted
+from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 from wattgate.energy.consent_gaps import ConsentGap, ConsentGaps
 from wattgate.enums import ConsentBasis
 
@@ -23,6 +23,7 @@ class MeterPointConsent(Tenanted, table=True):
     __table_args__ = (UniqueConstraint("application_id", "user_id", "mpxn"),)
     key: ClassVar[str] = "consent_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("consents", per_user=2_000)
 
     consent_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -49,6 +50,9 @@ class ConsentChange(Tenanted, table=True):
     __tablename__ = "consent_change"
     key: ClassVar[str] = "change_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota(
+        "It is the legal record of consents; refusing it would refuse a withdrawal."
+    )
 
     change_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)

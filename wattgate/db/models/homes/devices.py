@@ -18,7 +18,7 @@ from wattgate.db.column_types import (
     created_at_field,
     updated_at_field,
 )
-from wattgate.db.models.tenancy import Tenanted
+from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 from wattgate.energy.meters.meter_points import NetworkState
 from wattgate.enums import CatchUpState, DeviceProof, ReadingQuality
 
@@ -50,6 +50,7 @@ class HardwareIds(msgspec.Struct):
 class DeviceType(Tenanted, table=True):
     __tablename__ = "device_type"
     key: ClassVar[str] = "device_type_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("device types", per_application=1_000)
 
     device_type_id: str = AssignedId()
     description: str
@@ -74,6 +75,7 @@ class Device(Tenanted, table=True):
     __table_args__ = (UniqueConstraint("application_id", "hardware_key"),)
     key: ClassVar[str] = "device_id"
     owner: ClassVar[str | None] = "owner_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("devices", per_user=1_000, grows_with_users=True)
 
     device_id: str = AssignedId()
     owner_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -111,6 +113,7 @@ class DeviceClaim(Tenanted, table=True):
     __tablename__ = "device_claim"
     __table_args__ = (UniqueConstraint("application_id", "hardware_key"),)
     key: ClassVar[str] = "claim_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("claim codes of devices", grows_with_users=True)
 
     claim_id: str = AssignedId()
     hardware_id: str
@@ -126,6 +129,7 @@ class DeviceSensor(Tenanted, table=True):
 
     __tablename__ = "device_sensor"
     key: ClassVar[str] = "protocol_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("sensors of devices", per_parent=("device_id", 200))
 
     device_id: str = Field(primary_key=True, foreign_key="device.device_id")
     protocol_id: str = Field(primary_key=True)
@@ -141,6 +145,7 @@ class Intake(Tenanted, table=True):
 
     __table_args__ = (UniqueConstraint("application_id", "name"),)
     key: ClassVar[str] = "intake_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("An application has one for each configured intake.")
 
     intake_id: str = AssignedId()
     name: str
@@ -157,6 +162,7 @@ class CatchUp(Tenanted, table=True):
     __tablename__ = "catch_up"
     key: ClassVar[str] = "catch_up_id"
     owner: ClassVar[str | None] = "owner_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("catch-ups", per_user=10_000)
 
     catch_up_id: str = AssignedId()
     owner_id: str = Field(foreign_key="app_user.user_id", index=True)

@@ -8,7 +8,7 @@ from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
 from wattgate.db.column_types import AssignedId, FixedPoint, UtcDateTime, created_at_field, updated_at_field
-from wattgate.db.models.tenancy import Tenanted
+from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 
 
 class DfsEvent(Tenanted, table=True):
@@ -16,6 +16,7 @@ class DfsEvent(Tenanted, table=True):
 
     __tablename__ = "dfs_event"
     key: ClassVar[str] = "dfs_event_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("flexibility events", per_application=50_000)
 
     dfs_event_id: str = AssignedId()
     name: str
@@ -33,6 +34,7 @@ class DfsUser(Tenanted, table=True):
     __tablename__ = "dfs_user"
     key: ClassVar[str] = "dfs_user_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("flexibility enrolments", per_user=1_000)
 
     dfs_user_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -49,6 +51,7 @@ class DfsParticipation(Tenanted, table=True):
     __table_args__ = (UniqueConstraint("dfs_event_id", "user_id", "mpxn"),)
     key: ClassVar[str] = "participation_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("A user has one for each event and meter point, which have quotas.")
 
     participation_id: str = AssignedId()
     dfs_event_id: str = Field(foreign_key="dfs_event.dfs_event_id", index=True)

@@ -17,7 +17,7 @@ from wattgate.db.column_types import (
     new_id,
     updated_at_field,
 )
-from wattgate.db.models.tenancy import Tenanted
+from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 from wattgate.energy.consent_gaps import ConsentGap, ConsentGaps
 from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffBand, TariffBlock
 from wattgate.energy.storage_fields import StorageDefinition
@@ -30,6 +30,7 @@ class ResourceType(Tenanted, table=True):
 
     __tablename__ = "resource_type"
     key: ClassVar[str] = "resource_type_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("resource types", per_application=1_000)
 
     resource_type_id: str = AssignedId()
     name: str
@@ -65,6 +66,7 @@ class Resource(Tenanted, table=True):
 
     key: ClassVar[str] = "resource_id"
     owner: ClassVar[str | None] = "owner_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("resources", per_user=2_000, grows_with_users=True)
 
     number: int | None = Field(default=None, primary_key=True, sa_type=BigInteger().with_variant(Integer(), "sqlite"))
     resource_id: str = Field(unique=True, default_factory=new_id)
@@ -160,6 +162,7 @@ class Tariff(Tenanted, table=True):
 
     __table_args__ = (UniqueConstraint("resource_id", "version"),)
     key: ClassVar[str] = "tariff_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("tariffs of resources", per_parent=("resource_id", 2_000))
 
     tariff_id: str = AssignedId()
     resource_id: str = Field(foreign_key="resource.resource_id", index=True)

@@ -15,7 +15,7 @@ from wattgate.db.column_types import (
     created_at_field,
     updated_at_field,
 )
-from wattgate.db.models.tenancy import Tenanted
+from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 from wattgate.enums import TenancyProof
 
 
@@ -29,6 +29,7 @@ class WantedResource(msgspec.Struct):
 class VirtualEntityType(Tenanted, table=True):
     __tablename__ = "virtual_entity_type"
     key: ClassVar[str] = "ve_type_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("virtual entity types", per_application=1_000)
 
     ve_type_id: str = AssignedId()
     name: str
@@ -45,6 +46,7 @@ class VirtualEntity(Tenanted, table=True):
     __tablename__ = "virtual_entity"
     key: ClassVar[str] = "ve_id"
     owner: ClassVar[str | None] = "owner_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("virtual entities", per_user=500, grows_with_users=True)
 
     ve_id: str = AssignedId()
     owner_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -70,6 +72,7 @@ class VirtualEntityResource(Tenanted, table=True):
 
     __tablename__ = "virtual_entity_resource"
     key: ClassVar[str] = "resource_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("A virtual entity has one for each resource, which have quotas.")
 
     ve_id: str = Field(primary_key=True, foreign_key="virtual_entity.ve_id")
     resource_id: str = Field(primary_key=True, foreign_key="resource.resource_id", index=True)
@@ -95,6 +98,7 @@ class MeterPointTenancy(Tenanted, table=True):
     )
     key: ClassVar[str] = "tenancy_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("tenancies", per_user=5_000, per_parent=("mpxn", 1_000))
 
     tenancy_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)

@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, Enum, LargeBinary, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field
-from wattgate.db.models.tenancy import Tenanted
+from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 from wattgate.enums import ErasureStage, JobState
 
 
@@ -22,6 +22,9 @@ class AuditEntry(Tenanted, table=True):
     __tablename__ = "audit_entry"
     __table_args__ = (UniqueConstraint("application_id", "sequence"),)
     key: ClassVar[str] = "audit_entry_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota(
+        "It is the record of administrative acts; refusing it would refuse the act."
+    )
 
     audit_entry_id: str = AssignedId()
     sequence: int
@@ -60,6 +63,7 @@ class Erasure(Tenanted, table=True):
 
     key: ClassVar[str] = "erasure_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("A user has one.")
 
     erasure_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", unique=True)
@@ -88,6 +92,7 @@ class DataExport(Tenanted, table=True):
     __tablename__ = "data_export"
     key: ClassVar[str] = "export_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("A user has one.")
 
     export_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", unique=True)
@@ -111,6 +116,7 @@ class DataExportPart(Tenanted, table=True):
     __table_args__ = (UniqueConstraint("export_id", "number"),)
     key: ClassVar[str] = "part_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("The size of an archive is limited.")
 
     part_id: str = AssignedId()
     export_id: str = Field(foreign_key="data_export.export_id")
@@ -130,6 +136,9 @@ class AccessRecord(Tenanted, table=True):
     __tablename__ = "access_record"
     key: ClassVar[str] = "access_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota(
+        "It has one row for each reader, resource, operation and hour, and a retention time."
+    )
 
     access_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)

@@ -8,7 +8,7 @@ from sqlmodel import Field
 
 from wattgate.clock import utc_now
 from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field, updated_at_field
-from wattgate.db.models.tenancy import Tenanted
+from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 from wattgate.enums import AccountRule, PairingState, TokenCheck
 
 # External directories: OpenID Connect providers of an application, and the accounts of their users.
@@ -22,6 +22,7 @@ class Directory(Tenanted, table=True):
     """
 
     key: ClassVar[str] = "directory_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("directories", per_application=50)
 
     directory_id: str = AssignedId()
     name: str
@@ -52,6 +53,7 @@ class ExternalAccount(Tenanted, table=True):
     __table_args__ = (UniqueConstraint("directory_id", "subject"),)
     key: ClassVar[str] = "account_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("An account has at most one.")
 
     account_id: str = Field(primary_key=True, foreign_key="account.account_id")
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -80,6 +82,9 @@ class DisplayPairing(Tenanted, table=True):
     __tablename__ = "display_pairing"
     __table_args__ = (Index(None, "application_id", "expires_at"),)
     key: ClassVar[str] = "pairing_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota(
+        "Its operation limits those of an application, and maintenance deletes old ones."
+    )
 
     pairing_id: str = AssignedId()
     device_digest: bytes = Field(unique=True)
@@ -96,6 +101,10 @@ class DisplayPairing(Tenanted, table=True):
     expires_at: datetime = Field(sa_type=UtcDateTime)
 
 
+MAX_PAIRED_DISPLAYS = 50
+"""Maximum paired displays of a user."""
+
+
 class PairedDisplay(Tenanted, table=True):
     """A display of a home, with a credential of its own: the token with `token_id`. It ends with that token.
 
@@ -105,6 +114,7 @@ class PairedDisplay(Tenanted, table=True):
     __tablename__ = "paired_display"
     key: ClassVar[str] = "display_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("paired displays", per_user=MAX_PAIRED_DISPLAYS)
 
     display_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -128,6 +138,7 @@ class OAuthClient(Tenanted, table=True):
 
     __tablename__ = "oauth_client"
     key: ClassVar[str] = "client_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("OAuth clients", per_application=1_000)
 
     client_id: str = AssignedId()
     name: str
@@ -144,6 +155,7 @@ class AuthorizationCode(Tenanted, table=True):
     __tablename__ = "authorization_code"
     key: ClassVar[str] = "code_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("The token endpoint deletes expired codes.")
 
     code_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -168,6 +180,7 @@ class RefreshToken(Tenanted, table=True):
     __tablename__ = "refresh_token"
     key: ClassVar[str] = "refresh_token_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("The token endpoint deletes expired tokens, and costs 1,000 units.")
 
     refresh_token_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -192,6 +205,7 @@ class SecondFactor(Tenanted, table=True):
     __tablename__ = "second_factor"
     key: ClassVar[str] = "account_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("An account has at most one.")
 
     account_id: str = Field(primary_key=True, foreign_key="account.account_id")
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -207,6 +221,7 @@ class RecoveryCode(Tenanted, table=True):
     __tablename__ = "recovery_code"
     key: ClassVar[str] = "recovery_code_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("An account has ten.")
 
     recovery_code_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)

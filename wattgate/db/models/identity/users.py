@@ -8,7 +8,7 @@ from sqlmodel import Field
 
 from wattgate.clock import utc_now
 from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field, updated_at_field
-from wattgate.db.models.tenancy import Tenanted
+from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 
 
 class OneTimeCode(Tenanted, table=True):
@@ -17,6 +17,7 @@ class OneTimeCode(Tenanted, table=True):
     __tablename__ = "one_time_code"
     key: ClassVar[str] = "code_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("Its operation limits the open codes of an account.")
 
     code_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -38,6 +39,7 @@ class EmailChange(Tenanted, table=True):
     __tablename__ = "email_change"
     key: ClassVar[str] = "change_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("Its operation limits an account to 10 changes in 24 hours.")
 
     change_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -59,6 +61,7 @@ class AccountMail(Tenanted, table=True):
     __tablename__ = "account_mail"
     key: ClassVar[str] = "account_mail_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("The mails to an address and to a user are limited.")
 
     account_mail_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -81,6 +84,7 @@ class MobileAppToken(Tenanted, table=True):
     __table_args__ = (UniqueConstraint("account_id", "token"), Index(None, "application_id", "digest", unique=True))
     key: ClassVar[str] = "mobile_app_token_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("Its operation replaces the oldest token of an account.")
 
     mobile_app_token_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -91,6 +95,10 @@ class MobileAppToken(Tenanted, table=True):
     created_at: datetime = created_at_field()
 
 
+MAX_PROFILES = 100
+"""Maximum profiles of an account."""
+
+
 class AccountProfile(Tenanted, table=True):
     """An object of any form that an account's apps store under a name."""
 
@@ -98,6 +106,7 @@ class AccountProfile(Tenanted, table=True):
     __table_args__ = (UniqueConstraint("account_id", "profile_name"),)
     key: ClassVar[str] = "profile_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("profiles", per_parent=("account_id", MAX_PROFILES))
 
     profile_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -114,6 +123,7 @@ class AccountSession(Tenanted, table=True):
     __tablename__ = "account_session"
     key: ClassVar[str] = "account_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("An account has one.")
 
     account_id: str = Field(primary_key=True, foreign_key="account.account_id")
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -135,6 +145,7 @@ class User(Tenanted, table=True):
     __tablename__ = "app_user"  # "user" is a reserved word of PostgreSQL
     key: ClassVar[str] = "user_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("users", grows_with_users=True)
 
     user_id: str = AssignedId()
     status: str = "active"
@@ -160,6 +171,7 @@ class Account(Tenanted, table=True):
     )
     key: ClassVar[str] = "account_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("accounts", per_user=50, grows_with_users=True)
 
     account_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -188,6 +200,7 @@ class LoginBackoff(Tenanted, table=True):
 
     __tablename__ = "login_backoff"
     key: ClassVar[str] = "backoff_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("An application has at most 100,000. The oldest are forgotten.")
 
     backoff_id: str = Field(primary_key=True)
     failures: int = 1
@@ -204,6 +217,7 @@ class LoginSource(Tenanted, table=True):
     __table_args__ = (UniqueConstraint("account_id", "digest"),)
     key: ClassVar[str] = "source_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("An account has at most 20 devices and 10 addresses.")
 
     source_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -227,6 +241,9 @@ class Token(Tenanted, table=True):
 
     key: ClassVar[str] = "token_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota(
+        "A log-in deletes expired tokens, and ends the oldest above the maximum of an account."
+    )
 
     token_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)

@@ -17,7 +17,7 @@ from wattgate.db.column_types import (
     created_at_field,
     updated_at_field,
 )
-from wattgate.db.models.tenancy import Tenanted
+from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 from wattgate.delivery.templates.language.contract import VariableDeclaration
 from wattgate.enums import Function, NotificationState, Period, RuleKind, ThresholdSide
 
@@ -31,6 +31,7 @@ class AlertType(Tenanted, table=True):
 
     __tablename__ = "alert_type"
     key: ClassVar[str] = "alert_type_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("alert types", per_application=1_000)
 
     alert_type_id: str = AssignedId()
     name: str
@@ -52,6 +53,7 @@ class Template(Tenanted, table=True):
     """
 
     key: ClassVar[str] = "template_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("templates", per_application=5_000)
 
     template_id: str = AssignedId()
     alert_type_id: str = Field(foreign_key="alert_type.alert_type_id", index=True)
@@ -78,6 +80,7 @@ class TemplateVersion(Tenanted, table=True):
     __tablename__ = "template_version"
     __table_args__ = (UniqueConstraint("template_id", "version"),)
     key: ClassVar[str] = "version_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("versions of templates", per_parent=("template_id", 1_000))
 
     version_id: str = AssignedId()
     template_id: str = Field(foreign_key="template.template_id")
@@ -102,6 +105,9 @@ class Alert(Tenanted, table=True):
 
     key: ClassVar[str] = "alert_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota(
+        "An alert costs 300 units. It is a message, and refusing it would lose it."
+    )
 
     alert_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -127,6 +133,7 @@ class Notification(Tenanted, table=True):
 
     key: ClassVar[str] = "notification_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("An alert has at most one for each channel.")
 
     notification_id: str = AssignedId()
     alert_id: str = Field(foreign_key="alert.alert_id", index=True)
@@ -152,6 +159,7 @@ class NotificationLog(Tenanted, table=True):
     __tablename__ = "notification_log"
     key: ClassVar[str] = "log_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("A notification has a few for each attempt, and attempts are limited.")
 
     log_id: str = AssignedId()
     notification_id: str = Field(foreign_key="notification.notification_id", index=True)
@@ -167,6 +175,10 @@ class NotificationLog(Tenanted, table=True):
 
 RULE_DECIMALS = 6
 """The maximum number of decimal places in the numbers of rules."""
+
+
+MAX_RULES = 100
+"""Maximum alert rules of a user."""
 
 
 class AlertRule(Tenanted, table=True):
@@ -185,6 +197,7 @@ class AlertRule(Tenanted, table=True):
     __table_args__ = (Index(None, "enabled", "due_at"),)
     key: ClassVar[str] = "rule_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("alert rules", per_user=MAX_RULES)
 
     rule_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)

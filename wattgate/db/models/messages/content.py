@@ -14,7 +14,7 @@ from wattgate.db.column_types import (
     created_at_field,
     updated_at_field,
 )
-from wattgate.db.models.tenancy import Tenanted
+from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 
 
 class QuestionAndReply(msgspec.Struct):
@@ -26,6 +26,7 @@ class Faq(Tenanted, table=True):
     """Frequently asked questions for one reference, country and version of an app."""
 
     key: ClassVar[str] = "faq_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("FAQs", per_application=5_000)
 
     faq_id: str = AssignedId()
     reference: str
@@ -42,6 +43,7 @@ class Content(Tenanted, table=True):
     """A content object that apps show. `data` has any form. LanguageContent has the texts of each language."""
 
     key: ClassVar[str] = "content_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("contents", per_application=10_000)
 
     content_id: str = AssignedId()
     reference: str
@@ -58,6 +60,7 @@ class LanguageContent(Tenanted, table=True):
 
     __tablename__ = "language_content"
     key: ClassVar[str] = "language_content_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("contents in a language", per_application=50_000)
 
     language_content_id: str = AssignedId()
     content_id: str = Field(foreign_key="content.content_id", index=True)
@@ -73,6 +76,7 @@ class TermsConditions(Tenanted, table=True):
 
     __tablename__ = "terms_conditions"
     key: ClassVar[str] = "tc_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("terms and conditions", per_application=1_000)
 
     tc_id: str = AssignedId()
     reference: str
@@ -91,6 +95,7 @@ class TermsConditionsUser(Tenanted, table=True):
     __tablename__ = "terms_conditions_user"
     key: ClassVar[str] = "tc_user_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("acceptances of terms", per_user=5_000)
 
     tc_user_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -106,6 +111,7 @@ class SupportDetails(Tenanted, table=True):
 
     __tablename__ = "support_details"
     key: ClassVar[str] = "support_details_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("support details", per_application=1_000)
 
     support_details_id: str = AssignedId()
     reference: str
@@ -124,6 +130,7 @@ class PromptType(Tenanted, table=True):
 
     __tablename__ = "prompt_type"
     key: ClassVar[str] = "prompt_type_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("prompt types", per_application=1_000)
 
     prompt_type_id: str = AssignedId()
     name: str
@@ -137,6 +144,7 @@ class Prompt(Tenanted, table=True):
     """A message with which an app asks users to do or to notice something."""
 
     key: ClassVar[str] = "prompt_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("prompts", per_application=10_000)
 
     prompt_id: str = AssignedId()
     prompt_type_id: str = Field(foreign_key="prompt_type.prompt_type_id", index=True)
@@ -154,6 +162,7 @@ class PromptUser(Tenanted, table=True):
     __tablename__ = "prompt_user"
     key: ClassVar[str] = "prompt_user_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("states of prompts", per_user=5_000)
 
     prompt_user_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
@@ -169,6 +178,7 @@ class UserActionType(Tenanted, table=True):
 
     __tablename__ = "user_action_type"
     key: ClassVar[str] = "user_action_type_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("user action types", per_application=1_000)
 
     user_action_type_id: str = AssignedId()
     name: str
@@ -184,6 +194,7 @@ class UserAction(Tenanted, table=True):
     __tablename__ = "user_action"
     key: ClassVar[str] = "user_action_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("user actions", per_user=1_000)
 
     user_action_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)

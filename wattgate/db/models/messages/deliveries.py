@@ -8,7 +8,7 @@ from sqlmodel import Field
 
 from wattgate.clock import utc_now
 from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field, new_id, updated_at_field
-from wattgate.db.models.tenancy import Tenanted
+from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 from wattgate.enums import DeliveryKind, DeliveryState, SuppressionCause
 
 
@@ -29,6 +29,9 @@ class Delivery(Tenanted, table=True):
     )
     key: ClassVar[str] = "delivery_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota(
+        "It belongs to a notification or a webhook, whose number is limited by their cost."
+    )
 
     number: int | None = Field(default=None, primary_key=True, sa_type=BigInteger().with_variant(Integer(), "sqlite"))
     delivery_id: str = Field(default_factory=new_id, unique=True)
@@ -53,6 +56,10 @@ class Delivery(Tenanted, table=True):
 # Webhooks: endpoints that receive events, the events, their deliveries to callback URLs, and failures.
 
 
+MAX_ENDPOINTS = 50
+"""Maximum webhook endpoints of an application."""
+
+
 class WebhookEndpoint(Tenanted, table=True):
     """An endpoint that receives an application's events that match one of the patterns in `events`.
 
@@ -62,6 +69,7 @@ class WebhookEndpoint(Tenanted, table=True):
 
     __tablename__ = "webhook_endpoint"
     key: ClassVar[str] = "endpoint_id"
+    quota: ClassVar[Quota | NoQuota] = Quota("webhook endpoints", per_application=MAX_ENDPOINTS)
 
     endpoint_id: str = AssignedId()
     url: str
@@ -87,6 +95,7 @@ class WebhookEvent(Tenanted, table=True):
     __table_args__ = (Index(None, "application_id", "created_at"),)
     key: ClassVar[str] = "event_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("Maintenance deletes it after its retention time.")
 
     number: int | None = Field(default=None, primary_key=True, sa_type=BigInteger().with_variant(Integer(), "sqlite"))
     event_id: str = Field(default_factory=new_id, unique=True)
@@ -94,6 +103,10 @@ class WebhookEvent(Tenanted, table=True):
     user_id: str | None = Field(default=None, foreign_key="app_user.user_id", index=True)
     payload: Any = Field(sa_type=JsonColumn)
     created_at: datetime = created_at_field()
+
+
+_EACH_ATTEMPT = "It belongs to a delivery, and maintenance deletes it after its retention time."
+"""Why an attempt has no quota."""
 
 
 class Webhook(Tenanted, table=True):
@@ -105,6 +118,7 @@ class Webhook(Tenanted, table=True):
 
     key: ClassVar[str] = "webhook_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota(_EACH_ATTEMPT)
 
     webhook_id: str = AssignedId()
     user_id: str | None = Field(default=None, foreign_key="app_user.user_id", index=True)
@@ -129,6 +143,7 @@ class WebhookError(Tenanted, table=True):
     __tablename__ = "webhook_error"
     key: ClassVar[str] = "error_id"
     owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota(_EACH_ATTEMPT)
 
     error_id: str = AssignedId()
     webhook_id: str = Field(foreign_key="webhook.webhook_id", index=True)
@@ -151,6 +166,7 @@ class MailSuppression(Tenanted, table=True):
     __tablename__ = "mail_suppression"
     __table_args__ = (UniqueConstraint("application_id", "address"),)
     key: ClassVar[str] = "suppression_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("An application has one for each address that rejected mail.")
 
     suppression_id: str = AssignedId()
     address: str
@@ -166,6 +182,7 @@ class TestMail(Tenanted, table=True):
     __tablename__ = "test_mail"
     __table_args__ = (Index(None, "application_id", "created_at"),)
     key: ClassVar[str] = "test_mail_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("Its operation keeps the newest test mails only.")
 
     test_mail_id: str = AssignedId()
     address: str
@@ -185,6 +202,7 @@ class KeptMail(Tenanted, table=True):
     __tablename__ = "kept_mail"
     __table_args__ = (Index(None, "application_id", "created_at"),)
     key: ClassVar[str] = "delivery_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("Its operation keeps the newest mails only.")
 
     delivery_id: str = Field(primary_key=True)
     user_id: str | None = Field(default=None, index=True)
