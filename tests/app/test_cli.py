@@ -218,7 +218,8 @@ def test_mqtt_url_without_mqtt_extra_stops_start_with_message(tmp_path: Path) ->
         check=False,
     )
     assert result.returncode == 2
-    assert f"{sys.executable} -m pip install 'aiomqtt>=2.5'" in " ".join(result.stderr.split())
+    command = f"{sys.executable} -m pip install 'aiomqtt>=2.5,<2.6' 'paho-mqtt>=2.1,<2.3'"
+    assert command in " ".join(result.stderr.split())
 
 
 async def test_doctor_reports_whether_broker_accepts_connection(tmp_path: Path) -> None:

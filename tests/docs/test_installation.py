@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.support.markdown import code_blocks
 from wattgate import __version__
-from wattgate.app.setting_checks import MQTT_REQUIREMENT
+from wattgate.app.setting_checks import MQTT_REQUIREMENTS
 from wattgate.db.encryption.key_ring import parse_keys
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ def test_guide_keeps_the_address_and_the_key_of_postgresql_in_a_private_file(tmp
 
 def test_message_about_mqtt_names_the_requirement_of_the_extra() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["optional-dependencies"]["mqtt"] == [MQTT_REQUIREMENT]
+    assert project["optional-dependencies"]["mqtt"] == list(MQTT_REQUIREMENTS)
 
 
 def test_pages_name_the_wheel_of_this_version() -> None:

@@ -21,7 +21,7 @@ from wattgate.realtime.redis_url import RedisServers, TlsFiles
 from wattgate.realtime.server_address import ServerAddress
 from wattgate.tls import client_context
 
-MQTT_REQUIREMENT = "aiomqtt>=2.5"
+MQTT_REQUIREMENTS = ("aiomqtt>=2.5,<2.6", "paho-mqtt>=2.1,<2.3")
 
 SUPPORTED_DATABASES = ("sqlite", "postgresql", "postgres")
 
@@ -181,7 +181,8 @@ def check_mqtt_url(url: str | None) -> str | None:
     if url is not None:
         ServerAddress.from_mqtt_url(url)
         if find_spec("aiomqtt") is None:
-            raise ValueError(f"needs a package: run `{sys.executable} -m pip install '{MQTT_REQUIREMENT}'`")
+            packages = " ".join(f"'{requirement}'" for requirement in MQTT_REQUIREMENTS)
+            raise ValueError(f"needs a package: run `{sys.executable} -m pip install {packages}`")
     return url
 
 
