@@ -16,6 +16,7 @@ from wattgate.db.models import Tenanted
 from wattgate.db.models.tenancy import NoQuota, Quota
 from wattgate.db.rows.quotas import QuotaChecker
 from wattgate.db.rows.rows import Rows
+from wattgate.db.scope.tenancy_guard import tenanted_models
 from wattgate.errors import QuotaExceeded
 from wattgate.operations.homes.home_resources import MAX_ATTRIBUTES_BYTES
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import bindparam, select, text
 from sqlalchemy.engine import make_url
-from sqlmodel import SQLModel, col
+from sqlmodel import col
 
 from tests.support.house import House
 from tests.support.scopes import EVERYTHING
@@ -17,12 +17,12 @@ from wattgate.clock import utc_now
 from wattgate.db.connections.engine import Database
 from wattgate.db.connections.reader import fetch
 from wattgate.db.models import Tariff, Tenanted
-from wattgate.db.scope.tenancy_guard import SCOPED_OPTION, UnscopedStatementError
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION, UnscopedStatementError, tenanted_models
 from wattgate.errors import BadInput, Unavailable
 from wattgate.tracer import NoopTracer
 
 MODELS = sorted(
-    (mapper.class_ for mapper in SQLModel._sa_registry.mappers if issubclass(mapper.class_, Tenanted)),
+    tenanted_models(),
     key=lambda model: str(model.__name__),
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, text
-from sqlmodel import SQLModel, col
+from sqlmodel import col
 
 from tests.support import people
 from tests.support.house import House, Tenant, house
@@ -20,11 +20,10 @@ from tests.support.short_form import share
 from tests.support.socket import socket
 from wattgate.db import models
 from wattgate.db.connections.reader import fetch
-from wattgate.db.models import Tenanted
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope import home_scope
 from wattgate.db.scope.row_scope import RowScope
-from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION, tenanted_models
 from wattgate.enums import to_camel_case
 from wattgate.errors import Forbidden
 from wattgate.operations.catalogue import OPERATIONS
@@ -279,7 +278,7 @@ async def test_rows_of_a_home_are_those_of_its_rules(flat: Flat) -> None:
         now = flat.user.gateway.runner.now()
         rows = Rows(reader, *_parts(scope_of(flat)), now=now)
         of_user = Rows(user_reader, *_parts(user_scope), now=now)
-        for model in _models():
+        for model in tenanted_models():
             shown = await rows.all(model)
             if model in home_scope.HOME_RULES or model in home_scope.ALL_ROWS_OF_USER:
                 seen.add(model)
@@ -297,18 +296,11 @@ def _parts(scope: RowScope) -> tuple[str, str | None, str | None]:
     return scope.application_id, scope.user_id, scope.ve_id
 
 
-def _models() -> list[type[Tenanted]]:
-    mappers = SQLModel._sa_registry.mappers
-    return [
-        mapper.class_ for mapper in mappers if issubclass(mapper.class_, Tenanted) and mapper.class_ is not Tenanted
-    ]
-
-
 @ON_POSTGRESQL_ONLY
 async def test_policies_restrict_a_statement_without_a_filter_to_the_home(flat: Flat) -> None:
     database = flat.user.gateway.database
     async with database.reader(scope_of(flat)) as reader:
-        for model in _models():
+        for model in tenanted_models():
             table: Any = model.__table__  # type: ignore[attr-defined]
             found = [str(row) for row in await fetch(reader, select(table), execution_options=MARKED)]
             if model not in home_scope.HOME_RULES and model not in home_scope.ALL_ROWS_OF_USER:
