@@ -38,7 +38,7 @@ PATTERNS = {
     "db.identity.password_rules": ["_ID", "_WORD"],
     "delivery.channels.smtp": ["_ENHANCED_STATUS"],
     "delivery.channels.webhook": ["_SECONDS", "EVENT_PATTERN"],
-    "delivery.http.egress": ["_URL", "_LABEL", "_NUMERIC_LABEL"],
+    "delivery.egress": ["_URL", "_LABEL", "_NUMERIC_LABEL"],
     "delivery.openid.tokens": ["_JWT"],
     "delivery.mail_addresses": ["_ATOM"],
     "delivery.templates.language.cultures": ["_CULTURE"],

@@ -13,8 +13,8 @@ from tests.support.endings import set_account_columns
 from tests.support.house import House, Tenant, house, operation, settle_without_records
 from tests.support.servers import Databases
 from wattgate.app.server.factory import Gateway
-from wattgate.db.audit.audit_chain import FIRST_DIGEST, ChainCheck
-from wattgate.db.audit.change_recorder import MAX_CHANGES, REDACTED, ChangeRecorder, redact
+from wattgate.db.audit_chain import FIRST_DIGEST, ChainCheck
+from wattgate.db.change_recorder import MAX_CHANGES, REDACTED, ChangeRecorder, redact
 from wattgate.db.models import User
 from wattgate.errors import BadInput, Forbidden, GatewayError
 from wattgate.operations.accounts import audit, provisioning

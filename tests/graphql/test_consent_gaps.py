@@ -20,8 +20,8 @@ from tests.support.residents import resident
 from tests.support.timed import NOW, Timed
 from wattgate.clock import format_iso, to_ms
 from wattgate.db.models import NetworkRegister, NetworkState, VirtualEntity
-from wattgate.db.queries.displays.display_inputs import StoredEnergy, learn_levels
-from wattgate.db.queries.displays.displays import load_homes
+from wattgate.db.queries.display_inputs import StoredEnergy, learn_levels
+from wattgate.db.queries.displays import load_homes
 from wattgate.db.readings.aggregates import Aggregates
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.policies import ConsentPolicy

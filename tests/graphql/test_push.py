@@ -23,8 +23,8 @@ from wattgate.db.models import Account, Delivery
 from wattgate.delivery.channels.channel import MessageContent, OutboundMessage, Sent
 from wattgate.delivery.channels.push import PushChannel, PushProvider
 from wattgate.delivery.channels.web_push import MAX_PLAINTEXT_BYTES, Vapid
-from wattgate.delivery.http.egress import ALLOW_ALL, PUBLIC_HTTPS_ONLY
-from wattgate.delivery.http.outbound_http import OutboundHttpClient
+from wattgate.delivery.egress import ALLOW_ALL, PUBLIC_HTTPS_ONLY
+from wattgate.delivery.outbound_http import OutboundHttpClient
 from wattgate.enums import DeliveryKind, NotificationState
 from wattgate.errors import BadInput
 from wattgate.operations.accounts.accounts import MAX_PUSH_TOKENS

@@ -309,7 +309,7 @@ async def test_each_way_stores_only_readings_of_the_own_time(served: House, subt
 OWN_WALKS = {
     "db.queries.alert_rules:load_rules": costs_of_moves.test_a_pace_counts_from_the_move,
     "db.queries.series.costs:_load_priced_energy": costs_of_moves.test_each_household_pays_for_its_own_days,
-    "db.queries.displays.displays:_load_energy": costs_of_moves.test_each_household_pays_for_its_own_days,
+    "db.queries.displays:_load_energy": costs_of_moves.test_each_household_pays_for_its_own_days,
     "db.queries.series.readings:readings": costs_of_moves.test_each_household_pays_for_its_own_days,
 }
 """Walks with a clock of their own, of functions whose figures depend on the day of the month."""

@@ -127,15 +127,15 @@ DEMANDS = (
         ),
     ),
     Demand(
-        "delivery.http.outbound_http:OutboundHttpClient",
+        "delivery.outbound_http:OutboundHttpClient",
         "none: a worker sends stored deliveries, of each application at most an equal share",
         (
             "delivery.channels.push:_send_to_browser calls _browser_http.send",
             "delivery.channels.push:_send_to_phone calls _phone_http.send",
             "delivery.channels.webhook:send calls _http.send",
-            "delivery.http.outbound_http:look_up_in_system calls socket.getaddrinfo",
-            "delivery.http.outbound_http:_open_streams calls asyncio.open_connection",
-            "delivery.http.outbound_http:_send_and_receive calls http.send",
+            "delivery.outbound_http:look_up_in_system calls socket.getaddrinfo",
+            "delivery.outbound_http:_open_streams calls asyncio.open_connection",
+            "delivery.outbound_http:_send_and_receive calls http.send",
         ),
     ),
     Demand(
@@ -237,17 +237,17 @@ DEMANDS = (
         ),
     ),
     Demand(
-        "delivery.http.outbound_http:OutboundHttpClient",
+        "delivery.outbound_http:OutboundHttpClient",
         "none: a worker sends stored deliveries, of each application at most an equal share",
         (
             "delivery.channels.push:_fit_payload calls json.dumps",
             "delivery.channels.push:_send_to_phone calls json.dumps",
             "delivery.channels.smtp:is_this_machine calls ip_address",
             "delivery.channels.web_push:authorization calls json.dumps",
-            "delivery.http.egress:host_ip calls ip_address",
-            "delivery.http.egress:module calls ip_network",
-            "delivery.http.outbound_http:_resolve_addresses calls ip_address",
-            "delivery.http.outbound_http:is_own_address calls ip_address",
+            "delivery.egress:host_ip calls ip_address",
+            "delivery.egress:module calls ip_network",
+            "delivery.outbound_http:_resolve_addresses calls ip_address",
+            "delivery.outbound_http:is_own_address calls ip_address",
         ),
     ),
     Demand(
@@ -295,7 +295,7 @@ DEMANDS = (
         "values.annotations:MaxCharacters",
         "graphql.cost.operation_charge:OperationCharge.settle",
         (
-            "db.audit.audit_chain:entry_digest calls orjson.dumps",
+            "db.audit_chain:entry_digest calls orjson.dumps",
             "db.column_types:parameters calls orjson.dumps",
             "delivery.templates.worker:encode_message calls json.dumps",
             "operations.core.pagination:_encode_cursor calls msgspec.json.encode",

@@ -61,7 +61,7 @@ SORTS = (
             "db.credential_changes:accounts_with_changed_roles calls sorted",
             "db.column_types:process_bind_param calls sorted",
             "db.queries.devices:resources calls sorted",
-            "db.queries.displays.displays:display_resources calls sorted",
+            "db.queries.displays:display_resources calls sorted",
             "db.queries.virtual_entities:devices calls sorted",
             "energy.ownership:find_ownership calls sorted",
             "energy.costs.pricing:build_bill calls sorted",

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 
-from wattgate.delivery.http.egress import EgressPolicy
+from wattgate.delivery.egress import EgressPolicy
 
 HERE = EgressPolicy(allowed_networks=(ip_network("127.0.0.0/8"),), allow_http=True)
 """Egress policy for tests: only servers on this machine, and plain HTTP."""

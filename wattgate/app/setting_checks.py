@@ -13,9 +13,9 @@ from sqlalchemy.exc import ArgumentError
 
 from wattgate.app.application_ids import SAMPLE_APPLICATION_ID, parse_application_id
 from wattgate.db.encryption.key_ring import parse_keys, read_keys
+from wattgate.delivery import egress
 from wattgate.delivery.channels.smtp import SmtpServer
 from wattgate.delivery.channels.web_push import Vapid
-from wattgate.delivery.http import egress
 from wattgate.delivery.mail_addresses import AllowList, parse_mailbox
 from wattgate.realtime.redis_url import RedisServers, TlsFiles
 from wattgate.realtime.server_address import ServerAddress

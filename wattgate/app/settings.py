@@ -17,7 +17,7 @@ from pydantic_settings import (
 from wattgate.app import setting_checks as checks
 from wattgate.app.setting_sources import COMMAND_VARIABLES, ENV_FILE, PREFIX, unknown_names
 from wattgate.db.scope.policies import AccountPolicy, ConsentPolicy
-from wattgate.delivery.http.egress import EgressPolicy
+from wattgate.delivery.egress import EgressPolicy
 from wattgate.realtime.redis_url import TlsFiles
 
 ENVIRONMENT = "the environment"

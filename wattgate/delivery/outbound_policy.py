@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from wattgate.delivery.http.egress import PUBLIC_HTTPS_ONLY, EgressPolicy
+from wattgate.delivery.egress import PUBLIC_HTTPS_ONLY, EgressPolicy
 from wattgate.delivery.mail_addresses import EMPTY_ALLOW_LIST, AllowList
 from wattgate.delivery.signed_links import SignedLinks
 

@@ -15,7 +15,7 @@ from tests.support.openid import (
     real_provider,
     rsa_key,
 )
-from wattgate.delivery.http.egress import PUBLIC_HTTPS_ONLY, EgressPolicy
+from wattgate.delivery.egress import PUBLIC_HTTPS_ONLY, EgressPolicy
 from wattgate.delivery.openid.client import (
     FRESH_SECONDS,
     KEPT_SECONDS,

@@ -9,7 +9,7 @@ import jwt
 import pytest
 
 from tests.support.openid import AUDIENCE, ChosenProvider, chosen_provider, public_jwk, rsa_key
-from wattgate.delivery.http.egress import EgressPolicy
+from wattgate.delivery.egress import EgressPolicy
 from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.openid.tokens import ExternalToken, RejectedToken, TokenRules
 from wattgate.errors import Unavailable

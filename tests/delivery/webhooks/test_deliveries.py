@@ -19,7 +19,7 @@ from wattgate.app.workers.deliveries import DeliveryHandler, DeliveryWorker
 from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import Webhook, WebhookEndpoint, WebhookError
 from wattgate.delivery.channels.webhook import WebhookChannel
-from wattgate.delivery.http.outbound_http import OutboundHttpClient
+from wattgate.delivery.outbound_http import OutboundHttpClient
 from wattgate.delivery.schedule import WEBHOOK_SCHEDULE
 from wattgate.enums import DeliveryKind
 from wattgate.errors import NotFound

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattgate.delivery.http.egress import BlockedDestination, EgressPolicy, is_public, parse_destination
+from wattgate.delivery.egress import BlockedDestination, EgressPolicy, is_public, parse_destination
 
 BYPASSES = [
     # other protocols

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from tests.support.sinks import HERE, sink
-from wattgate.delivery.http.outbound_http import (
+from wattgate.delivery.outbound_http import (
     FAILURE_SECONDS,
     LOOKUP_THREADS,
     MAX_OWNER_LOOKUPS,

@@ -13,8 +13,8 @@ import trustme
 
 from tests.support.sinks import HERE, Received, Sink, answering, closing, hanging, sink
 from tests.support.tls import trusting
-from wattgate.delivery.http.egress import EgressPolicy
-from wattgate.delivery.http.outbound_http import (
+from wattgate.delivery.egress import EgressPolicy
+from wattgate.delivery.outbound_http import (
     MAX_BODY_BYTES,
     OutboundHttpClient,
     OutboundRequestFailed,

@@ -8,7 +8,7 @@ from sqlmodel import col
 from wattgate.app.homes.request import OPTIONS, HomeRequest
 from wattgate.app.homes.series import HOME_TYPE_NAME, Series, series_of
 from wattgate.db import models
-from wattgate.db.queries.displays.displays import DEFAULT_ZONE
+from wattgate.db.queries.displays import DEFAULT_ZONE
 from wattgate.db.queries.virtual_entities import resources as resources_of_homes
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters.meter_points import canonical_meter_point, meter_point_spellings

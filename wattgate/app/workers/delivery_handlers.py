@@ -16,8 +16,8 @@ from wattgate.delivery.channels.channel import DeliveryChannel, OutboundMessage,
 from wattgate.delivery.channels.mail import SenderProfile, build_and_encode_mail
 from wattgate.delivery.channels.push import PushChannel, PushProvider
 from wattgate.delivery.channels.webhook import WebhookChannel
-from wattgate.delivery.http.egress import ALLOW_ALL
-from wattgate.delivery.http.outbound_http import OutboundHttpClient
+from wattgate.delivery.egress import ALLOW_ALL
+from wattgate.delivery.outbound_http import OutboundHttpClient
 from wattgate.enums import DeliveryKind
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.messages import mail

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
 from wattgate.clock import to_ms
-from wattgate.db.audit.audit_chain import ERASE_VALUES, AuditAct, append_entry, entry_digest
+from wattgate.db.audit_chain import ERASE_VALUES, AuditAct, append_entry, entry_digest
 from wattgate.db.models import AuditEntry, Erasure, Resource, Tariff, Tenanted
 from wattgate.db.personal_data.rules import OfAddresses, Selection, TableRule, condition, erase_rows, replace_values
 from wattgate.db.personal_data.tables import USER_RULES

@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from wattgate.access_log import AccessRecorder
-from wattgate.db.audit.audit_chain import AuditAct, ChainCheck, append_entry, check_chain
-from wattgate.db.audit.change_recorder import MAX_CHANGES, ChangeRecorder
+from wattgate.db.audit_chain import AuditAct, ChainCheck, append_entry, check_chain
+from wattgate.db.change_recorder import MAX_CHANGES, ChangeRecorder
 from wattgate.db.connections.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing, SecretLocation
 from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted, User

@@ -15,7 +15,7 @@ from wattgate.delivery.channels.web_push import (
     encrypt,
     parse_subscription,
 )
-from wattgate.delivery.http.outbound_http import (
+from wattgate.delivery.outbound_http import (
     DESTINATION_FORBIDDEN,
     OutboundHttpClient,
     OutboundRequestFailed,

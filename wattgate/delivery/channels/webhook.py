@@ -14,7 +14,7 @@ from typing import Any
 
 from wattgate.clock import Clock, utc_now
 from wattgate.delivery.channels.channel import OutboundMessage, Outcome, PermanentFailure, Sent, TemporaryFailure
-from wattgate.delivery.http.outbound_http import OutboundHttpClient, OutboundRequestFailed, OutboundResponse
+from wattgate.delivery.outbound_http import OutboundHttpClient, OutboundRequestFailed, OutboundResponse
 
 STATUS_GONE = 410
 """The status with which a receiver permanently stops deliveries."""

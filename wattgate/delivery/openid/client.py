@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from wattgate.delivery.http.egress import PUBLIC_HTTPS_ONLY, EgressPolicy
-from wattgate.delivery.http.outbound_http import OutboundHttpClient, OutboundRequestFailed, OutboundResponse
+from wattgate.delivery.egress import PUBLIC_HTTPS_ONLY, EgressPolicy
 from wattgate.delivery.openid.keys import SigningKey, find_keys, parse_keys
 from wattgate.delivery.openid.tokens import ExternalToken, TokenRules, WrongSignature, read_header, verify_token
+from wattgate.delivery.outbound_http import OutboundHttpClient, OutboundRequestFailed, OutboundResponse
 from wattgate.enums import TokenCheck
 from wattgate.errors import Unavailable
 from wattgate.requests.fair_share import FairShare, NoFreeSlot

@@ -5,7 +5,7 @@ from typing import Annotated
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.db.audit.audit_chain import ChainCheck
+from wattgate.db.audit_chain import ChainCheck
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.errors import BadInput, Problem
 from wattgate.operations.core.operation import Call, OperationKind, RestRoute, operation

@@ -14,8 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from wattgate.access_log import AccessLog, AccessRecorder, RequestReads, is_logged
 from wattgate.clock import Clock, utc_now
-from wattgate.db.audit.audit_chain import AuditAct
-from wattgate.db.audit.change_recorder import ChangeRecorder, to_json
+from wattgate.db.audit_chain import AuditAct
+from wattgate.db.change_recorder import ChangeRecorder, to_json
 from wattgate.db.column_types import new_id
 from wattgate.db.connections.engine import Database
 from wattgate.db.connections.reader import DatabaseSession, transaction_reader

@@ -5,7 +5,7 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.column_types import new_id
-from wattgate.delivery.http import egress
+from wattgate.delivery import egress
 from wattgate.delivery.openid.keys import ALGORITHMS
 from wattgate.enums import TokenCheck
 from wattgate.errors import BadInput, Conflict, Problem

@@ -2,7 +2,7 @@
 
 from wattgate.db import models
 from wattgate.db.queries import virtual_entities as home_queries
-from wattgate.db.queries.displays.displays import display_resources
+from wattgate.db.queries.displays import display_resources
 from wattgate.operations.consent.consent_records import require_some_consent
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.types.homes import displays as types

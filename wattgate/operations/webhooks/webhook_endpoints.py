@@ -8,9 +8,9 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.models.messages.deliveries import MAX_ENDPOINTS
+from wattgate.delivery import egress
 from wattgate.delivery.channels import webhook as signature
 from wattgate.delivery.channels.webhook import EVENT_PATTERN, matches_any
-from wattgate.delivery.http import egress
 from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS, PING_EVENT
 from wattgate.errors import BadInput, Conflict, Problem, ProblemPath
 from wattgate.operations.core.input_limits import apply_input

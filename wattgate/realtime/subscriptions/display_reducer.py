@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from wattgate.clock import to_ms
 from wattgate.db.models import Resource, VirtualEntity
+from wattgate.db.queries import displays as queries
 from wattgate.db.queries import virtual_entities as home_queries
-from wattgate.db.queries.displays import displays as queries
-from wattgate.db.queries.displays.display_inputs import carbon_resources
+from wattgate.db.queries.display_inputs import carbon_resources
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.display import frame
 from wattgate.energy.display.frame import Display, render_frame

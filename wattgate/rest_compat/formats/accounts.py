@@ -15,7 +15,7 @@ from wattgate.operations.types.identity.accounts import Token
 from wattgate.operations.types.users.users import OAuthTokens
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RerunOperation, RestResult
-from wattgate.rest_compat.wire.shapes import EXAMPLE_TIME, EXAMPLE_UUID, ListOf, Ok, RecordShape, Uuid, Valid
+from wattgate.rest_compat.wire_shapes import EXAMPLE_TIME, EXAMPLE_UUID, ListOf, Ok, RecordShape, Uuid, Valid
 from wattgate.values.annotations import Described
 
 

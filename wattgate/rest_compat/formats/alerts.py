@@ -12,7 +12,7 @@ from wattgate.operations.types.messages.alerts import Channel
 from wattgate.operations.types.messages.alerts import Priority as AlertPriority
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
-from wattgate.rest_compat.wire.shapes import EXAMPLE_TIME, EXAMPLE_UUID, Instant, ListOf, Ok, Uuid
+from wattgate.rest_compat.wire_shapes import EXAMPLE_TIME, EXAMPLE_UUID, Instant, ListOf, Ok, Uuid
 from wattgate.values.annotations import Described
 
 # Types of alerts, notifications and templates in legacy formats.

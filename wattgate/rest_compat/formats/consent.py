@@ -10,8 +10,8 @@ from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.operations.types.consent.consent import MpxnKey
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
-from wattgate.rest_compat.wire.readings import NoQuery
-from wattgate.rest_compat.wire.shapes import EXAMPLE_MPXN, EXAMPLE_TIME, EXAMPLE_UUID, Instant, Uuid, Valid
+from wattgate.rest_compat.wire_readings import NoQuery
+from wattgate.rest_compat.wire_shapes import EXAMPLE_MPXN, EXAMPLE_TIME, EXAMPLE_UUID, Instant, Uuid, Valid
 from wattgate.values import terms
 from wattgate.values.annotations import Described
 

@@ -12,7 +12,7 @@ from wattgate.operations.types.consent.consent import mpxn_key_for
 from wattgate.operations.types.homes.resources import Device
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
-from wattgate.rest_compat.wire.shapes import (
+from wattgate.rest_compat.wire_shapes import (
     EXAMPLE_EPOCH,
     EXAMPLE_MPXN,
     EXAMPLE_TIME,

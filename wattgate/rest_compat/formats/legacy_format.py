@@ -37,7 +37,7 @@ class LegacyFormat:
     query: Any = None
     """The TypedDict of the query parameters. None means the arguments of the operation."""
     body: Any = None
-    """The shape of the request body, see `rest_compat.wire`. None means the arguments of the operation."""
+    """The shape of the request body, see `wire_shapes`. None means the arguments of the operation."""
     response: Any = None
     """The shape of the response body. None means the result type of the operation."""
     body_example: Any = None

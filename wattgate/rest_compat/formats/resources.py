@@ -10,13 +10,13 @@ from wattgate.operations.readings.bulk_recorder import UnreadableInput
 from wattgate.operations.readings.raw_readings import ARROW
 from wattgate.operations.vocabulary import ids
 from wattgate.rest_compat import arrow
+from wattgate.rest_compat import wire_readings as wire
 from wattgate.rest_compat.bulk_intake import BODY_READERS
 from wattgate.rest_compat.formats import readings as legacy_readings
 from wattgate.rest_compat.formats import tariffs as tariffs
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.formats.tariffs import tariff_body, tariff_list_body
 from wattgate.rest_compat.legacy_request import RestResult
-from wattgate.rest_compat.wire import readings as wire
 
 
 def _time_body(name: str, edge: str) -> Callable[[RestResult], Any]:

@@ -11,8 +11,8 @@ from wattgate.energy.costs.pricing import add_vat
 from wattgate.enums import TariffKind
 from wattgate.rest_compat.formats import readings
 from wattgate.rest_compat.legacy_request import RestResult
-from wattgate.rest_compat.wire.readings import Envelope, example_envelope
-from wattgate.rest_compat.wire.shapes import EXAMPLE_UUID, Uuid, WallClockTime
+from wattgate.rest_compat.wire_readings import Envelope, example_envelope
+from wattgate.rest_compat.wire_shapes import EXAMPLE_UUID, Uuid, WallClockTime
 from wattgate.values.annotations import Described
 
 _LEGACY_TYPES = {

@@ -9,7 +9,7 @@ from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.operations.types.homes.virtual_entities import VirtualEntity
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
-from wattgate.rest_compat.wire.shapes import EXAMPLE_TIME, EXAMPLE_UUID, ListOf, Ok, RecordShape, Uuid
+from wattgate.rest_compat.wire_shapes import EXAMPLE_TIME, EXAMPLE_UUID, ListOf, Ok, RecordShape, Uuid
 from wattgate.values.annotations import Described
 
 # Types of virtual entities and their attributes in legacy formats.

@@ -7,7 +7,7 @@ from typing import Any
 from graphql import GraphQLNamedType, GraphQLSchema
 
 from wattgate.graphql.execution.schema import Schema
-from wattgate.rest_compat.wire.shapes import SCHEMA_REFERENCE
+from wattgate.rest_compat.wire_shapes import SCHEMA_REFERENCE
 
 Json = dict[str, Any]
 

@@ -28,7 +28,7 @@ from wattgate.rest_compat.openapi.input_schemas import argument_schema, bounded_
 from wattgate.rest_compat.openapi.output_schemas import output_schema
 from wattgate.rest_compat.openapi.wire_schemas import shape_schema, typed_dict_schema
 from wattgate.rest_compat.row_renderer import wire_name
-from wattgate.rest_compat.wire.shapes import EXAMPLE_UUID, Acknowledgement, RecordShape
+from wattgate.rest_compat.wire_shapes import EXAMPLE_UUID, Acknowledgement, RecordShape
 from wattgate.values.annotations import facts_of
 
 SECURITY_SCHEMES: Json = {

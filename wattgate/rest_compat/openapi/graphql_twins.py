@@ -29,7 +29,7 @@ from wattgate.operations.core.operation import Operation
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 from wattgate.operations.vocabulary.node import is_global_id
 from wattgate.rest_compat.openapi.components import Json
-from wattgate.rest_compat.wire.shapes import EXAMPLE_MPXN, EXAMPLE_TIME, EXAMPLE_UUID
+from wattgate.rest_compat.wire_shapes import EXAMPLE_MPXN, EXAMPLE_TIME, EXAMPLE_UUID
 
 SAMPLES: Mapping[str, Any] = MappingProxyType(
     {

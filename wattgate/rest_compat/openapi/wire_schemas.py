@@ -1,4 +1,4 @@
-"""JSON Schemas of the types in `rest_compat.wire`."""
+"""JSON Schemas of the types in legacy formats, which `wire_shapes` describes."""
 
 import types
 from collections.abc import Collection
@@ -20,7 +20,7 @@ from wattgate.rest_compat.openapi.components import (
 )
 from wattgate.rest_compat.openapi.input_schemas import enum_schema, input_object_schema
 from wattgate.rest_compat.openapi.output_schemas import object_schema
-from wattgate.rest_compat.wire.shapes import Alternatives, GraphQLName, ListOf, RecordShape
+from wattgate.rest_compat.wire_shapes import Alternatives, GraphQLName, ListOf, RecordShape
 from wattgate.values.annotations import facts_of
 
 

@@ -9,7 +9,7 @@ from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.clock import format_iso
-from wattgate.db.audit.audit_chain import ChainCheck
+from wattgate.db.audit_chain import ChainCheck
 from wattgate.db.models import AuditEntry
 from wattgate.operations.accounts import audit
 from wattgate.principal import Principal, Role

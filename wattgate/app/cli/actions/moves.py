@@ -24,7 +24,7 @@ from wattgate.clock import format_iso, from_ms
 from wattgate.db import models
 from wattgate.db.personal_data.erasure_check import verify_erasures
 from wattgate.db.personal_data.erasure_list import ErasureList
-from wattgate.db.queries.displays.displays import DEFAULT_ZONE
+from wattgate.db.queries.displays import DEFAULT_ZONE
 from wattgate.db.queries.tenancies import find_home_at
 from wattgate.db.rows.rows import Rows
 from wattgate.delivery.mail_addresses import NotMailable, check_address

@@ -15,7 +15,7 @@ from wattgate.app.cli.imports.reading_targets import UnitOptions, resources_of_h
 from wattgate.app.cli.imports.readings import ImportReport, import_csv
 from wattgate.app.homes.home_selection import HomeChoice, Meter, find_home
 from wattgate.clock import format_iso_ms
-from wattgate.db.queries.displays.displays import DEFAULT_ZONE
+from wattgate.db.queries.displays import DEFAULT_ZONE
 from wattgate.energy.meters.unit_conversion import DEFAULT_CALORIFIC_VALUE, DEFAULT_VOLUME_CORRECTION, GasProperties
 from wattgate.operations.core.runner import Runner
 from wattgate.principal import Principal, Role

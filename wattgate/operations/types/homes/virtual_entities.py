@@ -5,8 +5,8 @@ from typing import Any
 import strawberry
 
 from wattgate.db import models
+from wattgate.db.queries import displays as display_queries
 from wattgate.db.queries import virtual_entities as queries
-from wattgate.db.queries.displays import displays as display_queries
 from wattgate.operations.core.fields import edge
 from wattgate.operations.types.homes.displays import Display
 from wattgate.operations.types.homes.resources import Device, Resource

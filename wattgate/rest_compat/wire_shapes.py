@@ -1,4 +1,8 @@
-"""Building blocks of legacy types: leaf types, records that extend a type of GraphQL, and values for examples."""
+"""Building blocks of legacy types: leaf types, records that extend a type of GraphQL, and values for examples.
+
+The types of requests and responses in legacy formats are the source of the OpenAPI document. Each module of `formats`
+has its own, each type with its example. The tests check every response and every example against them.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypedDict

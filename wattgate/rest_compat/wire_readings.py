@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from wattgate.enums import Function, NoValueReason, Period
 from wattgate.operations.types.meters.readings import RecordedColumns
-from wattgate.rest_compat.wire.shapes import (
+from wattgate.rest_compat.wire_shapes import (
     EXAMPLE_EPOCH,
     EXAMPLE_TIME,
     EXAMPLE_UUID,

@@ -19,7 +19,7 @@ from typing import Any
 
 import h11
 
-from wattgate.delivery.http.egress import (
+from wattgate.delivery.egress import (
     PUBLIC_HTTPS_ONLY,
     BlockedDestination,
     Destination,

@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 
 from wattgate.clock import to_ms
 from wattgate.db.models import Resource, Tariff, VirtualEntity
+from wattgate.db.queries import display_inputs
 from wattgate.db.queries import virtual_entities as home_queries
 from wattgate.db.queries.alerts import count_unread_alerts_by_user
 from wattgate.db.queries.consent import ConsentCheck, check_consent
-from wattgate.db.queries.displays import display_inputs
-from wattgate.db.queries.displays.display_inputs import (
+from wattgate.db.queries.display_inputs import (
     LivePower,
     StoredEnergy,
     carbon_resources,
