@@ -57,7 +57,7 @@ LOOKUPS = {
     "operations/readings/raw_readings.py:meter_read": BOUNDS,
     "operations/consent/consent_records.py:find_consent": OWN,
     "operations/consent/consent_records.py:resources_of": OWN,
-    "operations/types/consent/consent.py:consents_of_resources": CONSENT,
+    "operations/types/consent.py:consents_of_resources": CONSENT,
     "operations/devices/device_changes.py:find_claim": "A claim needs its code.",
     "operations/devices/device_changes.py:_is_in_inventory": TENANCY,
     "operations/devices/device_records.py:find_by_any_id": "Open devices of the caller. A device has one owner.",

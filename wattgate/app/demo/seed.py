@@ -31,7 +31,7 @@ from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.homes import home_resources, resources, virtual_entities
 from wattgate.operations.readings import recording
-from wattgate.operations.types.consent.consent import MeterPointConsent
+from wattgate.operations.types.consent import MeterPointConsent
 from wattgate.operations.types.homes import resources as types
 from wattgate.operations.types.homes import virtual_entities as home_types
 from wattgate.operations.types.meters import readings as reading_types

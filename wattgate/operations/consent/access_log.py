@@ -14,7 +14,7 @@ from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.errors import NotFound
 from wattgate.operations.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.operations.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
-from wattgate.operations.types.consent import consent as types
+from wattgate.operations.types import consent as types
 from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import ListSize, linear_in_argument
 from wattgate.operations.vocabulary.tags import Tag

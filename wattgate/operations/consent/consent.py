@@ -16,8 +16,8 @@ from wattgate.operations.core.home_events import emit_consent_revoked
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
 from wattgate.operations.tenancies.tenancies import begin_tenancy, lock_tenancies
-from wattgate.operations.types.consent import consent as types
-from wattgate.operations.types.consent.consent import build_consent, build_receipt, mpxn_key_for
+from wattgate.operations.types import consent as types
+from wattgate.operations.types.consent import build_consent, build_receipt, mpxn_key_for
 from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import ListSize, linear_in_argument, list_length
 from wattgate.operations.vocabulary.tags import Tag

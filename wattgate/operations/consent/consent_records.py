@@ -19,7 +19,7 @@ from wattgate.operations.core.home_events import emit_resources_changed
 from wattgate.operations.core.operation import Call
 from wattgate.operations.messages.webhook_events import enqueue_event
 from wattgate.operations.tenancies.withdrawals import withdraw_since, withdrawn_fields
-from wattgate.operations.types.consent.consent import ConsentChangeKind
+from wattgate.operations.types.consent import ConsentChangeKind
 from wattgate.principal import Principal, Role
 from wattgate.requests.request_context import format_actor
 

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from wattgate.clock import format_iso
 from wattgate.graphql.execution.argument_binder import RawArguments
-from wattgate.operations.types.consent.consent import MpxnKey
+from wattgate.operations.types.consent import MpxnKey
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 from wattgate.rest_compat.wire_readings import NoQuery

@@ -8,7 +8,7 @@ from msgspec import Meta
 from wattgate.clock import format_iso, to_ms
 from wattgate.enums import DeviceActivity
 from wattgate.graphql.execution.argument_binder import RawArguments
-from wattgate.operations.types.consent.consent import mpxn_key_for
+from wattgate.operations.types.consent import mpxn_key_for
 from wattgate.operations.types.homes.resources import Device
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult

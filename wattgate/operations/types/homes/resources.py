@@ -20,7 +20,7 @@ from wattgate.energy.buckets import MAX_BUCKETS
 from wattgate.enums import BucketQuality, DeviceProof, NoValueReason, ReadingQuality
 from wattgate.operations.core.fields import edge, list_field
 from wattgate.operations.core.pagination import connection_edge
-from wattgate.operations.types.consent.consent import MeterPointConsent, WithheldData, consents_of_resources
+from wattgate.operations.types.consent import MeterPointConsent, WithheldData, consents_of_resources
 from wattgate.operations.types.identity.accounts import owner_edge
 from wattgate.operations.types.meters import devices as device_types
 from wattgate.operations.types.meters import readings as reading_types

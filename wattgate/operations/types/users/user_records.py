@@ -9,7 +9,7 @@ from wattgate.db import models
 from wattgate.db.queries import users as queries
 from wattgate.operations.core.fields import edge
 from wattgate.operations.core.pagination import connection_edge
-from wattgate.operations.types.consent.consent import (
+from wattgate.operations.types.consent import (
     AccessRecord,
     ConsentReceipt,
     MeterPointConsent,

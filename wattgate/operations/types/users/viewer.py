@@ -9,7 +9,7 @@ from wattgate.db.queries.content import reference_loader
 from wattgate.db.rows.rows import Rows
 from wattgate.operations.core.fields import edge
 from wattgate.operations.core.pagination import connection_edge
-from wattgate.operations.types.consent.consent import (
+from wattgate.operations.types.consent import (
     AccessRecord,
     ConsentReceipt,
     MeterPointConsent,
