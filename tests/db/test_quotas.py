@@ -9,7 +9,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tests.support.house import House, Tenant, house, tenant_on
 from tests.support.scopes import EVERYTHING
-from tests.support.tenanted_models import tenanted_models
 from wattgate.clock import utc_now
 from wattgate.db import models
 from wattgate.db.models import Tenanted

@@ -21,10 +21,10 @@ from pydantic.fields import FieldInfo
 from typer.main import get_command
 
 from tests.support.capability_tests import TESTS
-from tests.support.tenanted_models import tenanted_models
 from wattgate.app.cli.main import app
 from wattgate.app.settings import Settings
 from wattgate.db.models.tenancy import Quota
+from wattgate.db.scope.tenancy_guard import tenanted_models
 from wattgate.error_guide import ERROR_GUIDE, ErrorGuide, status_and_retryable
 from wattgate.graphql.capabilities import CAPABILITIES
 
