@@ -82,7 +82,10 @@ def test_the_page_of_modules_is_generated_from_their_docstrings() -> None:
 
 @pytest.mark.long("fills a database and traces a gateway in a process of its own")
 def test_the_journeys_of_the_page_are_those_of_a_new_trace() -> None:
-    assert module_page.shown_journeys() == module_page.journeys_section(traced_journeys()), "run `make generate`"
+    shown = module_page.passed_modules(module_page.shown_journeys())
+    traced = module_page.passed_modules(module_page.journeys_section(traced_journeys()))
+    assert len(shown) == 4
+    assert shown == traced, "run `make generate`"
 
 
 def test_each_module_has_a_docstring() -> None:

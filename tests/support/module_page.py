@@ -50,6 +50,8 @@ need are not in it. The caches are filled. A module is in a list if it runs in e
 """
 
 _JOURNEYS = re.compile(r"\n## Four journeys\n.*?(?=\n## )", re.DOTALL)
+_AREA = re.compile(r"1\. `(\w+/)`: ")
+_MODULE = re.compile(r"`([\w/]+\.py)`")
 
 
 def module_page(journeys: str) -> str:
@@ -66,6 +68,24 @@ def shown_journeys() -> str:
     """Return the section of journeys that the page has."""
     section = _JOURNEYS.search(PAGE.read_text())
     return section[0] if section else ""
+
+
+def passed_modules(section: str) -> dict[str, set[str]]:
+    """Return the modules of each journey of a section, as `area/module`. Tasks may run in another order next time."""
+    journeys = dict[str, set[str]]()
+    for line in section.splitlines():
+        if line.startswith("### "):
+            modules = journeys.setdefault(line.removeprefix("### "), set())
+        elif line.startswith("1. "):
+            area = found[1] if (found := _AREA.match(line)) else ""
+            modules |= {area + path for path in _MODULE.findall(line)}
+    return journeys
+
+
+def current_journeys() -> str:
+    """Return the section of new traces, or the one of the page if they pass the same modules."""
+    shown, traced = shown_journeys(), journeys_section(traced_journeys())
+    return shown if passed_modules(shown) == passed_modules(traced) else traced
 
 
 def _journey(journey: Journey) -> Iterator[str]:
@@ -103,4 +123,4 @@ def first_sentence(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(module_page(journeys_section(traced_journeys())))
+    PAGE.write_text(module_page(current_journeys()))
