@@ -185,6 +185,14 @@ _ERROR_CODES = {"ERR", "LOADING", "NOAUTH", "NOPERM", "NOSCRIPT", "OOM", "READON
 _PACK = cast(Callable[[Command], bytes], hiredis.pack_command)  # its stub declares a tuple of one element
 
 
+def raise_on_error(replies: list[Any]) -> list[Any]:
+    """Return the replies. Raise the first one that is an error."""
+    for reply in replies:
+        if isinstance(reply, RedisError):
+            raise reply
+    return replies
+
+
 def _build_error(message: str) -> RedisError:
     """Return the exception for an error of Redis. A common code is not part of its text."""
     code, _, text = message.partition(" ")

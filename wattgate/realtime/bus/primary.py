@@ -27,7 +27,7 @@ from typing import Any
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
-from wattgate.realtime.bus.command_connection import Command, CommandConnection
+from wattgate.realtime.bus.command_connection import Command, CommandConnection, raise_on_error
 from wattgate.realtime.redis_url import SYSTEM_TLS, RedisMode, RedisServers, TlsFiles
 from wattgate.realtime.server_address import ServerAddress
 
@@ -107,13 +107,9 @@ class PrimaryFinder(ABC):
         """Return the replies of a server to commands. Raise RedisError if it does not reply or replies an error."""
         connection = await CommandConnection.connect(seed, self.tls_context, ())
         try:
-            replies = await connection.send(commands)
+            return raise_on_error(await connection.send(commands))
         finally:
             connection.abort(RedisConnectionError("the question is answered"))
-        for reply in replies:
-            if isinstance(reply, RedisError):
-                raise reply
-        return replies
 
 
 class SinglePrimary(PrimaryFinder):

@@ -19,7 +19,12 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, RedisError
 
 from wattgate.realtime.bus import MIN_RETAINED_ENTRIES, TOPIC_LEASE_SECONDS
-from wattgate.realtime.bus.command_connection import RESPONSE_TIMEOUT_SECONDS, Command, CommandConnection
+from wattgate.realtime.bus.command_connection import (
+    RESPONSE_TIMEOUT_SECONDS,
+    Command,
+    CommandConnection,
+    raise_on_error,
+)
 from wattgate.realtime.bus.primary import CHECK_SECONDS, PrimaryFinder
 from wattgate.realtime.server_address import ServerAddress
 
@@ -146,7 +151,7 @@ class RedisClient:
     async def run(self, calls: Sequence[ScriptCall]) -> list[Any]:
         """Return the replies to these calls. Raise RedisError if one fails; the other calls may have run."""
         if len(calls) <= BATCH_SIZE:
-            return _raise_on_error(await self._run_batch(calls))
+            return raise_on_error(await self._run_batch(calls))
         return await self._run_shielded(self._run_batches(calls))
 
     async def read_since(self, stream_positions: Sequence[tuple[str, str]]) -> list[list[StreamEntry] | None]:
@@ -156,7 +161,7 @@ class RedisClient:
         commands: list[Command] = [
             ("XRANGE", key, position, "+", "COUNT", MAX_READ_ENTRIES) for key, position in stream_positions
         ]
-        replies = _raise_on_error(await self._exchange(commands))
+        replies = raise_on_error(await self._exchange(commands))
         return [_entries_after(rows, position) for rows, (_, position) in zip(replies, stream_positions, strict=True)]
 
     async def lossless_since(self) -> tuple[bytes, int]:
@@ -166,7 +171,7 @@ class RedisClient:
         It is unknown which entries a new run has lost from before the time at which a gateway first saw it. After
         a failover, MAX_CLOCK_STEP_MS is added, because the clock of the old primary may have been ahead.
         """
-        info, (seconds, microseconds) = _raise_on_error(await self._exchange([("INFO", "server"), ("TIME",)]))
+        info, (seconds, microseconds) = raise_on_error(await self._exchange([("INFO", "server"), ("TIME",)]))
         run_id, now = _info_field(info, b"run_id"), int(seconds) * 1000 + int(microseconds) // 1000
         since_failover = now if self.primary.is_fixed else now + MAX_CLOCK_STEP_MS
         (since,) = await self.run([ScriptCall(RUN_SINCE_SCRIPT, (RUN_KEY,), (run_id, now, since_failover))])
@@ -177,20 +182,20 @@ class RedisClient:
         keys, cursor = [], b"0"
         while True:
             scan: Command = ("SCAN", cursor, "MATCH", "{wattgate}:events:*", "COUNT", BATCH_SIZE, "TYPE", "stream")
-            ((cursor, found),) = _raise_on_error(await self._exchange([scan]))
+            ((cursor, found),) = raise_on_error(await self._exchange([scan]))
             keys += found
             if cursor == b"0":
                 return [key.decode() for key in dict.fromkeys(keys)]
 
     async def server_version(self) -> tuple[int, ...]:
-        (info,) = _raise_on_error(await self._exchange([("INFO", "server")]))
+        (info,) = raise_on_error(await self._exchange([("INFO", "server")]))
         return tuple(int(part) for part in _info_field(info, b"redis_version").split(b"."))
 
     async def read_server_info(self) -> tuple[dict[str, str], float]:
         """Return the fields of INFO, and the seconds by which the clock of Redis is ahead of ours."""
-        (info,) = _raise_on_error(await self._exchange([("INFO",)]))
+        (info,) = raise_on_error(await self._exchange([("INFO",)]))
         sent_at = time()
-        ((seconds, microseconds),) = _raise_on_error(await self._exchange([("TIME",)]))
+        ((seconds, microseconds),) = raise_on_error(await self._exchange([("TIME",)]))
         offset = int(seconds) + int(microseconds) / 1_000_000 - (sent_at + time()) / 2
         lines = (line.partition(":") for line in info.decode().splitlines() if not line.startswith("#"))
         return {name: value for name, _, value in lines if name}, offset
@@ -206,7 +211,7 @@ class RedisClient:
         replies: list[Any] = []
         for batch in in_batches(calls):
             replies += await self._run_batch(batch)
-        return _raise_on_error(replies)
+        return raise_on_error(replies)
 
     async def _run_batch(self, calls: Sequence[ScriptCall]) -> list[Any]:
         """Return the replies to calls, with errors among them. Load the scripts that Redis has dropped."""
@@ -223,7 +228,7 @@ class RedisClient:
         """Load scripts and evaluate calls in one write. Return the replies to the calls."""
         loads: list[Command] = [("SCRIPT", "LOAD", script) for script in scripts]
         replies = await self._exchange([*loads, *map(_evaluation, calls)])
-        _raise_on_error(replies[: len(loads)])
+        raise_on_error(replies[: len(loads)])
         self._loaded_scripts.update(dict.fromkeys(scripts))
         return replies[len(loads) :]
 
@@ -327,14 +332,6 @@ def _entries_after(rows: Sequence[tuple[bytes, tuple[bytes, bytes]]], position: 
     if not rows or rows[0][0].decode() != position:
         return None
     return [(entry.decode(), body) for entry, (_, body) in rows[1:]]
-
-
-def _raise_on_error(replies: list[Any]) -> list[Any]:
-    """Return the replies. Raise the first one that is an error."""
-    for reply in replies:
-        if isinstance(reply, RedisError):
-            raise reply
-    return replies
 
 
 def _is_from_replica(reply: Any) -> bool:

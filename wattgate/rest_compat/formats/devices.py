@@ -291,6 +291,9 @@ def _meter_point_resources_body(result: RestResult) -> dict[str, Any]:
 _RETURNS_DEVICE = LegacyFormat(render_body=_device_body, response=DEVICE, response_example=DEVICE_EXAMPLE)
 """The format of the routes that return one device."""
 
+_RETURNS_INVENTORY = LegacyFormat(render_body=_inventory_body, response=Inventory, response_example=INVENTORY_EXAMPLE)
+"""The format of the routes that return the devices of a meter point."""
+
 DEVICE_FORMATS: Mapping[str, LegacyFormat] = {
     "GET /device": LegacyFormat(render_body=_devices_body, response=ListOf(DEVICE), response_example=[DEVICE_EXAMPLE]),
     "GET /device/{deviceId}": _RETURNS_DEVICE,
@@ -317,12 +320,8 @@ DEVICE_FORMATS: Mapping[str, LegacyFormat] = {
         response=DeviceState,
         response_example=DEVICE_STATE_EXAMPLE,
     ),
-    "GET /device/meter-point/{meterPointNumber}/inventory": LegacyFormat(
-        render_body=_inventory_body, response=Inventory, response_example=INVENTORY_EXAMPLE
-    ),
-    "GET /device/smart-meter/{eui}/inventory": LegacyFormat(
-        render_body=_inventory_body, response=Inventory, response_example=INVENTORY_EXAMPLE
-    ),
+    "GET /device/meter-point/{meterPointNumber}/inventory": _RETURNS_INVENTORY,
+    "GET /device/smart-meter/{eui}/inventory": _RETURNS_INVENTORY,
     "GET /device/meter-point/{meterPointNumber}/resources": LegacyFormat(
         render_body=_meter_point_resources_body,
         response=LegacyMeterPointResources,
