@@ -80,6 +80,41 @@ def test_a_line_of_another_form_leaves_the_block_to_the_parser_of_lines(line: by
     assert columns().parse_block([LINE, line, LINE]) is None
 
 
+@pytest.mark.parametrize(
+    ("header", "line", "found"),
+    [
+        (
+            "at,value",
+            b"2026-03-03T00:00:00Z,0,512\n",
+            "cells is 3, and the header has 2. Write numbers with a decimal point",
+        ),
+        (
+            "at,value",
+            b"2026-03-03T00:00:00Z,1,234.5\n",
+            "cells is 3, and the header has 2. Write numbers with a decimal point",
+        ),
+        (
+            "at;value",
+            b"2026-03-03T00:00:00Z;0;512\n",
+            "cells is 3, and the header has 2. Write numbers with a decimal point",
+        ),
+        (
+            "at,value",
+            b"2026-03-03T00:00:00Z,0.512,\n",
+            "cells is 3, and the header has 2. Write numbers with a decimal point",
+        ),
+        ("at,value", b"2026-03-03T00:00:00Z\n", "cells is 1, and the header has 2. Write a cell for each column"),
+        ("value,at,note", b"0.512,2026-03-03T00:00:00Z\n", "cells is 2, and the header has 3"),
+    ],
+)
+def test_a_line_has_a_cell_for_each_column_of_its_header(header: str, line: bytes, found: str) -> None:
+    """A decimal comma makes one cell too many, in each line of the file. Nothing of such a line is stored."""
+    parser = columns(header)
+    assert parser.parse_block([line, line]) is None
+    with pytest.raises(InvalidLine, match=found):
+        parser.parse_line(line.decode().rstrip())
+
+
 @pytest.mark.parametrize("header", ["at\rvalue", "at,value\r2026-02-01T00:00:00Z,1\r", "at,value" + "x" * 200_000])
 def test_header_that_is_not_csv_is_rejected(header: str) -> None:
     with pytest.raises(BadInput, match="the header is not CSV"):

@@ -1,6 +1,7 @@
 """The columns of a CSV file of readings, and the parser of its lines.
 
-The header names the columns, in any order and in any case. Other columns are ignored.
+The header names the columns, in any order and in any case. Other columns are ignored. Each line has as many cells as
+the header: a line with a decimal comma would have one more, and its number would lose its decimal places.
 
 - `value`
 - either `at` (ISO 8601; UTC if it has no offset) or `localTime` (local time in the time zone of the import)
@@ -63,12 +64,13 @@ class CsvBlock:
 
 @dataclass(frozen=True, slots=True)
 class CsvColumns:
-    """The index of each column that the file has, by its name, and the delimiter.
+    """The index of each column that the file has, by its name, the number of all its columns, and the delimiter.
 
     With `names_home`, lines may name the resources of a home by meter point and classifier.
     """
 
     positions: Mapping[str, int]
+    count: int
     delimiter: str
     names_home: bool
 
@@ -93,7 +95,7 @@ class CsvColumns:
             raise BadInput("use either the column `resourceId` or the option --resource, not both and not neither")
         if twice := sorted(name for name in positions if names.count(name.lower()) > 1):
             raise BadInput(f"the header has the column `{twice[0]}` twice; remove one of them")
-        return cls(MappingProxyType(positions), delimiter, names_home)
+        return cls(MappingProxyType(positions), len(names), delimiter, names_home)
 
     @property
     def has_local_times(self) -> bool:
@@ -103,13 +105,19 @@ class CsvColumns:
         """Parse a line. Raise InvalidLine with the reason if it has no valid reading."""
         try:
             cells = next(csv.reader([text], delimiter=self.delimiter))
+            self._check_count(cells)
             value = parse_number(cells[self.positions["value"]].strip())
             quality = parse_quality(self._cell(cells, "quality"))
             return CsvReading(self._series_name(cells), self._parse_time(cells), value, quality)
         except csv.Error as error:
             raise InvalidLine(f"is not CSV: {error}") from None
-        except IndexError:
-            raise InvalidLine("has too few columns") from None
+
+    def _check_count(self, cells: Sequence[str]) -> None:
+        """Raise InvalidLine unless there is a cell for each column of the header."""
+        if len(cells) == self.count:
+            return
+        advice = "Write numbers with a decimal point" if len(cells) > self.count else "Write a cell for each column"
+        raise InvalidLine(f"the number of cells is {len(cells)}, and the header has {self.count}. {advice}")
 
     def parse_block(self, lines: list[bytes]) -> CsvBlock | None:
         """Parse lines of the usual form together, as `parse_line` does each.
@@ -144,7 +152,7 @@ class CsvColumns:
             and text.count(b"\n") == len(lines) - 1
             and not any(character in text for character in (b'"', b"\r", b"\0"))
             and all(line.count(delimiter) == delimiters for line in lines)
-            and delimiters >= max(self.positions.values())
+            and delimiters == self.count - 1
         )
         if not is_plain:
             return None
