@@ -274,6 +274,60 @@ def test_styles_are_inlined_and_media_queries_remain() -> None:
     assert "@media" in rendered
 
 
+@pytest.mark.parametrize(
+    "media", ["print", "only screen and (max-width:480px)", "(prefers-color-scheme: dark)", "PRINT", "print&#44;tv"]
+)
+def test_style_element_of_a_medium_becomes_a_media_rule(media: str) -> None:
+    """Inlined, a style for prints hid the text of the mail on each screen."""
+    html = f'<style media="{media}">p {{ display: none }}</style><style media="all">p {{ color: red }}</style><p>x</p>'
+    rendered = render(TemplateSource(html, "s"), {}).html
+    assert '<p style="color: red;">x</p>' in rendered
+    query = media.replace("&#44;", ",")
+    assert f"@media {query}{{p {{ display: none }}}}" in rendered
+
+
+@pytest.mark.parametrize(
+    ("style", "kept", "inlined"),
+    [
+        ("p, p:hover { color: red }", "p:hover{ color: red }", '<p class="a" style="color: red;">'),
+        ("p::before { content: 'x' }", 'p::before{ content: "x" }', '<p class="a">'),
+        ("p:after { content: 'x' }", 'p:after{ content: "x" }', '<p class="a">'),
+        ("[data-ogsc] .a { color: red }", "[data-ogsc] .a{ color: red }", '<p class="a">'),
+        (".ExternalClass p { margin: 0 }", ".ExternalClass p{ margin: 0 }", '<p class="a">'),
+        ("#outlook a { padding: 0 }", "#outlook a{ padding: 0 }", '<p class="a">'),
+        ("u + .body .a { color: red }", "u + .body .a{ color: red }", '<p class="a">'),
+        (":root { color: red }", ":root{ color: red }", '<p class="a">'),
+        ("p:first-child { color: red }", "", '<p class="a" style="color: red;">'),
+        ("u { color: red }", "", '<p class="a">'),
+    ],
+)
+def test_rules_that_cannot_be_inlined_stay_in_the_head(style: str, kept: str, inlined: str) -> None:
+    rendered = render(TemplateSource(f"<style>{style}</style><p class='a'>x</p>", "s"), {}).html
+    head, _, body = rendered.partition("</head>")
+    assert (f"<style>{kept}</style>" in head) if kept else ("<style>" not in head)
+    assert inlined in body
+
+
+@pytest.mark.parametrize(
+    ("style", "forbidden"),
+    [
+        ('<style media="print} p{color:red">p { margin: 0 }</style>', "style="),
+        ('<style media="print;">p { margin: 0 }</style>', "style="),
+        ('<style media="print">p { margin: 0 }} p { color: red }</style>', "color"),
+        (f'<style media="print">{"(" * 60} p {{ margin: 0 }}</style>', "margin"),
+        (r'<style>p::before { content: "\3c /style><b>" }</style>', "<b>"),
+    ],
+)
+def test_a_broken_style_for_a_medium_applies_to_nothing_else(style: str, forbidden: str) -> None:
+    rendered = render(TemplateSource(f"{style}<p>x</p>", "s"), {}).html
+    assert forbidden not in re.sub(r"<style>.*?</style>", "", rendered)
+
+
+def test_styles_in_comments_stay_for_the_mail_programs_that_read_them() -> None:
+    comment = '<!--[if mso]><style media="print">p:hover { color: red }</style><![endif]-->'
+    assert comment in render(TemplateSource(f"<head>{comment}</head><p>x</p>", "s"), {}).html
+
+
 def test_external_style_sheets_are_not_loaded() -> None:
     html = '<link rel="stylesheet" href="http://127.0.0.1:1/x.css"><link rel="stylesheet" href="/etc/passwd"><p>x</p>'
     assert "x" in render(TemplateSource(html, "s"), {}).html

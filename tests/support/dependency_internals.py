@@ -682,8 +682,14 @@ DOCUMENTED_MODULES = frozenset(
         *("starlette.exceptions", "starlette.middleware", "starlette.requests", "starlette.responses"),
         *("starlette.routing", "starlette.staticfiles", "starlette.types", "starlette.websockets", "strawberry"),
         *("strawberry.dataloader", "strawberry.schema.config", "strawberry.schema_directive", "strawberry.tools"),
-        *("strawberry.types", "tinycss2", "typer", "typer.core", "uvicorn", "websockets.asyncio.client"),
-        *("websockets.exceptions", "websockets.frames", "websockets.http11", "websockets.protocol"),
+        *("strawberry.types", "tinycss2", "tinycss2.ast", "typer", "typer.core", "uvicorn"),
+        *(
+            "websockets.asyncio.client",
+            "websockets.exceptions",
+            "websockets.frames",
+            "websockets.http11",
+            "websockets.protocol",
+        ),
         "websockets.typing",
     }
 )

@@ -6,16 +6,13 @@ from collections.abc import Iterable, Mapping
 import tinycss2
 
 from wattgate.delivery.templates.html.html_context import HtmlTokenizer, unescape
+from wattgate.delivery.templates.html.style_sheets import MAX_STYLE_DEPTH, nesting_depth
 from wattgate.delivery.templates.language.diagnostics import Finding, LineIndex, Severity, TemplatePart
 
 MASK_CHARACTER = "\ue000"
 """Replaces each character of a marker, so that the rest of the source can be parsed as HTML and CSS."""
 
-MAX_STYLE_DEPTH = 50
-"""Maximum nesting of brackets in a style. The library that parses styles is recursive, and slow for deep ones."""
-
 _MARKER_START = re.compile(r"\{[{%]")
-_STYLE_BRACKET = re.compile(r"[()\[\]{}]")
 _LINE_TEXT = re.compile(r"[^\n]+")
 _MARKER_ENDS = {"{{": "}}", "{%": "%}"}
 _URL_ATTRIBUTES = ("href", "src", "background", "poster")
@@ -142,14 +139,11 @@ class _Linter(HtmlTokenizer):
 
     def _check_style_depth(self, css: str, position: tuple[int, int] | None) -> bool:
         """Return whether a style is flat enough to be parsed. Report it if it is not."""
-        depth = deepest = 0
-        for bracket in _STYLE_BRACKET.findall(css):
-            depth = depth + 1 if bracket in "([{" else max(depth - 1, 0)
-            deepest = max(deepest, depth)
-        if deepest > MAX_STYLE_DEPTH:
+        is_flat = nesting_depth(css) <= MAX_STYLE_DEPTH
+        if not is_flat:
             message = f"more than {MAX_STYLE_DEPTH} brackets of a style are nested"
             self.add_finding(Severity.WARNING, "css-broken", message, "mail programs ignore it", position)
-        return deepest <= MAX_STYLE_DEPTH
+        return is_flat
 
     def _check_declarations(self, nodes: Iterable[tinycss2.ast.Node], sheet_start: tuple[int, int] | None) -> None:
         """Report declarations that mail programs drop. `sheet_start` is the position of their style sheet, if any."""

@@ -11,6 +11,7 @@ import css_inline
 from wattgate.delivery.templates.html.escaping import UnsafeValue, check_header
 from wattgate.delivery.templates.html.html_context import HtmlTokenizer
 from wattgate.delivery.templates.html.plain_text import VOID_TAGS, html_to_text
+from wattgate.delivery.templates.html.style_sheets import add_styles, separate_styles
 from wattgate.delivery.templates.language.contract_values import bind_values
 from wattgate.delivery.templates.language.diagnostics import (
     Finding,
@@ -187,8 +188,9 @@ def _inline_styles(document: str, preheader: str, limits: RenderLimits) -> tuple
     if preheader:
         hidden = f'<div style="{HIDDEN_STYLE}">{html.escape(preheader)}</div>'
         document = document[: scan.body_start] + hidden + document[scan.body_start :]
+    separated = separate_styles(document)
     try:
-        inlined = CSS_INLINER.inline(document)
+        inlined = add_styles(CSS_INLINER.inline(separated.document), separated.kept)
     except css_inline.InlineError as error:
         return None, [
             Finding(Severity.ERROR, "css-broken", TemplatePart.HTML, f"the styles cannot be inlined: {error}")
