@@ -21,8 +21,7 @@
   - Internal: an unexpected error; the log has it under the trace id (500)
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -220,20 +219,9 @@ class UnsupportedMediaType(GatewayError):
 
 
 class RateLimited(GatewayError):
-    """Too many attempts. With `is_before_hash`, the operation was refused before it hashed a password."""
+    """Too many attempts."""
 
     code, status, retryable = "RATE_LIMITED", 429, True
-    is_before_hash = False
-
-
-@contextmanager
-def before_hash() -> Iterator[None]:
-    """Mark a RateLimited that is raised inside: the caller gets back the price of the hash."""
-    try:
-        yield
-    except RateLimited as error:
-        error.is_before_hash = True
-        raise
 
 
 class TimedOut(GatewayError):

@@ -1,6 +1,7 @@
 """The charge of password hashes of Basic credentials: the account pays for a right one, the address for a wrong one."""
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from math import ceil
 from typing import Any
@@ -14,15 +15,17 @@ from wattgate.app.server.gate.identity import create_identity
 from wattgate.app.settings import Settings
 from wattgate.db.identity import passwords
 from wattgate.db.identity.credentials import CredentialLookup
+from wattgate.db.identity.login_backoff import FREE_ATTEMPTS
 from wattgate.db.models import Account
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import RowScope
 from wattgate.errors import CostTooHigh, RateLimited, SecondFactorRequired
 from wattgate.operations.vocabulary.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.principal import Principal
+from wattgate.rate_limit.address_limits import AddressLimits
 from wattgate.rate_limit.budgets import Budgets, LocalBucketStore
 from wattgate.rate_limit.scopes import Allowance, BudgetLimits
-from wattgate.requests.client import UNLIMITED_ADDRESSES
+from wattgate.requests.client import CURRENT_CLIENT, UNLIMITED_ADDRESSES, AddressPolicy, Client
 
 
 def identity_of(tenant: Tenant, capacity: int) -> tuple[CredentialLookup, Budgets]:
@@ -115,6 +118,63 @@ async def test_right_password_is_not_hashed_while_the_budget_is_exhausted(
         hashes = passwords.HASH_POOL.run_count
         assert await by_password(identity, settled, username, PASSWORD) is None
         assert passwords.HASH_POOL.run_count == hashes + 1
+
+
+@contextmanager
+def client_at(address: str) -> Iterator[None]:
+    token = CURRENT_CLIENT.set(Client(host=address, address=address))
+    try:
+        yield
+    finally:
+        CURRENT_CLIENT.reset(token)
+
+
+async def test_a_guess_from_elsewhere_does_not_meet_the_memory_of_the_holder(settled: Tenant) -> None:
+    """An address in debt gets the same answer for a right and for a wrong guess, as often as it guesses."""
+    username = "remembered-elsewhere@example.org"
+    await settled.add_account(username)
+    identity, _ = identity_of(settled, 100 * PASSWORD_HASH_WEIGHT)
+    identity.remembered.hears_changes = lambda: True
+    identity._address_limits = AddressLimits({AddressPolicy.LOGIN: Allowance(2, 0.001)}, LocalBucketStore(Clock(NOW)))
+    with client_at("203.0.113.1"):
+        assert await by_password(identity, settled, username, PASSWORD) is not None
+    hashes = passwords.HASH_POOL.run_count
+    with client_at("203.0.113.2"):
+        for number in range(2):
+            assert await by_password(identity, settled, f"nobody-{number}@example.org", "wrong") is None
+        texts = []
+        for guess in ("wrong", PASSWORD, "wrong", PASSWORD):
+            with pytest.raises(RateLimited) as refused:
+                await by_password(identity, settled, username, guess)
+            texts.append(str(refused.value))
+    assert len({*texts}) == 1
+    assert passwords.HASH_POOL.run_count == hashes + 2
+    with client_at("203.0.113.1"):
+        assert await by_password(identity, settled, username, PASSWORD) is not None
+
+
+async def test_a_right_password_that_has_to_wait_is_neither_answered_nor_charged(settled: Tenant) -> None:
+    """After wrong guesses, its own address waits: a guesser there learns nothing, and empties no budget."""
+    username = "waits-at-home@example.org"
+    await settled.add_account(username)
+    identity, budgets = identity_of(settled, 100 * PASSWORD_HASH_WEIGHT)
+    identity.remembered.hears_changes = lambda: True
+    with client_at("203.0.113.3"):
+        principal = await by_password(identity, settled, username, PASSWORD)
+        assert principal is not None
+        before = await budgets.charge(principal, 0)
+        for _ in range(FREE_ATTEMPTS):
+            assert await by_password(identity, settled, username, "wrong") is None
+        texts = []
+        for guess in ("wrong", PASSWORD, "wrong", PASSWORD):
+            with pytest.raises(RateLimited) as refused:
+                await by_password(identity, settled, username, guess)
+            texts.append(str(refused.value))
+        assert len({*texts}) == 1
+        after = await budgets.charge(principal, 0)
+    assert before is not None
+    assert after is not None
+    assert after.remaining == before.remaining
 
 
 HASH_AND_OPERATION = PASSWORD_HASH_WEIGHT + 500

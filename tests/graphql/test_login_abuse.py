@@ -439,6 +439,15 @@ async def test_refused_log_ins_of_one_address_leave_the_budget_of_all_strangers(
             answers = [await log_in(opened, headers["X-Forwarded-For"], "u") for _ in range(2)]
             rest = [int(answer.headers["ratelimit"].split("r=")[1].split(";")[0]) for answer in answers]
             assert rest[0] - rest[1] == MUTATION_WEIGHT + 1
+        with subtests.test("mutations that are refused before a hash for another reason"):
+            fields = " ".join(f"a{n}: authenticate {{ token }}" for n in range(11))
+            weak = 'b: register(name: "Ada", username: "ada", email: "ada@example.org", password: "a") { userId }'
+            costs = []
+            for _ in range(2):
+                answer = await opened.graphql(f"mutation {{ {fields} {weak} }}", from_address(opened, next(ADDRESSES)))
+                assert {error["extensions"]["code"] for error in answer["errors"]} == {"BAD_INPUT"}
+                costs.append(answer["extensions"]["cost"]["remaining"])
+            assert costs[0] - costs[1] < 2 * 12 * MUTATION_WEIGHT
         with subtests.test("registrations"):
             body = {"name": "Ada", "username": "", "email": "ada@example.org", "password": PASSWORD}
             answers = [await opened.call("POST", "/register", headers, json=body) for _ in range(4)]

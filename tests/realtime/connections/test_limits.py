@@ -209,6 +209,22 @@ async def test_new_credentials_that_have_to_wait_leave_the_connection_open(open_
             assert datetime.fromisoformat(renewed["expiresAt"]) - house.clock.utc() > timedelta(seconds=60)
 
 
+async def test_new_credentials_that_have_to_wait_beyond_the_grace_period_are_not_refused(open_house: OpenHouse) -> None:
+    async with open_house(address_requests=REQUESTS, limits=ConnectionLimits(ping_seconds=NEVER)) as house:
+        house.clock.stop()
+        old, new = await house.dying_token(seconds=60), await house.one.add_token()
+        async with house.socket(token=old) as client:
+            house.pass_time(60)
+            assert (await client.hear(pings=True))["payload"]["expired"] is True
+            await exhaust_address(house)
+            await client.say(type="ping", payload={"token": new})
+            assert (await client.hear())["payload"]["errors"][0]["extensions"]["code"] == "RATE_LIMITED"
+            house.pass_time(25.5)
+            code, reason = await client.closed()
+            assert code == 4511
+            assert waiting_seconds(reason or "") > 0
+
+
 @pytest.mark.every_case("each case is another kind of credential")
 @pytest.mark.parametrize("caller", ["account", "account basic", "application", "acting", "oauth", "administrator"])
 async def test_credentials_are_accepted_in_the_handshake_and_in_the_payload(live: LiveHouse, caller: str) -> None:

@@ -28,7 +28,7 @@ from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import RowScope, SystemAccess
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.db.ttl_cache import TtlCache
-from wattgate.errors import GatewayError, SecondFactorRequired
+from wattgate.errors import GatewayError, RateLimited, SecondFactorRequired
 from wattgate.principal import AuthScheme, Principal, Role
 from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.requests.fair_share import NO_OWNER
@@ -105,6 +105,8 @@ class CredentialLookup:
         self._states = states or CredentialStates()
         self._address_limits = address_limits
         self._proven = TtlCache[bytes, Principal](max_entries=MAX_PROVEN_PASSWORDS, ttl_seconds=PROVEN_SECONDS)
+        self._refused = TtlCache[bytes, bool](max_entries=MAX_PROVEN_PASSWORDS, ttl_seconds=REMEMBERED_SECONDS)
+        """Digests of names with which an address had to wait a moment ago."""
         self._anonymous_cache = TtlCache[str, Principal](max_entries=MAX_CACHED_APPLICATIONS, ttl_seconds=60.0)
 
     def forget(self) -> None:
@@ -186,37 +188,29 @@ class CredentialLookup:
         A right password is remembered as a token is: only its digest with a key of this process. Its hash is charged to
         the account, and a wrong one to the client's address. The name alone charges nobody's account, and does not show
         whether its budget is exhausted. Only a password that was right shortly before is charged before its hash.
+
+        It is remembered for the client's address alone, and not while the address has to wait with this name: a right
+        guess would get another answer than a wrong one, and neither would count.
         """
+        name = self._password_digest(application_id, username, "")
         digest = self._password_digest(application_id, username, password)
-        principal = await self._check_password(digest, application_id, username, password, now)
+        principal = None if self._refused.get(name) else self.remembered.get(digest, now)
+        if principal is None:
+            try:
+                principal = await self._check_password(digest, application_id, username, password, now)
+            except RateLimited:
+                self._refused.put(name, True)
+                raise
         if principal is not None:
-            self._note_hash(digest)
+            REPEATED_HASH.set(RepeatedHash(self._hash_units, partial(self.remembered.lasts, digest)))
         return principal
-
-    def principal_by_remembered_password(
-        self, application_id: str, username: str, password: str, now: datetime
-    ) -> Principal | None:
-        """Return the principal of a password that was right a moment ago, without a look-up; otherwise None.
-
-        It comes before anything that the client's address pays for, so that no neighbour stops the account.
-        """
-        digest = self._password_digest(application_id, username, password)
-        principal = self.remembered.get(digest, now)
-        if principal is not None:
-            self._note_hash(digest)
-        return principal
-
-    def _note_hash(self, digest: bytes) -> None:
-        """Note for the wait of a refusal that the request needs the hash again when the password is forgotten."""
-        REPEATED_HASH.set(RepeatedHash(self._hash_units, partial(self.remembered.lasts, digest)))
 
     async def _check_password(
         self, digest: bytes, application_id: str, username: str, password: str, now: datetime
     ) -> Principal | None:
         started, proven = self.remembered.begin_lookup(), self._proven.get(digest)
-        if proven is not None:
-            await self._charge_hash(proven)
-        verified = await self._verify_password(application_id, username, password, now)
+        charge_first = None if proven is None else partial(self._charge_hash, proven)
+        verified = await self._verify_password(application_id, username, password, now, charge_first)
         if verified is None:
             self._proven.discard(digest)
             return None
@@ -233,13 +227,22 @@ class CredentialLookup:
         return verified.principal
 
     def _password_digest(self, application_id: str, username: str, password: str) -> bytes:
-        """Return a digest of a password that nobody can compare with others without the key of this process."""
-        parts = (text.encode("utf-8", "surrogatepass") for text in (application_id, username, password))
+        """Return a digest of a password from the client's address.
+
+        Nobody can compare it with others without the key of this process.
+        """
+        address = current_client().address or ""
+        parts = (text.encode("utf-8", "surrogatepass") for text in (address, application_id, username, password))
         message = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
         return hmac.digest(self._password_key, message, "sha256")
 
     async def _verify_password(
-        self, application_id: str, username: str, password: str, now: datetime
+        self,
+        application_id: str,
+        username: str,
+        password: str,
+        now: datetime,
+        charge_first: Callable[[], Awaitable[None]] | None,
     ) -> _Verified | None:
         async with self._database.reader(RowScope(application_id)) as session:
             rows = Rows(session, application_id, now=now)
@@ -253,7 +256,8 @@ class CredentialLookup:
             )
             key = backoff_id(rows, directory_id, username)
             attempt = await LoginAttempt.begin(rows, account, key, current_client())
-        is_right = await attempt.verify(password, self._address_limits, application_id if application else NO_OWNER)
+        owner = application_id if application else NO_OWNER
+        is_right = await attempt.verify(password, self._address_limits, owner, charge_first=charge_first)
         await self._record_attempt(attempt, application_id, now, is_right=is_right)
         if not is_right or account is None or application is None:
             return None

@@ -9,6 +9,7 @@ which names exist.
 """
 
 import hashlib
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -19,7 +20,7 @@ from wattgate.db.identity import passwords
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.models import Account, LoginBackoff, LoginSource
 from wattgate.db.rows.rows import Rows
-from wattgate.errors import RateLimited, before_hash
+from wattgate.errors import RateLimited
 from wattgate.requests.client import AddressLimiter, AddressPolicy, Client
 
 FREE_ATTEMPTS = 5
@@ -158,22 +159,31 @@ class LoginAttempt:
         known = min(sources, key=lambda source: source.kind != DEVICE, default=None)
         attempt = cls(account, key, client, known)
         if not is_verified:
-            with before_hash():
-                await attempt._enforce_backoff(rows)
+            await attempt._enforce_backoff(rows)
         return attempt
 
-    async def verify(self, password: str, limits: AddressLimiter, owner: str, *, is_refunded: bool = True) -> bool:
+    async def verify(
+        self,
+        password: str,
+        limits: AddressLimiter,
+        owner: str,
+        *,
+        is_refunded: bool = True,
+        charge_first: Callable[[], Awaitable[None]] | None = None,
+    ) -> bool:
         """Return whether the password is right. Charge a wrong one to the client's address, unless the source is known.
 
         Without `is_refunded`, a right one is charged too, so that nobody learns from the limit which one it was.
 
         A known source has a count of its own, so that the holder can log in while others use up the limit of an address
         that they share. `owner` is the application whose share of the threads for hashes is used, or "" without one.
+        `charge_first` pays for the hash, after everything that refuses a wrong password as well. It may raise.
         """
         is_charged = self.source is None
         if is_charged:
-            with before_hash():
-                await limits.charge(AddressPolicy.LOGIN, self.client)
+            await limits.charge(AddressPolicy.LOGIN, self.client)
+        if charge_first is not None:
+            await charge_first()
         stored_hash = self.account.password_hash if self.account else None
         is_right = await passwords.password_matches(stored_hash, password, owner)
         if is_charged and is_right and is_refunded:

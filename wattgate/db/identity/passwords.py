@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TypeVar
 
 from argon2 import PasswordHasher
@@ -33,6 +34,15 @@ and log-ins end even if everything else is busy.
 
 HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 """Hashes and verifies at the cost of the gateway."""
+
+
+class HashCount:
+    """The number of hashes that an operation has started."""
+
+    started = 0
+
+
+HASH_COUNT: ContextVar[HashCount | None] = ContextVar("hashes of the operation", default=None)
 
 
 class HashPool:
@@ -66,6 +76,8 @@ class HashPool:
 
     def _count_and_run(self, work: Callable[[], T]) -> T:
         self.run_count += 1
+        if (count := HASH_COUNT.get()) is not None:
+            count.started += 1
         return work()
 
 

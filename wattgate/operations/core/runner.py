@@ -22,6 +22,7 @@ from wattgate.db.connections.reader import DatabaseSession, transaction_reader
 from wattgate.db.credential_changes import accounts_with_changed_roles, changed_credentials
 from wattgate.db.identity.credential_locks import hold_credential
 from wattgate.db.identity.credential_states import CredentialStates
+from wattgate.db.identity.passwords import HASH_COUNT, HashCount
 from wattgate.db.meter_network import MeterNetwork, MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.rows.quotas import QuotaChecker
 from wattgate.db.rows.rows import Rows
@@ -35,9 +36,7 @@ from wattgate.errors import (
     ENDED_CREDENTIALS,
     EXPIRED_CREDENTIALS,
     GatewayError,
-    RateLimited,
     Unauthenticated,
-    before_hash,
 )
 from wattgate.operations.core.anonymous_turns import AnonymousTurns
 from wattgate.operations.core.input_limits import check_arguments, check_edge_arguments
@@ -143,17 +142,35 @@ class Runner(RowReader):
         """Return the result of an operation. Commit a mutation and publish its events first.
 
         `reads` holds the reads of the request that the access log has already. `selected` is that of `Call`. `charge`
-        pays for work that is measured, such as renderings; without it, nobody pays.
+        pays for work that is measured, such as renderings; without it, nobody pays. An operation that is refused before
+        it hashes a password gets back the price of its hashes.
         """
+        if charge is None or not (units := _units_of_hashes(operation)):
+            return await self._run_traced(operation, principal, arguments, reads, selected, charge)
+        count = HashCount()
+        outer = HASH_COUNT.set(count)
         try:
-            if not self.tracer.is_enabled:
-                return await self._run(operation, principal, arguments, reads, selected, charge)
-            with self.tracer.step_span(to_camel_case(operation.name)):
-                return await self._run(operation, principal, arguments, reads, selected, charge)
-        except RateLimited as error:
-            if charge is not None and error.is_before_hash and (units := _units_of_hashes(operation)):
+            return await self._run_traced(operation, principal, arguments, reads, selected, charge)
+        except GatewayError:
+            if not count.started:
                 await charge.refund(units)
             raise
+        finally:
+            HASH_COUNT.reset(outer)
+
+    async def _run_traced(
+        self,
+        operation: Operation,
+        principal: Principal,
+        arguments: Mapping[str, Any],
+        reads: RequestReads | None,
+        selected: frozenset[str] | None,
+        charge: WorkCharge | None,
+    ) -> Any:
+        if not self.tracer.is_enabled:
+            return await self._run(operation, principal, arguments, reads, selected, charge)
+        with self.tracer.step_span(to_camel_case(operation.name)):
+            return await self._run(operation, principal, arguments, reads, selected, charge)
 
     async def _run(
         self,
@@ -173,8 +190,7 @@ class Runner(RowReader):
             return await operation.resolver(partial(self._run_delegated, principal, reads, charge), **arguments)
         client = current_client()
         if operation.address_policy is not None:
-            with before_hash():
-                await self._address_limits.charge(operation.address_policy, client)
+            await self._address_limits.charge(operation.address_policy, client)
         rows_scope = scope_of_rows(principal, scope)
         prepared = None
         if operation.prepare is not None:

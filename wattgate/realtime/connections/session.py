@@ -39,6 +39,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
+from math import ceil
 from typing import Any, Protocol
 
 from wattgate.clock import format_iso
@@ -170,6 +171,7 @@ class Session:
         "_operations",
         "_ping_deadline",
         "_pong_deadline",
+        "_renewable_from",
         "_runtime",
         "_slow_deadline",
         "_state",
@@ -196,6 +198,8 @@ class Session:
         self._ping_deadline: float | None = None
         self._pong_deadline: float | None = None
         self._token_deadline: float | None = None
+        self._renewable_from: float | None = None
+        """When the new credentials can be checked that had to wait; None if the last ones had not."""
         self._slow_deadline: float | None = None
         self.wire = wire
         self.backlog: ConflatingBuffer | None = None
@@ -292,6 +296,7 @@ class Session:
             await self._authenticate(credentials, self.principal.identity)
         except RateLimited as error:
             log_access_error(error)
+            self._renewable_from = self._runtime.timer_wheel.now() + (error.retry_after or 0)
             answer["errors"] = [{"message": error.message, "extensions": error.extensions}]
         else:
             await self._runtime.connections.close_if_revoked(self)
@@ -309,6 +314,7 @@ class Session:
         if expected_identity is not None and principal.identity != expected_identity:
             raise Unauthenticated("The new credentials are those of another caller. Open a connection for that caller.")
         self.principal, self._token_expired, self._token_deadline = principal, False, None
+        self._renewable_from = None
         if principal.expires_at is not None:
             self._token_deadline = wheel.now() + (principal.expires_at - service.now()).total_seconds()
             wheel.schedule(self, self._token_deadline)
@@ -423,6 +429,10 @@ class Session:
 
     def _on_token_expired(self, now: float) -> None:
         """Request new credentials, or close the connection if the grace period has ended."""
+        if self._token_expired and self._renewable_from is not None:  # nobody has checked the new credentials
+            wait = RateLimited("", retry_after=max(1, ceil(self._renewable_from - now)))
+            self.close(CloseCode.RATE_LIMITED, protocol.waiting_reason(wait))
+            return
         if self._token_expired:
             self.close(CloseCode.FORBIDDEN, "the token has expired")
             return

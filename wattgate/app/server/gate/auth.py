@@ -81,18 +81,15 @@ class Authenticator:
             return None
         if not colon:
             return None
-        name, now = username.strip().lower(), self._clock()
-        if application_id is not None:
-            principal = self._identity.principal_by_remembered_password(application_id, name, password, now)
-            if principal is not None:
-                return principal
         principal = await self._identity.principal_by_application_credential(username, password)
         if principal is not None:
             return principal
         if application_id is None:
             await self._identity.charge_wrong_credential()
             return None
-        return await self._identity.principal_by_password(application_id, name, password, now)
+        return await self._identity.principal_by_password(
+            application_id, username.strip().lower(), password, self._clock()
+        )
 
     async def _act_for_user(self, principal: Principal, user_id: str | None) -> Principal:
         """Return the principal with the user of the header `userId`, if the principal is an application."""
