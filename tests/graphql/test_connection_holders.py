@@ -19,6 +19,7 @@ from wattgate.db.scope.row_scope import RowScope
 from wattgate.errors import BadInput, RateLimited, Unauthenticated
 from wattgate.graphql.execution.pipeline import GraphQLPipeline, PipelineResult
 from wattgate.operations.accounts import accounts, registration
+from wattgate.operations.core.anonymous_turns import AnonymousTurns
 from wattgate.operations.credentials import tokens
 from wattgate.operations.templates import template_previews
 from wattgate.operations.types.messages.template_previews import TemplateToPreview
@@ -43,10 +44,12 @@ async def caller(settled: Tenant) -> Principal:
 
 
 @pytest.fixture
-def hashes(monkeypatch: pytest.MonkeyPatch) -> HashPool:
-    """A pool in which all callers of a test may wait as long as the test wants."""
+def hashes(settled: Tenant, monkeypatch: pytest.MonkeyPatch) -> HashPool:
+    """A pool in which all callers of a test may wait as long as the test wants, as those without credentials may."""
     pool = HashPool(max_waiting=2 * CALLERS, max_wait_seconds=WAIT_SECONDS)
     monkeypatch.setattr(passwords, "HASH_POOL", pool)
+    turns = AnonymousTurns(settled.gateway.database.pool_size, max_wait_seconds=WAIT_SECONDS)
+    monkeypatch.setattr(settled.gateway.runner, "_anonymous_turns", turns)
     return pool
 
 
