@@ -23,14 +23,13 @@ from bench.table import print_table
 from tests.support.house import operation
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms, utc_now
-from wattgate.enums import RuleKind, TariffKind, ThresholdSide
+from wattgate.enums import Channel, RuleKind, TariffKind, ThresholdSide
 from wattgate.graphql.execution.compiled.engine import ExecutionEngine
 from wattgate.graphql.execution.documents.document_limits import DocumentLimits
 from wattgate.graphql.execution.documents.documents import DocumentCache
 from wattgate.operations.core.context import GraphQLContext
 from wattgate.operations.readings.bulk_recording import BulkReadingBatch, record_reading_arrays
 from wattgate.operations.types.messages import alert_rules as rule_types
-from wattgate.operations.types.messages import alerts as alert_types
 from wattgate.operations.types.messages.alert_types import NewAlertType
 from wattgate.operations.types.meters import devices as device_types
 from wattgate.operations.types.meters import tariffs as tariff_types
@@ -294,7 +293,7 @@ async def _seed_home(seeded: SeededGateway) -> dict[str, str]:
         side=ThresholdSide.ABOVE,
         window_minutes=30,
         alert_type_id=ID(alert_type.alert_type_id),
-        channels=[alert_types.Channel.INBOX],
+        channels=[Channel.INBOX],
     )
     (home,) = await seeded.add_homes(seeded.resource_ids[:1])
     live = seeded.resource_ids[-1]

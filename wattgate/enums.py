@@ -1,7 +1,7 @@
 """Enumerations that all areas share: the fixed values of the GraphQL and REST interfaces."""
 
 from contextvars import ContextVar
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import lru_cache
 
 
@@ -215,6 +215,55 @@ class NotificationState(Enum):
     SENT = "SENT"
     FAILED = "FAILED"
     RATE_LIMITED = "RATE_LIMITED"
+
+
+class Channel(StrEnum):
+    """The way on which an alert reaches a user."""
+
+    EMAIL = "email"
+    PUSH = "push"
+    INBOX = "inbox"
+
+
+class Priority(StrEnum):
+    """The urgency of an alert."""
+
+    HIGH = "High"
+    LOW = "Low"
+
+
+class StepStatus(StrEnum):
+    """The result of a step in the delivery of a notification."""
+
+    OK = "OK"
+    ERROR = "ERROR"
+
+
+class WebhookStatus(StrEnum):
+    """The progress of a webhook."""
+
+    PENDING = "pending"
+    COMPLETE = "complete"
+    FAILED = "failed"
+
+
+class UserStatus(StrEnum):
+    """Whether a user, or an account, may log in."""
+
+    UNVERIFIED = "unverified"
+    ACTIVE = "active"
+    INACTIVE = "inactive"
+
+
+class DfsEventState(StrEnum):
+    """The progress of a demand flexibility event."""
+
+    ANNOUNCED = "announced"
+    OPEN = "open"
+    ACTIVE = "active"
+    ENDED = "ended"
+    SETTLED = "settled"
+    CANCELLED = "cancelled"
 
 
 class RuleKind(Enum):

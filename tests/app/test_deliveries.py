@@ -14,11 +14,10 @@ from tests.support.timed import NOW
 from wattgate.db.models import Delivery
 from wattgate.delivery.channels.channel import OutboundMessage, Outcome, PermanentFailure, Sent, TemporaryFailure
 from wattgate.delivery.schedule import PUSH_SCHEDULE
-from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
+from wattgate.enums import Channel, DeliveryKind, DeliveryState, NotificationState
 from wattgate.errors import NotFound
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.messages import deliveries, outbox
-from wattgate.operations.types.messages.alerts import Channel
 from wattgate.principal import Permission, Principal, Role
 from wattgate.realtime import topics
 

@@ -250,7 +250,7 @@ async def test_rule_has_raised_an_alert_with_its_template(demo: Demo) -> None:
     assert rule["backTest"]["count"] >= 1
     assert (alert["data"]["ruleId"], alert["data"]["rule"]) == (rule["ruleId"], RULE_NAME)
     assert alert["data"]["value"] > RULE_LIMIT
-    mail = next(notification for notification in alert["notifications"] if notification["channel"] == "email")
+    mail = next(notification for notification in alert["notifications"] if notification["channel"] == "EMAIL")
     used = Decimal(str(alert["data"]["value"])).quantize(Decimal("0.01"), ROUND_HALF_UP)
     assert mail["subject"] == f"12 Alder Road has used {used} kWh"
     assert "your home has used more than 5.00 kWh" in " ".join(mail["text"].split())

@@ -25,7 +25,7 @@ from wattgate.db.personal_data.erasure_list import ErasureList, ErasureListError
 from wattgate.delivery.channels.channel import OutboundMessage, Outcome, Sent, TemporaryFailure
 from wattgate.delivery.channels.mail import SenderProfile
 from wattgate.delivery.mail_addresses import parse_mailbox
-from wattgate.enums import DeliveryKind, JobState
+from wattgate.enums import Channel, DeliveryKind, JobState
 from wattgate.operations.accounts import users
 from wattgate.operations.alerts import alerts
 from wattgate.operations.core.operation import Call, OperationKind, operation
@@ -68,7 +68,7 @@ async def count(post: Post, model: Any, user_id: str) -> int:
 
 async def send_alert(post: Post, user_id: str) -> None:
     alert = alert_types.NewAlert(
-        user_id=ID(user_id), alert_type_id="CM01", channels=[alert_types.Channel.EMAIL], data=Json({"name": "Xyzzyq"})
+        user_id=ID(user_id), alert_type_id="CM01", channels=[Channel.EMAIL], data=Json({"name": "Xyzzyq"})
     )
     await post.runner.run(alerts.send_alert, system(post.tenant), {"input": alert})
 

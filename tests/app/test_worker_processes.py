@@ -22,8 +22,7 @@ from tests.support.servers import Databases
 from tests.support.sinks import Received, Sink, answering, hanging, sink
 from wattgate.clock import utc_now
 from wattgate.db.models import Notification
-from wattgate.enums import DeliveryState, NotificationState
-from wattgate.operations.types.messages.alerts import Channel
+from wattgate.enums import Channel, DeliveryState, NotificationState
 
 pytestmark = pytest.mark.both_databases("a main path of its area")
 

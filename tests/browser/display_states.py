@@ -41,6 +41,7 @@ from wattgate.app.homes.setup import HomeSetup, set_up_home
 from wattgate.app.server.factory import create_app
 from wattgate.clock import to_ms
 from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
+from wattgate.enums import Channel
 from wattgate.operations import tariffs
 from wattgate.operations.accounts import provisioning
 from wattgate.operations.alerts.alerts import send_alert
@@ -50,7 +51,7 @@ from wattgate.operations.homes import home_resources, resource_types, resources
 from wattgate.operations.readings import recording
 from wattgate.operations.types.homes.resources import NewResource, NewResourceType
 from wattgate.operations.types.messages.alert_types import NewAlertType
-from wattgate.operations.types.messages.alerts import Channel, NewAlert
+from wattgate.operations.types.messages.alerts import NewAlert
 from wattgate.operations.types.meters import readings as types
 from wattgate.principal import Principal, Role
 

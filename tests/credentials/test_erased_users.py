@@ -13,6 +13,7 @@ from tests.support.endings import Caller, erase_user
 from tests.support.held_operations import held, until_waiting
 from tests.support.house import PASSWORD, Tenant, tenant_on
 from tests.support.tables import columns_of_requests
+from wattgate.enums import Channel
 from wattgate.errors import BadInput, Conflict, NotFound
 from wattgate.operations.accounts import accounts, user_changes, users
 from wattgate.operations.alerts import alerts
@@ -20,7 +21,7 @@ from wattgate.operations.homes import home_resources, virtual_entities
 from wattgate.operations.moves import resource_changes
 from wattgate.operations.types.homes.virtual_entities import VirtualEntityChange
 from wattgate.operations.types.identity import accounts as account_types
-from wattgate.operations.types.messages.alerts import Channel, NewAlert
+from wattgate.operations.types.messages.alerts import NewAlert
 from wattgate.operations.types.users.users import UserChange
 
 pytestmark = pytest.mark.both_databases("locks differ between databases")

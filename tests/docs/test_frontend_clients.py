@@ -15,9 +15,10 @@ from tests.support.client_project import FILES, PAGES, Project, RecordedGateway,
 from tests.support.command import wattgate
 from tests.support.link import Client
 from tests.support.node import GUIDE, Node
+from wattgate.enums import Channel
 from wattgate.graphql.execution.documents.document_limits import DocumentLimits, parse_cost
 from wattgate.operations.types.homes.virtual_entities import VirtualEntityChange
-from wattgate.operations.types.messages.alerts import Channel, NewAlert
+from wattgate.operations.types.messages.alerts import NewAlert
 from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
 
 CLIENTS = {"Apollo Client": "show-apollo.ts", "urql": "show-urql.ts", "gql": "show.py"}

@@ -31,8 +31,7 @@ from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.models import Notification
-from wattgate.enums import NotificationState
-from wattgate.operations.types.messages.alerts import Channel
+from wattgate.enums import Channel, NotificationState
 
 DELIVERY_SECONDS = 120
 """Maximum wait for the worker. It looks for new deliveries itself if no event reaches it."""

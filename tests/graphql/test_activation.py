@@ -15,7 +15,7 @@ from tests.support.timed import Timed
 from wattgate.app.workers.maintenance import Lifetimes, maintain_once
 from wattgate.db.models import Account, AccountMail, Delivery, Tenanted, User
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES, VERIFY
-from wattgate.enums import RuleKind
+from wattgate.enums import Channel, RuleKind, UserStatus
 from wattgate.errors import BadInput, Conflict, NotFound
 from wattgate.operations.accounts import account_purges
 from wattgate.operations.accounts.account_purges import ANSWERED_BY_USERS, MAIL_RETENTION
@@ -31,7 +31,8 @@ Headers = dict[str, str]
 
 
 async def change_status(house: House, interface: str, account_id: str, status: Any, headers: Headers) -> Any:
-    variables = {"accountId": account_id, "input": {"status": status}}
+    named = status.upper() if interface == "graphql" and status else status  # a member of the enum
+    variables = {"accountId": account_id, "input": {"status": named}}
     return await by_interface(house, interface, "update_account", variables, headers)
 
 
@@ -53,14 +54,14 @@ async def test_application_activates_an_account(served: House, interface: str) -
     who = await people.registered(served.one)
     assert await log_in(served, who) == "UNAUTHENTICATED"
     activated = await change_status(served, interface, who["accountId"], "active", served.one.headers["application"])
-    assert (activated.value["status"], activated.value["active"]) == ("active", True)
+    assert (activated.value["status"].lower(), activated.value["active"]) == ("active", True)
     (user,) = await stored(served.one, User, who["userId"])
-    assert user.status == "active"
+    assert user.status is UserStatus.ACTIVE
     assert await log_in(served, who) is None
     (mail,) = await stored(served.one, AccountMail, who["userId"])
     assert mail.secret is None  # its code is useless now, so it is not sent
     again = await change_status(served, interface, who["accountId"], "active", served.one.headers["application"])
-    assert again.value["status"] == "active"
+    assert again.value["status"].lower() == "active"
 
 
 async def test_administrator_activates_an_account(served: House) -> None:
@@ -92,7 +93,9 @@ async def test_unverified_registrations_are_deleted_in_time(timed: Timed) -> Non
     tenant = timed.house.one
     abandoned, used, vouched = [await people.registered(tenant) for _ in range(3)]
     active = await people.active(tenant)
-    await tenant.run("update_account", account_id=ID(vouched["accountId"]), input=AccountChange(status="active"))
+    await tenant.run(
+        "update_account", account_id=ID(vouched["accountId"]), input=AccountChange(status=UserStatus.ACTIVE)
+    )
     await add_home(tenant, used["userId"])
     timed.pass_time(LIFETIME)
     await maintain_once(tenant.gateway.runner, Lifetimes(unverified=LIFETIME))
@@ -177,7 +180,7 @@ async def test_alert_types_of_the_gateway_are_fixed(served: House) -> None:
 
 async def test_only_the_gateway_sends_its_alert_types(served: House) -> None:
     for named in (VERIFY, await type_id(served.one, VERIFY)):
-        alert = types.NewAlert(user_id=ID(served.one.user_id), alert_type_id=named, channels=[types.Channel.EMAIL])
+        alert = types.NewAlert(user_id=ID(served.one.user_id), alert_type_id=named, channels=[Channel.EMAIL])
         with pytest.raises(BadInput) as refused:
             await served.one.run("send_alert", input=alert)
         assert "only the gateway sends" in refused.value.problems[0].message
@@ -186,7 +189,7 @@ async def test_only_the_gateway_sends_its_alert_types(served: House) -> None:
             kind=RuleKind.NO_DATA,
             window_minutes=60,
             alert_type_id=ID(named),
-            channels=[types.Channel.INBOX],
+            channels=[Channel.INBOX],
             resource_id=ID(served.one.ids["resource"]),
         )
         with pytest.raises(BadInput, match="alert rule"):

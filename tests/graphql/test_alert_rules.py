@@ -18,7 +18,7 @@ from wattgate.clock import to_ms
 from wattgate.db.models import Alert, AlertRule, Resource
 from wattgate.db.queries import alert_rules as queries
 from wattgate.db.queries.alert_rules import BackTest
-from wattgate.enums import Function, Period, RuleKind, ThresholdSide
+from wattgate.enums import Channel, Function, Period, RuleKind, ThresholdSide
 from wattgate.errors import BadInput, ConsentRevoked
 from wattgate.operations.alerts import alert_rules as operations
 from wattgate.operations.core.fields import find_edge
@@ -28,7 +28,6 @@ from wattgate.operations.templates import templates
 from wattgate.operations.types.homes import meter_points as inputs
 from wattgate.operations.types.messages import alert_rules as types
 from wattgate.operations.types.messages import alerts as alert_types
-from wattgate.operations.types.messages.alerts import Channel
 from wattgate.operations.types.meters import readings as reading_types
 from wattgate.realtime import topics
 

@@ -10,6 +10,7 @@ from strawberry import ID
 from tests.rest_compat.test_spec import assert_record_matches
 from tests.support.house import House, Tenant, operation
 from tests.support.watching import since
+from wattgate.enums import Channel
 from wattgate.operations.types.messages import alerts as types
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.operations.webhooks import webhooks
@@ -71,7 +72,7 @@ async def test_alert_creates_a_notification_and_a_log_for_each_channel(served: H
     document = """query ($id: ID!) { alert(alertId: $id) { notifications { notificationId channel log { stage } } } }"""
     response = await served.graphql(document, served.one.headers["account"], id=alert_id)
     notifications = response["data"]["alert"]["notifications"]
-    assert sorted(entry["channel"] for entry in notifications) == ["email", "inbox"]
+    assert sorted(entry["channel"] for entry in notifications) == ["EMAIL", "INBOX"]
     assert all(entry["log"][0] == {"stage": "Added Notification Record"} for entry in notifications)
     path = f"/notification/{notifications[0]['notificationId']}"
     notification = (await served.call("GET", path, headers)).json()
@@ -233,7 +234,7 @@ async def test_sent_alerts_and_unread_counts_are_published(served: House) -> Non
     opened = await bus.open_topics([sent, read])
     send_alert, mark_read = (operation(name) for name in ("send_alert", "mark_alerts_read"))
     alert_input = types.NewAlert(
-        user_id=ID(user_id), alert_type_id="CM01", channels=[types.Channel.PUSH], data=Json({"a": 1})
+        user_id=ID(user_id), alert_type_id="CM01", channels=[Channel.PUSH], data=Json({"a": 1})
     )
     run, system = served.gateway.runner.run, served.one.system
     alerts = [await run(send_alert, system, {"input": alert_input}) for _ in "ab"]

@@ -29,7 +29,7 @@ from wattgate.energy.buckets import BucketGrid, BucketRun
 from wattgate.energy.display.meter import MeterKind
 from wattgate.energy.meters.meter_messages import Measurement, MeterMessage
 from wattgate.energy.storage_fields import StorageDefinition, parse_fields
-from wattgate.enums import Period, RuleKind
+from wattgate.enums import Channel, Period, RuleKind
 from wattgate.errors import ConsentRevoked, GatewayError
 from wattgate.operations.alerts import alert_rules
 from wattgate.operations.core.fields import find_edge
@@ -37,7 +37,6 @@ from wattgate.operations.core.runner import Runner
 from wattgate.operations.devices import catch_ups
 from wattgate.operations.readings import bulk_recording, meter_messages, reading_imports, recording
 from wattgate.operations.types.messages import alert_rules as rule_types
-from wattgate.operations.types.messages.alerts import Channel
 from wattgate.operations.types.meters import readings as types
 from wattgate.principal import Permission, Principal, Role
 from wattgate.realtime.bus.memory import MemoryBus

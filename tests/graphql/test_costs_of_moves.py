@@ -18,11 +18,10 @@ from tests.support.residents import resident
 from tests.support.socket import socket
 from tests.support.timed import Timed
 from wattgate.clock import format_iso
-from wattgate.enums import Period, RuleKind, TariffKind
+from wattgate.enums import Channel, Period, RuleKind, TariffKind
 from wattgate.operations.alerts.alert_rules import evaluate_rule
 from wattgate.operations.core.fields import find_edge
 from wattgate.operations.types.messages.alert_rules import AlertRule, NewAlertRule
-from wattgate.operations.types.messages.alerts import Channel
 
 MONTH = {"start": "2026-05-31T23:00:00Z", "end": "2026-06-30T23:00:00Z"}
 """June 2026 in London. It begins on a Monday."""

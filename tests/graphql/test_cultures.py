@@ -11,6 +11,7 @@ from tests.support import people
 from tests.support.house import PASSWORD, House, operation
 from tests.support.house import basic as basic_headers
 from wattgate.delivery.templates.language.cultures import canonical_culture
+from wattgate.enums import Channel
 from wattgate.operations.accounts import provisioning
 from wattgate.operations.types.messages import alerts as types
 from wattgate.operations.types.users.users import UserChange
@@ -86,7 +87,7 @@ async def french_reader(served: House) -> AsyncIterator[str]:
         active=True,
         alert_type_id=ID(served.one.ids["alert_type"]),
         name="Alerte",
-        channel_type=types.Channel.EMAIL,
+        channel_type=Channel.EMAIL,
         culture_code="fr",
         subject="Bonjour",
         html_template="<p>Bonjour</p>",
@@ -103,7 +104,7 @@ async def test_template_follows_the_culture_of_the_user(served: House, french_re
 
 
 async def subject_of(house: House, user_id: str, **more: Any) -> str:
-    alert = types.NewAlert(user_id=ID(user_id), alert_type_id="CM01", channels=[types.Channel.EMAIL], **more)
+    alert = types.NewAlert(user_id=ID(user_id), alert_type_id="CM01", channels=[Channel.EMAIL], **more)
     sent = await house.gateway.runner.run(operation("send_alert"), house.one.system, {"input": alert})
     ((notification,),) = await house.one.edge(types.Alert, "notifications", [sent])
     return str(notification.subject)

@@ -17,13 +17,13 @@ from wattgate.app.workers.deliveries import DeliveryWorker
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.db.models import Account, AccountMail, Delivery
 from wattgate.delivery.account_mails import CONFIRM_EMAIL
-from wattgate.enums import DeliveryKind, DeliveryState
+from wattgate.enums import Channel, DeliveryKind, DeliveryState
 from wattgate.errors import BadInput, RateLimited
 from wattgate.operations.accounts import accounts, user_changes
 from wattgate.operations.credentials.email_changes import MAX_EMAIL_CHANGES
 from wattgate.operations.messages.mail import prepare_account_mail
 from wattgate.operations.messages.mail_bounds import MAIL_BOUNDS
-from wattgate.operations.types.messages.alerts import Channel, NewAlert
+from wattgate.operations.types.messages.alerts import NewAlert
 from wattgate.operations.types.users.users import NewUser
 from wattgate.principal import Permission, Principal, Role
 

@@ -11,8 +11,9 @@ import pytest
 from tests.support import people
 from tests.support.house import House, Tenant, basic, operation
 from tests.support.socket import socket
+from wattgate.enums import DfsEventState
 from wattgate.operations.flexibility import ALLOWED_TRANSITIONS
-from wattgate.operations.types.content.flexibility import DfsEventState, NewDfsEvent
+from wattgate.operations.types.content.flexibility import NewDfsEvent
 from wattgate.principal import Principal, Role
 
 MOVE = "mutation ($id: ID!, $to: DfsEventState!) { moveDfsEvent(dfsEventId: $id, state: $to) { state } }"
@@ -32,7 +33,7 @@ async def test_event_moves_from_announced_to_settled(served: House) -> None:
     event_id = await announce(served.one)
     for state in ("OPEN", "ACTIVE", "ENDED", "SETTLED"):
         response = await move(served, event_id, state)
-        assert response["data"]["moveDfsEvent"]["state"] == state.lower()
+        assert response["data"]["moveDfsEvent"]["state"] == state
 
 
 def test_only_listed_transitions_are_allowed() -> None:
@@ -120,4 +121,4 @@ async def test_subscription_publishes_changes_of_events(served: House) -> None:
             continue
         document = "mutation ($id: ID!) { moveDfsEvent(dfsEventId: $id, state: OPEN) { state } }"
         await served.graphql(document, served.one.headers["application"], id=event_id)
-        assert (await client.payload())["data"]["dfsEventChanges"] == {"dfsEventId": event_id, "state": "open"}
+        assert (await client.payload())["data"]["dfsEventChanges"] == {"dfsEventId": event_id, "state": "OPEN"}

@@ -16,11 +16,10 @@ from tests.support.house import House
 from tests.support.stalls import StallRecorder
 from wattgate.db.column_types import SerializedColumn
 from wattgate.db.queries import alert_rules as queries
-from wattgate.enums import Function, RuleKind
+from wattgate.enums import Channel, Function, RuleKind
 from wattgate.graphql.execution.json_encoding import PIECE_VALUES, encode_large_json, encode_pieces
 from wattgate.graphql.transport.http import LARGE_BODY_BYTES, GraphQLResponse
 from wattgate.operations.types.messages.alert_rules import NewAlertRule
-from wattgate.operations.types.messages.alerts import Channel
 from wattgate.operations.types.meters.readings import NewReading, NewReadings
 from wattgate.operations.vocabulary.cost_weights import EVALUATED_READINGS_PER_UNIT
 from wattgate.pauses import PAUSE_ITEMS, collect

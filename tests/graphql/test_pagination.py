@@ -329,6 +329,6 @@ async def test_edges_return_the_referenced_records(served: House) -> None:
     assert first["userActions"]["type"] == {"name": "opened"}
     assert first["termsConditionsUsers"]["termsConditions"] == {"version": "1"}
     assert first["alerts"]["alertType"] == {"systemAlertTypeId": "CM01"}
-    assert first["webhookErrors"]["webhook"] == {"status": "failed"}
+    assert first["webhookErrors"]["webhook"] == {"status": "FAILED"}
     managed = await served.graphql("{ templates { alertType { alertTypeId } } }", served.one.headers["application"])
     assert managed["data"]["templates"][0]["alertType"]["alertTypeId"]

@@ -25,13 +25,12 @@ from wattgate.delivery.channels.push import PushChannel, PushProvider
 from wattgate.delivery.channels.web_push import MAX_PLAINTEXT_BYTES, Vapid
 from wattgate.delivery.egress import ALLOW_ALL, PUBLIC_HTTPS_ONLY
 from wattgate.delivery.outbound_http import OutboundHttpClient
-from wattgate.enums import DeliveryKind, NotificationState
+from wattgate.enums import Channel, DeliveryKind, NotificationState, Priority
 from wattgate.errors import BadInput
 from wattgate.operations.accounts.accounts import MAX_PUSH_TOKENS
 from wattgate.operations.core.operation import Call, OperationKind
 from wattgate.operations.core.operation import operation as declare
 from wattgate.operations.messages import push as push_resolvers
-from wattgate.operations.types.messages.alerts import Channel, Priority
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 

@@ -20,10 +20,11 @@ from tests.support.residents import resident
 from tests.support.tables import check_rollups
 from tests.support.timed import Timed
 from wattgate.clock import format_iso, utc_now
+from wattgate.enums import DfsEventState
 from wattgate.errors import BadInput, Conflict
 from wattgate.operations.devices import catch_ups
 from wattgate.operations.personal_data.data_archive import write_archive
-from wattgate.operations.types.content.flexibility import DfsEventState, NewDfsEvent
+from wattgate.operations.types.content.flexibility import NewDfsEvent
 from wattgate.operations.types.homes.resources import NewResourceType
 from wattgate.principal import Permission
 

@@ -16,12 +16,12 @@ from tests.support.residents import resident
 from tests.support.timed import NOW, Timed
 from tests.support.user_jobs import erased
 from wattgate.clock import format_iso, to_ms
-from wattgate.enums import Function, TariffKind
+from wattgate.enums import Channel, Function, TariffKind
 from wattgate.operations.alerts.alerts import create_alert
 from wattgate.operations.core.operation import Call, OperationKind
 from wattgate.operations.core.operation import operation as declare
 from wattgate.operations.types.homes.resources import NewResourceType
-from wattgate.operations.types.messages.alerts import Channel, NewAlert
+from wattgate.operations.types.messages.alerts import NewAlert
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Permission
 

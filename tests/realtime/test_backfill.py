@@ -12,10 +12,10 @@ from tests.support.house import House, Tenant
 from tests.support.timed import Timed
 from wattgate.clock import utc_now
 from wattgate.db.queries.alerts import count_unread_alerts
-from wattgate.enums import CatchUpState, ReadingQuality
+from wattgate.enums import CatchUpState, Channel, DfsEventState, ReadingQuality
 from wattgate.operations.devices import catch_ups
-from wattgate.operations.types.content.flexibility import DfsEventState, NewDfsEvent
-from wattgate.operations.types.messages.alerts import Channel, NewAlert
+from wattgate.operations.types.content.flexibility import NewDfsEvent
+from wattgate.operations.types.messages.alerts import NewAlert
 from wattgate.realtime.events import ReadingRecorded
 from wattgate.realtime.subscriptions import backfill
 

@@ -14,8 +14,9 @@ from tests.support import people
 from tests.support.house import Tenant
 from tests.support.socket import Socket, socket
 from tests.support.timed import Timed
+from wattgate.enums import Channel
 from wattgate.errors import GatewayError
-from wattgate.operations.types.messages.alerts import Channel, NewAlert
+from wattgate.operations.types.messages.alerts import NewAlert
 from wattgate.principal import Principal, Role
 from wattgate.realtime.connections.protocol import CloseCode
 from wattgate.realtime.operation_request import OperationRequest

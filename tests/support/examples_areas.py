@@ -12,10 +12,10 @@ from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import Tenant
 from tests.support.sample_records import silence_rule
 from wattgate.db.models import MailSuppression
-from wattgate.enums import SuppressionCause
+from wattgate.enums import Channel, SuppressionCause
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.types.content.flexibility import NewDfsEvent
-from wattgate.operations.types.messages.alerts import Channel, NewTemplateText, TemplateChange
+from wattgate.operations.types.messages.alerts import NewTemplateText, TemplateChange
 from wattgate.operations.types.messages.template_previews import TemplateToPreview
 from wattgate.operations.types.messages.webhooks import NewWebhookEndpoint
 from wattgate.operations.vocabulary.node import encode_global_id

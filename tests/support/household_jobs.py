@@ -15,7 +15,7 @@ from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import Delivery
 from wattgate.db.rows.rows import Rows
 from wattgate.delivery.channels.channel import OutboundMessage, PermanentFailure
-from wattgate.enums import DeliveryKind, Function, RuleKind
+from wattgate.enums import Channel, DeliveryKind, Function, RuleKind
 from wattgate.operations.alerts import alert_rules
 from wattgate.operations.alerts.alerts import create_alert
 from wattgate.operations.core.operation import Call, OperationKind
@@ -23,7 +23,7 @@ from wattgate.operations.core.operation import operation as declare
 from wattgate.operations.devices import catch_ups
 from wattgate.operations.messages import mail, push
 from wattgate.operations.types.messages.alert_rules import NewAlertRule
-from wattgate.operations.types.messages.alerts import Channel, NewAlert
+from wattgate.operations.types.messages.alerts import NewAlert
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Permission
 

@@ -40,11 +40,11 @@ from wattgate.app.settings import Settings
 from wattgate.app.workers.alert_rules import AlertRuleWorker
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.clock import format_iso, utc_now
-from wattgate.enums import ReadingQuality, RuleKind
+from wattgate.enums import Channel, ReadingQuality, RuleKind
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.types.messages.alert_rules import NewAlertRule
 from wattgate.operations.types.messages.alert_types import NewAlertType
-from wattgate.operations.types.messages.alerts import Channel, NewTemplateText
+from wattgate.operations.types.messages.alerts import NewTemplateText
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, ReadingRecorded
 from wattgate.rest_compat.routes import RestRouter, build_routes

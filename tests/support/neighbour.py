@@ -14,6 +14,7 @@ from tests.support.scopes import EVERYTHING
 from tests.support.tables import columns_of_requests
 from wattgate.db.models import Resource
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
+from wattgate.enums import Channel
 from wattgate.operations.accounts import provisioning
 from wattgate.operations.types.content import content, prompts
 from wattgate.operations.types.messages import alerts
@@ -67,7 +68,7 @@ async def add_answers(neighbour: Tenant) -> None:
 async def add_messages(neighbour: Tenant) -> None:
     """Add a message of each kind for a user, and a rule on the resource of the user."""
     ids, run = neighbour.ids, neighbour.run
-    alert = alerts.NewAlert(user_id=ID(neighbour.user_id), alert_type_id="CM01", channels=[alerts.Channel.INBOX])
+    alert = alerts.NewAlert(user_id=ID(neighbour.user_id), alert_type_id="CM01", channels=[Channel.INBOX])
     sent = await run("send_alert", input=alert)
     ids["alert"] = sent.alert_id
     (notifications,) = await neighbour.edge(alerts.Alert, "notifications", [sent])

@@ -16,7 +16,7 @@ from wattgate.db.models import Delivery, Notification, Webhook
 from wattgate.delivery.channels.channel import MessageContent, OutboundMessage, Outcome, Sent
 from wattgate.delivery.mail_addresses import AllowList
 from wattgate.delivery.outbound_policy import OutboundPolicy
-from wattgate.enums import DeliveryKind
+from wattgate.enums import Channel, DeliveryKind
 from wattgate.operations.core.operation import Call, Operation, OperationKind
 from wattgate.operations.core.operation import operation as declare
 from wattgate.operations.core.runner import Runner
@@ -87,7 +87,7 @@ class Post:
         bare = DeliveryHandler(prepare_bare, Recorder(), settle_bare)
         await self.worker_with(dict.fromkeys(DeliveryKind, bare)).deliver_due()
 
-    async def send(self, *channels: types.Channel, **more: Any) -> str:
+    async def send(self, *channels: Channel, **more: Any) -> str:
         """Send an alert to the tenant's user, or to another one, and return its ID."""
         more = {"user_id": ID(self.tenant.user_id), "data": {"name": "Ada"}, **more}
         alert = types.NewAlert(alert_type_id="CM01", channels=list(channels), **more)

@@ -7,13 +7,12 @@ from typing import Any
 from strawberry import ID
 
 from wattgate.access_log import ReadCounter, ReadData, Reader
-from wattgate.enums import RuleKind
+from wattgate.enums import Channel, DfsEventState, RuleKind
 from wattgate.operations.consent import access_log
 from wattgate.operations.types.content import content, flexibility, prompts
 from wattgate.operations.types.identity import directories
 from wattgate.operations.types.messages import alert_rules, alerts
 from wattgate.operations.types.messages import webhooks as webhook_endpoints
-from wattgate.operations.types.messages.alerts import Channel
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.operations.webhooks import webhooks
 
@@ -150,7 +149,7 @@ async def _flexibility(tenant: Any) -> None:
             name="Evening", starts_at=start, ends_at=start + timedelta(hours=1), reward=Decimal("300")
         ),
     )
-    await run("move_dfs_event", dfs_event_id=event.dfs_event_id, state=flexibility.DfsEventState.OPEN)
+    await run("move_dfs_event", dfs_event_id=event.dfs_event_id, state=DfsEventState.OPEN)
     ids["dfs_event"] = event.dfs_event_id
     await run("participate_in_dfs_event", dfs_event_id=event.dfs_event_id)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from enum import StrEnum
 from functools import cached_property, lru_cache, partial
 from typing import Any, TypeVar, overload
 from uuid import uuid4
@@ -60,6 +61,44 @@ class WordSet(TypeDecorator[frozenset[str]]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> frozenset[str]:
         return frozenset((value or "").split())
+
+
+class EnumText(TypeDecorator[Any]):
+    """A member of a text enumeration, stored as its value."""
+
+    impl = String
+    cache_ok = True
+
+    def __init__(self, members: type[StrEnum]) -> None:
+        super().__init__()
+        self.members = members
+        self._by_value = {member.value: member for member in members}
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else self.members(value).value
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        return self._convert
+
+    def _convert(self, value: str | None) -> StrEnum | None:
+        return None if value is None else self._by_value[value]
+
+
+class EnumTexts(TypeDecorator[Any]):
+    """A JSON column that holds a list of members of a text enumeration, stored as their values."""
+
+    impl = JsonColumn
+    cache_ok = True
+
+    def __init__(self, members: type[StrEnum]) -> None:
+        super().__init__()
+        self.members = members
+
+    def process_bind_param(self, value: Sequence[str] | None, dialect: Dialect) -> list[str] | None:
+        return None if value is None else [self.members(item).value for item in value]
+
+    def process_result_value(self, value: Sequence[str] | None, dialect: Dialect) -> list[StrEnum] | None:
+        return None if value is None else [self.members(item) for item in value]
 
 
 class StructColumn(TypeDecorator[Any]):

@@ -9,6 +9,7 @@ from wattgate.db.queries.consent import is_in_force
 from wattgate.db.queries.tenancies import meter_points_left
 from wattgate.energy.costs.tariffs import rate_problems
 from wattgate.energy.meters.meter_points import canonical_meter_point
+from wattgate.enums import DfsEventState
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.operations.content import terms_in_force
 from wattgate.operations.core.context import require_user_id
@@ -17,7 +18,6 @@ from wattgate.operations.devices.device_records import load_owned_resources
 from wattgate.operations.messages.webhook_events import enqueue_event
 from wattgate.operations.types.content import content as content_types
 from wattgate.operations.types.content import flexibility as types
-from wattgate.operations.types.content.flexibility import DfsEventState
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import GROWING_LIST_SIZE, ListSize
 from wattgate.operations.vocabulary.tags import Tag
@@ -181,7 +181,7 @@ async def participate_in_dfs_event(call: Call, *, dfs_event_id: ids.DfsEventId) 
         problem = Problem(("dfsEventId",), f"{dfs_event_id} does not exist")
         raise BadInput(f"Unknown event {dfs_event_id!r}. See `problems`.", problems=[problem])
     event = events[dfs_event_id]
-    if event.state != DfsEventState.OPEN.value:
+    if event.state is not DfsEventState.OPEN:
         raise Conflict(f"The event is {event.state}. Users can join only while it is open.")
     points = await _points_with_consent(call, user_id)
     opted_in = [opt_in for opt_in in await _active_opt_ins(call, user_id) if opt_in.mpxn in points]
@@ -217,7 +217,7 @@ async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEv
     return await call.rows.add(
         models.DfsEvent(
             name=input.name,
-            state=DfsEventState.ANNOUNCED.value,
+            state=DfsEventState.ANNOUNCED,
             starts_at=input.starts_at,
             ends_at=input.ends_at,
             reward=input.reward,
@@ -234,9 +234,9 @@ async def move_dfs_event(
     The order is announced, open, active, ended, settled. Until it has ended, an event can be cancelled.
     """
     event = await call.rows.edit(models.DfsEvent, dfs_event_id)
-    if state not in ALLOWED_TRANSITIONS[DfsEventState(event.state)]:
+    if state not in ALLOWED_TRANSITIONS[event.state]:
         raise Conflict(f"The event cannot change from {event.state} to {state.value}.")
-    event.state = state.value
+    event.state = state
     await call.rows.flush()
     payload = {"dfsEventId": event.dfs_event_id, "name": event.name, "state": event.state}
     await enqueue_event(call, "dfs.event.moved", payload)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Annotated
 
 from wattgate.clock import TimeRange
-from wattgate.enums import Baseline, Function, JobState, Period, ReadingQuality, Weekday
+from wattgate.enums import Baseline, Channel, Function, JobState, Period, ReadingQuality, Weekday
 from wattgate.values.annotations import Described, MaxCharacters
 
 # Texts with a bound alone. Their descriptions are at their declarations.
@@ -66,7 +66,7 @@ CallerCode = Annotated[
 CallerPassword = Annotated[
     str, MaxCharacters(1_024), Described("Password of the calling account. Required if the log-in of the token is old.")
 ]
-Channel = Annotated[str, Described("Channel of delivery: email, push or inbox.")]
+AlertChannel = Annotated[Channel, Described(CHANNEL_TYPE)]
 ChosenField = Annotated[
     str,
     MaxCharacters(100),

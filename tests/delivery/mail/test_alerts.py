@@ -23,13 +23,13 @@ from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.app.workers.outbound import create_links
 from wattgate.db.models import Account, KeptMail, MailSuppression
 from wattgate.delivery.channels.mail import parse_mail
-from wattgate.enums import DeliveryKind, DeliveryState, NotificationState, SuppressionCause
+from wattgate.enums import Channel, DeliveryKind, DeliveryState, NotificationState, SuppressionCause
 from wattgate.errors import BadInput, NotFound
 from wattgate.operations.accounts import accounts, provisioning
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.core.outside_work import MAX_ROUNDS
 from wattgate.operations.messages import mail
-from wattgate.operations.types.messages.alerts import Channel, NewTemplateText
+from wattgate.operations.types.messages.alerts import NewTemplateText
 from wattgate.principal import Permission
 
 pytestmark = pytest.mark.both_databases("a main path of its area")

@@ -11,8 +11,8 @@ from tests.support.sinks import sink
 from tests.support.smtp import MailServer
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.clock import utc_now
-from wattgate.enums import NotificationState
-from wattgate.operations.types.messages.alerts import Alert, Channel
+from wattgate.enums import Channel, NotificationState
+from wattgate.operations.types.messages.alerts import Alert
 
 
 async def test_alert_arrives_as_mail_push_and_webhook(outbox: Post, smtp: MailServer) -> None:

@@ -20,7 +20,7 @@ from tests.support.smtp import MailServer
 from tests.support.timed import NOW
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.db.models import Account, Alert, AlertRule, Notification, User
-from wattgate.enums import Function, NotificationState, RuleKind
+from wattgate.enums import Channel, Function, NotificationState, RuleKind
 from wattgate.operations.alerts import alert_rules
 from wattgate.operations.core.operation import Call, OperationKind
 from wattgate.operations.core.operation import operation as declare
@@ -28,7 +28,7 @@ from wattgate.operations.types.homes import virtual_entities as home_types
 from wattgate.operations.types.homes.meter_points import ResourceChange
 from wattgate.operations.types.messages.alert_rules import NewAlertRule
 from wattgate.operations.types.messages.alert_types import NewAlertType
-from wattgate.operations.types.messages.alerts import Channel, NewTemplateText
+from wattgate.operations.types.messages.alerts import NewTemplateText
 from wattgate.operations.types.messages.template_previews import TemplateToPreview
 from wattgate.principal import Permission
 

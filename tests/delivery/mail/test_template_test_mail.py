@@ -15,10 +15,9 @@ from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.db.models import KeptMail, MailSuppression
 from wattgate.delivery.channels.mail import parse_mail
 from wattgate.delivery.mail_addresses import AllowList, NotMailable, parse_mailbox
-from wattgate.enums import DeliveryKind, DeliveryState
+from wattgate.enums import Channel, DeliveryKind, DeliveryState
 from wattgate.errors import BadInput, NotFound, Unavailable
 from wattgate.operations.templates import template_previews
-from wattgate.operations.types.messages.alerts import Channel
 from wattgate.operations.types.messages.template_previews import TemplateToPreview
 from wattgate.principal import Principal, Role
 

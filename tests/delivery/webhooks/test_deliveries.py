@@ -21,12 +21,11 @@ from wattgate.db.models import Webhook, WebhookEndpoint, WebhookError
 from wattgate.delivery.channels.webhook import WebhookChannel
 from wattgate.delivery.outbound_http import OutboundHttpClient
 from wattgate.delivery.schedule import WEBHOOK_SCHEDULE
-from wattgate.enums import DeliveryKind
+from wattgate.enums import Channel, DeliveryKind
 from wattgate.errors import NotFound
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.messages import deliveries
 from wattgate.operations.messages.webhook_events import enqueue_event
-from wattgate.operations.types.messages.alerts import Channel
 from wattgate.operations.types.messages.webhooks import NewWebhookEndpoint, WebhookEndpointChange
 from wattgate.operations.webhooks import webhook_endpoints, webhooks
 from wattgate.operations.webhooks.webhooks import FAILURE_THRESHOLD, MAX_PAUSE, PROBE_TIMEOUT

@@ -8,7 +8,7 @@ from wattgate.app.demo.records import ensure_record
 from wattgate.clock import format_iso
 from wattgate.delivery.templates.language.contract import RULE_VARIABLES
 from wattgate.delivery.templates.language.contract_values import sample_values
-from wattgate.enums import RuleKind
+from wattgate.enums import Channel, RuleKind
 from wattgate.operations.alerts import alert_rules
 from wattgate.operations.alerts import alerts as resolvers
 from wattgate.operations.core.runner import Runner
@@ -47,7 +47,7 @@ async def add_alert_type(runner: Runner, system: Principal) -> str:
         new_template = types.NewTemplate(
             alert_type_id=alert_type.alert_type_id,
             name=template.name,
-            channel_type=types.Channel.EMAIL,
+            channel_type=Channel.EMAIL,
             culture_code=template.culture_code,
             subject=template.subject,
             preheader=template.preheader,
@@ -72,7 +72,7 @@ async def add_alert_rule(runner: Runner, owner: Principal, alert_type_id: str, r
         window_minutes=RULE_WINDOW_MINUTES,
         threshold=RULE_LIMIT,
         alert_type_id=Id(alert_type_id),
-        channels=[types.Channel.INBOX, types.Channel.EMAIL],
+        channels=[Channel.INBOX, Channel.EMAIL],
         resource_id=Id(resource_id),
     )
     earlier = runner.with_clock(lambda: now - RULE_AGE)
@@ -104,7 +104,7 @@ async def send_alert(runner: Runner, owner: Principal, now: datetime) -> None:
         "at": format_iso(now),
     }
     new_alert = types.NewAlert(
-        user_id=Id(str(owner.user_id)), alert_type_id=ALERT_TYPE, channels=[types.Channel.INBOX], data=Json(data)
+        user_id=Id(str(owner.user_id)), alert_type_id=ALERT_TYPE, channels=[Channel.INBOX], data=Json(data)
     )
     await runner.run(resolvers.send_alert, owner, {"input": new_alert})
 

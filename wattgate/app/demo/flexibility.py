@@ -6,9 +6,10 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from wattgate.db.models import DfsEvent
+from wattgate.enums import DfsEventState
 from wattgate.operations import flexibility
 from wattgate.operations.core.runner import Runner
-from wattgate.operations.types.content.flexibility import DfsEventState, NewDfsEvent
+from wattgate.operations.types.content.flexibility import NewDfsEvent
 from wattgate.operations.vocabulary.arguments import Id
 from wattgate.principal import Principal
 
@@ -42,11 +43,11 @@ async def keep_event_open(runner: Runner, system: Principal, participant: Princi
         for state in _following_states(event, now):
             arguments = {"dfs_event_id": event.dfs_event_id, "state": state}
             await runner.run(flexibility.move_dfs_event, system, arguments)
-            event.state = state.value
-    if not any(event.state == DfsEventState.OPEN.value for event in events):
+            event.state = state
+    if not any(event.state is DfsEventState.OPEN for event in events):
         events.append(await _announce(runner, system, now))
     for event in events:
-        if event.state == DfsEventState.OPEN.value:
+        if event.state is DfsEventState.OPEN:
             await _join(runner, participant, event.dfs_event_id)
     return min(instant for event in events for instant in (event.starts_at, event.ends_at) if instant > now)
 
@@ -73,7 +74,7 @@ def _following_states(event: DfsEvent, now: datetime) -> list[DfsEventState]:
         DfsEventState.OPEN: (DfsEventState.ACTIVE, event.starts_at),
         DfsEventState.ACTIVE: (DfsEventState.ENDED, event.ends_at),
     }
-    state, states = DfsEventState(event.state), list[DfsEventState]()
+    state, states = event.state, list[DfsEventState]()
     while state in due and due[state][1] <= now:
         state = due[state][0]
         states.append(state)

@@ -11,6 +11,7 @@ from sqlmodel import col
 from wattgate.db.connections.reader import DatabaseSession, fetch
 from wattgate.db.models import Account, ApplicationCredential, Token, User
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
+from wattgate.enums import UserStatus
 from wattgate.principal import Principal, Role, grants_as_much
 
 T = TypeVar("T", str, tuple[str, str])
@@ -35,7 +36,7 @@ def accepts_applications() -> ColumnElement[bool]:
     A user without any account is one that the application has provisioned, and whom only the application serves.
     """
     of_user = col(Account.user_id) == col(User.user_id)
-    has_open_account = exists().where(of_user, col(Account.status) != "inactive").correlate(User)
+    has_open_account = exists().where(of_user, col(Account.status) != UserStatus.INACTIVE).correlate(User)
     has_account = exists().where(of_user).correlate(User)
     return col(User.active).is_(True) & or_(has_open_account, ~has_account)
 

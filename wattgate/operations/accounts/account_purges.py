@@ -11,7 +11,7 @@ from wattgate.db.models.tenancy import Tenanted
 from wattgate.db.rows.lookups import model_columns
 from wattgate.db.rows.pages import Condition
 from wattgate.db.scope.row_scope import SystemAccess
-from wattgate.operations.accounts.one_time_codes import UNVERIFIED
+from wattgate.enums import UserStatus
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.principal import Permission
 
@@ -44,7 +44,7 @@ async def applications_with_unverified_accounts(call: Call, *, older_than: timed
     """Return the applications with registrations that were not verified in time."""
     return await call.rows.application_ids_with(
         models.Account,
-        col(models.Account.status) == UNVERIFIED,
+        col(models.Account.status) == UserStatus.UNVERIFIED,
         col(models.Account.created_at) < call.rows.now - older_than,
     )
 
@@ -57,7 +57,7 @@ async def purge_unverified_accounts(call: Call, *, older_than: timedelta) -> int
     """
     accounts = await call.rows.all(
         models.Account,
-        col(models.Account.status) == UNVERIFIED,
+        col(models.Account.status) == UserStatus.UNVERIFIED,
         col(models.Account.created_at) < call.rows.now - older_than,
         *_has_only_a_registration(),
         order_by=[models.Account.created_at],
@@ -100,7 +100,7 @@ def _has_only_a_registration() -> list[Condition]:
     account_user = col(models.Account.user_id)
     others = [~exists().where(model_columns(model)[_owner(model)] == account_user) for model in other_models]
     other = aliased(models.Account)
-    is_verified = exists().where(col(other.user_id) == account_user, col(other.status) != UNVERIFIED)
+    is_verified = exists().where(col(other.user_id) == account_user, col(other.status) != UserStatus.UNVERIFIED)
     return [*others, ~is_verified]
 
 

@@ -10,6 +10,7 @@ from wattgate.db.identity.login_backoff import remember_client
 from wattgate.delivery.account_mails import PASSWORD_CHANGED
 from wattgate.delivery.channels.push import token_digest
 from wattgate.delivery.channels.web_push import token_problem
+from wattgate.enums import UserStatus
 from wattgate.errors import BadInput, Conflict, NotFound, Problem, ReauthenticationRequired
 from wattgate.operations.accounts.one_time_codes import change_status
 from wattgate.operations.core.context import require_user_id
@@ -136,7 +137,7 @@ async def delete_account(call: Call, *, account_id: ids.AccountId) -> models.Acc
     """
     await lock_user(call.rows, (await call.rows.get(models.Account, account_id)).user_id)
     account = await call.rows.edit(models.Account, account_id)
-    account.active, account.status = False, "inactive"
+    account.active, account.status = False, UserStatus.INACTIVE
     await end_account_credentials(call, call.rows, account_id)
     await end_acting(call, call.rows, account.user_id)
     return account

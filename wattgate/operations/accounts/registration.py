@@ -11,11 +11,11 @@ from wattgate.db.identity.login_backoff import NO_ACCOUNT, backoff_id, count_fai
 from wattgate.db.queries.templates import application_culture
 from wattgate.db.rows.rows import Rows
 from wattgate.delivery.account_mails import PASSWORD_CHANGED
+from wattgate.enums import UserStatus
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.operations.accounts.one_time_codes import (
     PASSWORD_RESET,
     RESET_CODES,
-    UNVERIFIED,
     VERIFICATION_CODES,
     activate,
     code_conditions,
@@ -93,8 +93,15 @@ async def register(
         raise BadInput(
             "Users can register only in the application's own directory.", problems=[_wrong_value("directoryId")]
         )
-    user = models.User(status=UNVERIFIED, culture_code=parse_optional_culture(culture_code), created_at=rows.now)
-    columns: dict[str, Any] = {"name": name, "email": parse_email(email), "status": UNVERIFIED, "active": False}
+    user = models.User(
+        status=UserStatus.UNVERIFIED, culture_code=parse_optional_culture(culture_code), created_at=rows.now
+    )
+    columns: dict[str, Any] = {
+        "name": name,
+        "email": parse_email(email),
+        "status": UserStatus.UNVERIFIED,
+        "active": False,
+    }
     if call.account_policy.registers_by_mail:
         return await _register_by_mail(replace(call, rows=rows), user, username, password, columns)
     await rows.add(user)
@@ -269,17 +276,17 @@ async def _register_by_mail(
     )
     is_new = await rows.add_if_absent(account)
     await rows.delete(models.User, col(models.User.user_id) == (NO_ACCOUNT if is_new else user.user_id))
-    is_pending = col(models.Account.username) == name, col(models.Account.status) == UNVERIFIED
+    is_pending = col(models.Account.username) == name, col(models.Account.status) == UserStatus.UNVERIFIED
     in_directory = col(models.Account.directory_id) == directory_id
     await rows.update(models.Account, *is_pending, in_directory, password_hash=hashed, name=columns["name"])
     holder = await _find_open_account(rows, name, None)
-    is_verified = holder is not None and holder.status != UNVERIFIED
+    is_verified = holder is not None and holder.status != UserStatus.UNVERIFIED
     await send_code(call, holder, RESET_CODES if is_verified else VERIFICATION_CODES)
     application = types.UserApplication(active=False, account_id=NOBODY, application_id=Id(rows.application_id))
     return types.User(
         user_id=NOBODY,
         applications=[application],
-        status=UNVERIFIED,
+        status=UserStatus.UNVERIFIED,
         active=user.active,
         culture_code=user.culture_code or await application_culture(rows),
         created_at=rows.now,
@@ -290,13 +297,13 @@ async def _register_by_mail(
 async def _find_unverified_account(rows: Rows, username: str, directory_id: str | None) -> models.Account | None:
     await require_own_directory(rows, directory_id)
     account = await find_account(rows, username, directory_id)
-    return account if account and account.status == UNVERIFIED else None
+    return account if account and account.status == UserStatus.UNVERIFIED else None
 
 
 async def _find_open_account(rows: Rows, username: str, directory_id: str | None) -> models.Account | None:
     await require_own_directory(rows, directory_id)
     account = await find_account(rows, username, directory_id)
-    return account if account and account.status != "inactive" else None
+    return account if account and account.status != UserStatus.INACTIVE else None
 
 
 def _wrong_value(name: str) -> Problem:

@@ -14,6 +14,7 @@ from wattgate.db.identity.login_backoff import (
 )
 from wattgate.db.models import Account
 from wattgate.db.rows.rows import Rows
+from wattgate.enums import UserStatus
 from wattgate.errors import BadInput, Conflict, NotFound, Problem, ReauthenticationRequired
 from wattgate.operations.accounts.provisioning import parse_optional_culture
 from wattgate.operations.accounts.users import build_user
@@ -74,12 +75,12 @@ async def rename_user(
         col(models.Account.user_id) == user_id,
         col(models.Account.directory_id) == directory_id,
         order_by=[  # rename always the oldest of several that are not closed
-            col(models.Account.status) == "inactive",
+            col(models.Account.status) == UserStatus.INACTIVE,
             models.Account.created_at,
             models.Account.account_id,
         ],
     )
-    if account is not None and account.status == "inactive":
+    if account is not None and account.status == UserStatus.INACTIVE:
         raise Conflict(f"The accounts of user {user_id} are closed. A closed account keeps its username.")
     if account is None:
         raise NotFound(f"User {user_id} has no account in the application's own directory.")

@@ -1,7 +1,7 @@
 """Add, change and remove alert rules, and evaluate them for `app/workers/alert_rules.py`."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 
@@ -28,7 +28,6 @@ from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.input_limits import to_column_values
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.types.messages import alert_rules as types
-from wattgate.operations.types.messages import alerts as alert_types
 from wattgate.operations.types.messages import alerts as alerts_types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import Id
@@ -94,7 +93,7 @@ async def update_alert_rule(call: Call, *, rule_id: ids.RuleId, input: types.Ale
     rule = await call.rows.edit(models.AlertRule, rule_id)
     changes = to_column_values(input, models.AlertRule)
     if isinstance(input.channels, list):
-        changes["channels"] = _channel_names(input.channels)
+        changes["channels"] = list(dict.fromkeys(input.channels))
     await _replace_short_code(call, changes)
     resource = await call.rows.get(models.Resource, rule.resource_id)
     merged = {name: getattr(rule, name) for name in models.AlertRule.model_fields} | changes
@@ -209,7 +208,7 @@ async def _validate_new_rule(
     if fields and field is None:
         problems.append(Problem(("input", "field"), f"the resource has no field {input.field}"))
     values = to_column_values(input, models.AlertRule, exclude={"resource_id", "classifier", "field"})
-    values["channels"] = _channel_names(input.channels)
+    values["channels"] = list(dict.fromkeys(input.channels))
     await _replace_short_code(call, values)
     if await call.rows.count(models.AlertRule, col(models.AlertRule.user_id) == user_id) >= MAX_RULES:
         problems.append(
@@ -251,10 +250,6 @@ async def _find_resource(
         )
         return None, [Problem(("input", "classifier"), message)]
     return matching[0], []
-
-
-def _channel_names(channels: Sequence[alert_types.Channel]) -> list[str]:
-    return list(dict.fromkeys(channel.value for channel in channels))
 
 
 async def _replace_short_code(call: Call, values: dict[str, Any]) -> None:
@@ -359,7 +354,7 @@ async def build_alert(rows: Rows, loaded_rule: LoadedRule, firing: RuleFiring) -
     return alerts_types.NewAlert(
         user_id=Id(rule.user_id),
         alert_type_id=rule.alert_type_id,
-        channels=[alerts_types.Channel(channel) for channel in rule.channels],
+        channels=list(rule.channels),
         data=Json(rule_data(loaded_rule, firing)),
         ve_id=None if home_id is None else Id(home_id),
     )

@@ -16,6 +16,7 @@ from wattgate.db.models.tenancy import Tenanted
 from wattgate.db.rows.lookups import model_columns
 from wattgate.db.rows.pages import Condition
 from wattgate.db.rows.rows import Rows
+from wattgate.enums import UserStatus
 from wattgate.operations.core.operation import Call
 from wattgate.operations.credentials.email_changes import cancel_email_changes
 from wattgate.operations.messages.account_mails import withdraw_codes
@@ -138,7 +139,7 @@ async def end_user(call: Call, rows: Rows, user_id: str) -> None:
 
 async def end_acting(call: Call, rows: Rows, user_id: str) -> None:
     """End the connections of applications that act for a user, if all accounts of the user are closed."""
-    is_open = col(models.Account.user_id) == user_id, col(models.Account.status) != "inactive"
+    is_open = col(models.Account.user_id) == user_id, col(models.Account.status) != UserStatus.INACTIVE
     if not await rows.count(models.Account, *is_open, limit=1):
         _emit(call, CredentialsRevoked(user_id=user_id))
 

@@ -26,7 +26,7 @@ from wattgate.delivery.templates.language.cultures import message_culture
 from wattgate.delivery.templates.language.diagnostics import TemplateError
 from wattgate.delivery.templates.rendering import RenderedTemplate
 from wattgate.delivery.templates.scope import RenderScope
-from wattgate.enums import DeliveryKind
+from wattgate.enums import DeliveryKind, UserStatus
 from wattgate.operations.core.operation import Call
 from wattgate.operations.messages import outbox
 from wattgate.operations.messages.mail_bounds import BOUND_WINDOW, exceeded_bound
@@ -107,7 +107,7 @@ async def enqueue_tenancy_notices(call: Call, rows: Rows, tenancy_id: str, user_
         Account,
         col(Account.user_id) == user_id,
         col(Account.active).is_(True),
-        col(Account.status) == "active",
+        col(Account.status) == UserStatus.ACTIVE,
         order_by=[Account.created_at, Account.account_id],
     )
     by_address = {address: account for account in reversed(accounts) if (address := mail_address(account))}
@@ -137,7 +137,7 @@ async def reason_not_to_send(rows: Rows, mail: AccountMail, address: str) -> Per
         return None
     account = await rows.get(Account, mail.account_id)
     is_present = mail.name == CONFIRM_EMAIL or address == mail_address(account)
-    if account.status == "inactive" or not is_present:
+    if account.status == UserStatus.INACTIVE or not is_present:
         return PermanentFailure(ADDRESS_ENDED, "the account is closed, or has another address now")
     if mail.tenancy_id is not None and await _has_moved_in_again(rows, mail.tenancy_id):
         return PermanentFailure(TENANCY_CONTINUES, "the user lives at the meter point again")

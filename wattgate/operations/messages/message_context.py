@@ -19,6 +19,7 @@ from wattgate.delivery.templates.language.cultures import message_culture
 from wattgate.delivery.templates.language.diagnostics import TemplateLimitExceeded
 from wattgate.delivery.templates.rendering import TemplateSource
 from wattgate.delivery.templates.scope import RenderScope
+from wattgate.enums import UserStatus
 from wattgate.errors import BadInput, Problem
 
 
@@ -77,7 +78,7 @@ def sample_context(alert_type: AlertType | None, culture: str) -> MessageContext
 async def _find_account(rows: Rows, user_id: str) -> Account | None:
     """Return the user's oldest active account, or else the oldest one."""
     accounts = await rows.all(Account, col(Account.user_id) == user_id, order_by=[Account.created_at])
-    active = (account for account in accounts if account.active and account.status == "active")
+    active = (account for account in accounts if account.active and account.status == UserStatus.ACTIVE)
     return next(active, accounts[0] if accounts else None)
 
 

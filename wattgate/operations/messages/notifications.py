@@ -23,7 +23,7 @@ from wattgate.delivery.channels.channel import Outcome, PermanentFailure, Sent
 from wattgate.delivery.mail_addresses import extract_addresses
 from wattgate.delivery.templates.language.diagnostics import TemplateError
 from wattgate.energy.consent_gaps import gaps_within
-from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
+from wattgate.enums import Channel, DeliveryKind, DeliveryState, NotificationState, StepStatus, UserStatus
 from wattgate.operations.core.operation import Call
 from wattgate.operations.messages.mail_bounds import enqueue_mail
 from wattgate.operations.messages.message_context import MessageContext, load_context, mail_address, template_source
@@ -38,15 +38,8 @@ SENT, ATTEMPT_FAILED, GIVEN_UP = "Sent", "Attempt Failed", "Given Up"
 TEMPLATE_NOT_USED = "Template Not Used"
 """The stages in the log of a notification, worded like those of the legacy interface."""
 
-OK, ERROR = "OK", "ERROR"
-"""The status values of a step and of a notification."""
-
-EMAIL, PUSH = "email", "push"
 CONSENT_ENDED = "user.consent.ended"
 """Failure code of a notification about readings for which there is no consent any more."""
-
-INBOX = "inbox"
-"""The channel without a delivery: a stored alert is in the inbox of the user."""
 
 
 async def notify_all(call: Call, alert: Alert, alert_type: AlertType) -> None:
@@ -56,7 +49,7 @@ async def notify_all(call: Call, alert: Alert, alert_type: AlertType) -> None:
 
 
 async def _notify(
-    call: Call, alert: Alert, channel: str, alert_type: AlertType, context: MessageContext
+    call: Call, alert: Alert, channel: Channel, alert_type: AlertType, context: MessageContext
 ) -> Notification:
     """Create the notification of an alert for a channel, render its content, and enqueue its deliveries."""
     notification = await call.rows.add(
@@ -72,14 +65,14 @@ async def _notify(
     await _add_log_entry(call, notification, 1, ADDED)
     template_error = await render_content(call, alert, notification, alert_type, context)
     if template_error is not None:
-        await _add_log_entry(call, notification, 2, TEMPLATE_NOT_USED, ERROR, template_error)
+        await _add_log_entry(call, notification, 2, TEMPLATE_NOT_USED, StepStatus.ERROR, template_error)
     next_step = 2 if template_error is None else 3
-    if channel == INBOX:
+    if channel is Channel.INBOX:
         await _add_log_entry(call, notification, next_step, PUT_INTO_INBOX)
         await _mark_sent(call, alert, notification)
-    elif channel == PUSH:
+    elif channel is Channel.PUSH:
         await _enqueue_pushes(call, alert, notification, next_step)
-    elif channel == EMAIL:
+    elif channel is Channel.EMAIL:
         await _enqueue_mails(call, alert, notification, next_step)
     else:
         await enqueue(call, DeliveryKind(channel), notification.notification_id, user_id=alert.user_id)
@@ -99,9 +92,9 @@ async def record_notification_step(call: Call, delivery: Delivery, outcome: Outc
         if notification.state is not NotificationState.SENT:
             await _mark_sent(call, alert, notification)
     elif delivery.state is DeliveryState.WAITING:
-        await _add_log_entry(call, notification, step, ATTEMPT_FAILED, ERROR, outcome.reason)
+        await _add_log_entry(call, notification, step, ATTEMPT_FAILED, StepStatus.ERROR, outcome.reason)
     else:
-        await _add_log_entry(call, notification, step, GIVEN_UP, ERROR, outcome.reason)
+        await _add_log_entry(call, notification, step, GIVEN_UP, StepStatus.ERROR, outcome.reason)
         if not await _may_still_arrive(call, notification):
             await mark_failed(call, alert, notification, failure_code(outcome))
     call.emit(Event(topics.alert_steps(alert.user_id), alert.alert_id, alert_payload(alert)))
@@ -109,7 +102,11 @@ async def record_notification_step(call: Call, delivery: Delivery, outcome: Outc
 
 async def mark_failed(call: Call, alert: Alert, notification: Notification, code: str) -> None:
     """Mark a notification as failed and publish an error event. `code` is the reason, such as user.tokens.not_found."""
-    notification.state, notification.status, notification.status_at = NotificationState.FAILED, ERROR, call.rows.now
+    notification.state, notification.status, notification.status_at = (
+        NotificationState.FAILED,
+        StepStatus.ERROR,
+        call.rows.now,
+    )
     event_code = f"alert.notification.{notification.channel}.sent.error"
     error_code = f"error.alert.notification.{notification.channel}.{code}"
     await enqueue_error_event(
@@ -131,7 +128,7 @@ async def _enqueue_pushes(call: Call, alert: Alert, notification: Notification, 
         address = token.mobile_app_token_id
         await enqueue(call, DeliveryKind.PUSH, notification.notification_id, user_id=alert.user_id, address=address)
     if not tokens:
-        await _add_log_entry(call, notification, next_step, NO_TOKENS, ERROR)
+        await _add_log_entry(call, notification, next_step, NO_TOKENS, StepStatus.ERROR)
         await mark_failed(call, alert, notification, push.NO_TOKENS_CODE)
 
 
@@ -139,7 +136,7 @@ async def _enqueue_mails(call: Call, alert: Alert, notification: Notification, n
     """Enqueue a mail to each address of the user, each as a delivery of its own."""
     addresses = await current_addresses(call, alert.user_id)
     if not addresses:
-        await _add_log_entry(call, notification, next_step, NO_ADDRESS, ERROR)
+        await _add_log_entry(call, notification, next_step, NO_ADDRESS, StepStatus.ERROR)
         await mark_failed(call, alert, notification, "user.address.not_found")
     target_id = notification.notification_id
     deliveries = await call.outside.collect(
@@ -148,7 +145,7 @@ async def _enqueue_mails(call: Call, alert: Alert, notification: Notification, n
     )
     suppressed = [delivery for delivery in deliveries if delivery.state is DeliveryState.SUPPRESSED]
     for step, delivery in enumerate(suppressed, next_step):
-        await _add_log_entry(call, notification, step, RATE_LIMITED, ERROR, delivery.reason)
+        await _add_log_entry(call, notification, step, RATE_LIMITED, StepStatus.ERROR, delivery.reason)
     if addresses and len(suppressed) == len(addresses):
         await mark_failed(call, alert, notification, "address.rate_limited")
         notification.state = NotificationState.RATE_LIMITED
@@ -189,13 +186,17 @@ async def _active_accounts(call: Call, user_id: str) -> list[Account]:
         Account,
         col(Account.user_id) == user_id,
         col(Account.active).is_(True),
-        col(Account.status) == "active",
+        col(Account.status) == UserStatus.ACTIVE,
         order_by=[Account.created_at],
     )
 
 
 async def _mark_sent(call: Call, alert: Alert, notification: Notification) -> None:
-    notification.state, notification.status, notification.status_at = NotificationState.SENT, OK, call.rows.now
+    notification.state, notification.status, notification.status_at = (
+        NotificationState.SENT,
+        StepStatus.OK,
+        call.rows.now,
+    )
     await enqueue_event(
         call,
         f"alert.notification.{notification.channel}.sent",
@@ -212,7 +213,12 @@ async def _may_still_arrive(call: Call, notification: Notification) -> bool:
 
 
 async def _add_log_entry(
-    call: Call, notification: Notification, step: int, stage: str, status: str = OK, detail: str | None = None
+    call: Call,
+    notification: Notification,
+    step: int,
+    stage: str,
+    status: StepStatus = StepStatus.OK,
+    detail: str | None = None,
 ) -> None:
     await call.rows.add(
         NotificationLog(

@@ -8,12 +8,9 @@ from sqlmodel import col
 from wattgate.db.column_types import new_id
 from wattgate.db.models import Webhook, WebhookEndpoint, WebhookError, WebhookEvent
 from wattgate.delivery.channels.webhook import matches_any
-from wattgate.enums import DeliveryKind
+from wattgate.enums import DeliveryKind, WebhookStatus
 from wattgate.operations.core.operation import Call
 from wattgate.operations.messages.outbox import enqueue
-
-PENDING, COMPLETE, FAILED = "pending", "complete", "failed"
-"""The status values of a webhook."""
 
 
 async def enqueue_event(
@@ -68,7 +65,7 @@ async def requeue_webhook(call: Call, endpoint: WebhookEndpoint, ended: Webhook)
     """Enqueue an ended webhook again. Remove its error record; its past deliveries stay on record."""
     await call.rows.delete(WebhookError, col(WebhookError.webhook_id) == ended.webhook_id)
     webhook = await call.rows.edit(Webhook, ended.webhook_id)
-    webhook.status = PENDING
+    webhook.status = WebhookStatus.PENDING
     order_key = endpoint.endpoint_id if endpoint.ordered else None
     await enqueue(call, DeliveryKind.WEBHOOK, webhook.webhook_id, order_key=order_key)
     return webhook

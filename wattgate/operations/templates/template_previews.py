@@ -25,7 +25,7 @@ from wattgate.delivery.templates.language.cultures import is_culture
 from wattgate.delivery.templates.language.diagnostics import TemplateLimitExceeded
 from wattgate.delivery.templates.rendering import RenderedTemplate, TemplateSource
 from wattgate.delivery.templates.report import Preview, RenderingReport
-from wattgate.enums import DeliveryKind, DeliveryState
+from wattgate.enums import Channel, DeliveryKind, DeliveryState
 from wattgate.errors import BadInput, Problem, Unavailable
 from wattgate.operations.alerts.alert_types import require_alert_type
 from wattgate.operations.core.operation import Audit, Call, OperationKind, operation
@@ -40,7 +40,6 @@ from wattgate.operations.messages.message_context import (
 )
 from wattgate.operations.types.messages import mail as mail_types
 from wattgate.operations.types.messages import template_previews as types
-from wattgate.operations.types.messages.alerts import Channel
 from wattgate.operations.types.messages.template_previews import TemplateToPreview
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET

@@ -13,7 +13,7 @@ from wattgate.delivery.templates.language.cultures import is_culture
 from wattgate.delivery.templates.language.diagnostics import Severity, TemplateLimitExceeded, TemplatePart
 from wattgate.delivery.templates.rendering import TemplateSource
 from wattgate.delivery.templates.scope import RenderScope
-from wattgate.enums import to_camel_case
+from wattgate.enums import Channel, to_camel_case
 from wattgate.errors import BadInput, Conflict, NotFound, Problem, ProblemPath, QuotaExceeded
 from wattgate.operations.alerts.alert_types import find_alert_type, require_alert_type
 from wattgate.operations.core.input_limits import to_column_values
@@ -76,7 +76,7 @@ async def template_for(
     call: Call,
     *,
     alert_type_id: ids.AlertTypeId,
-    channel_type: Annotated[types.Channel, Described(terms.CHANNEL_TYPE)],
+    channel_type: Annotated[Channel, Described(terms.CHANNEL_TYPE)],
     culture_code: terms.CultureCode,
 ) -> models.Template:
     """Return the newest template of an alert type, channel and culture that is not archived."""
@@ -105,7 +105,7 @@ async def add_template_for(
     call: Call,
     *,
     alert_type_id: ids.AlertTypeId,
-    channel_type: Annotated[types.Channel, Described(terms.CHANNEL_TYPE)],
+    channel_type: Annotated[Channel, Described(terms.CHANNEL_TYPE)],
     culture_code: terms.CultureCode,
     input: types.NewTemplateText,
 ) -> models.Template:
@@ -260,7 +260,7 @@ async def restore_template(call: Call, *, template_id: ids.TemplateId) -> models
 
 def _build_template(
     alert_type: models.AlertType,
-    channel_type: types.Channel,
+    channel_type: Channel,
     culture_code: str,
     input: types.NewTemplate | types.NewTemplateText,
 ) -> models.Template:
@@ -269,7 +269,7 @@ def _build_template(
         name=input.name,
         system_alert_type_id=alert_type.system_alert_type_id,
         description=input.description,
-        channel_type=channel_type.value,
+        channel_type=channel_type,
         culture_code=culture_code,
         html_template=input.html_template,
         active=False,

@@ -15,7 +15,7 @@ from wattgate.db.personal_data.erasure_check import UNLISTED, listed_form
 from wattgate.db.personal_data.erasure_list import ListedTenancy
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import SystemAccess
-from wattgate.enums import TenancyProof
+from wattgate.enums import TenancyProof, UserStatus
 from wattgate.errors import Conflict
 from wattgate.operations.core.home_events import emit_homes_of_resources_changed
 from wattgate.operations.core.operation import Audit, Call, OperationKind, operation
@@ -158,7 +158,9 @@ async def _require_user(rows: Rows, user_id: str, erased: Collection[str]) -> bo
     if user_id in await rows.get_many(models.User, [user_id]):
         return True
     erased_at = None if user_id in erased else rows.now  # the erasure itself is repeated for the others
-    return await rows.add_if_absent(models.User(user_id=user_id, status="inactive", active=False, erased_at=erased_at))
+    return await rows.add_if_absent(
+        models.User(user_id=user_id, status=UserStatus.INACTIVE, active=False, erased_at=erased_at)
+    )
 
 
 async def _end_stays(call: Call, rows: Rows, number: str, before: Tenancies) -> None:

@@ -18,11 +18,13 @@ from wattgate.enums import (
     BucketQuality,
     CarbonIndex,
     CatchUpState,
+    Channel,
     ConsentBasis,
     CostLineKind,
     DeliveryState,
     DeviceActivity,
     DeviceProof,
+    DfsEventState,
     ErasureAction,
     FreshnessCause,
     FreshnessState,
@@ -32,18 +34,65 @@ from wattgate.enums import (
     NoValueReason,
     PairingState,
     Period,
+    Priority,
     ReadingQuality,
     RuleKind,
+    StepStatus,
     SuppressionCause,
     TariffKind,
     TenancyProof,
     ThresholdSide,
     TokenCheck,
+    UserStatus,
+    WebhookStatus,
     Weekday,
     WithheldReason,
 )
 from wattgate.operations.vocabulary.scalars import declare_enum
 
+declare_enum(
+    Channel,
+    "Channel through which an alert reaches a user.",
+    EMAIL="E-mail.",
+    PUSH="Push message to the user's phone or browser.",
+    INBOX="Inbox inside the app.",
+)
+declare_enum(
+    Priority,
+    "Urgency of an alert.",
+    HIGH="Urgent.",
+    LOW="Not urgent.",
+)
+declare_enum(
+    StepStatus,
+    "Result of a step in the delivery of a notification.",
+    OK="The step succeeded.",
+    ERROR="The step failed.",
+)
+declare_enum(
+    WebhookStatus,
+    "State of a webhook.",
+    PENDING="Waiting for its first or next attempt.",
+    COMPLETE="Delivered.",
+    FAILED="Given up after the last attempt.",
+)
+declare_enum(
+    UserStatus,
+    "Whether a user or an account may log in.",
+    UNVERIFIED="Registered. The e-mail address is not verified yet.",
+    ACTIVE="In use.",
+    INACTIVE="Closed.",
+)
+declare_enum(
+    DfsEventState,
+    "State of a demand flexibility event.",
+    ANNOUNCED="Announced, but not yet open for participation.",
+    OPEN="Users can join.",
+    ACTIVE="In progress.",
+    ENDED="Over. Rewards are not yet known.",
+    SETTLED="Over. Rewards are known.",
+    CANCELLED="Cancelled.",
+)
 declare_enum(
     RuleKind,
     "Condition of an alert rule.",

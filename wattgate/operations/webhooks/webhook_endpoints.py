@@ -12,10 +12,11 @@ from wattgate.delivery import egress
 from wattgate.delivery.channels import webhook as signature
 from wattgate.delivery.channels.webhook import EVENT_PATTERN, matches_any
 from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS, PING_EVENT
+from wattgate.enums import WebhookStatus
 from wattgate.errors import BadInput, Conflict, Problem, ProblemPath
 from wattgate.operations.core.input_limits import apply_input
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
-from wattgate.operations.messages.webhook_events import FAILED, PENDING, enqueue_webhook, requeue_webhook, store_event
+from wattgate.operations.messages.webhook_events import enqueue_webhook, requeue_webhook, store_event
 from wattgate.operations.types.messages import webhooks as webhook_types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET
@@ -199,7 +200,7 @@ async def replay_webhooks(
             continue
         if webhook is None:
             await enqueue_webhook(call, endpoint, event)
-        elif webhook.status == PENDING:
+        elif webhook.status is WebhookStatus.PENDING:
             continue
         else:
             await requeue_webhook(call, endpoint, webhook)
@@ -227,7 +228,7 @@ async def redrive_webhooks(
     given_up = await call.rows.all(
         models.Webhook,
         col(models.Webhook.endpoint_id) == endpoint_id,
-        col(models.Webhook.status) == FAILED,
+        col(models.Webhook.status) == WebhookStatus.FAILED,
         *recent,
         order_by=[models.Webhook.event_number],
         limit=MAX_EVENTS_PER_CALL,

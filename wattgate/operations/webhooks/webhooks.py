@@ -23,10 +23,9 @@ from wattgate.delivery.channels.channel import (
 from wattgate.delivery.channels.webhook import STATUS_GONE, THROTTLING_STATUSES, failed_attempt_json
 from wattgate.delivery.schedule import MAX_RETRY_AFTER
 from wattgate.delivery.webhook_event_codes import PING_EVENT
-from wattgate.enums import DeliveryState
+from wattgate.enums import DeliveryState, WebhookStatus
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.messages import outbox
-from wattgate.operations.messages.webhook_events import COMPLETE, FAILED
 from wattgate.operations.types.messages import webhooks as types
 from wattgate.principal import Permission
 from wattgate.values import terms
@@ -116,7 +115,7 @@ async def record_webhook(
     failed_attempts: list[Any],
 ) -> models.Webhook:
     """Record a webhook. Without a successful attempt it has failed, and is also listed as an error."""
-    status = COMPLETE if successful_attempt else FAILED
+    status = WebhookStatus.COMPLETE if successful_attempt else WebhookStatus.FAILED
     webhook = await call.rows.add(
         models.Webhook(
             user_id=user_id,
@@ -173,7 +172,7 @@ async def record_webhook_outcome(call: Call, *, delivery_id: str, worker: str, a
     if endpoint is not None:
         _update_health(call, endpoint, outcome, ping=_is_ping(webhook))
     if delivery.state is DeliveryState.FAILED:
-        webhook.status = FAILED
+        webhook.status = WebhookStatus.FAILED
     await _update_error(call, webhook)
     return True
 
@@ -203,7 +202,7 @@ def _record_attempt(call: Call, webhook: models.Webhook, outcome: Outcome) -> No
             "statusCode": outcome.details["statusCode"],
             "successedAt": format_iso(call.rows.now),
         }
-        webhook.number_of_attempts, webhook.successful_attempt, webhook.status = number, attempt, COMPLETE
+        webhook.number_of_attempts, webhook.successful_attempt, webhook.status = number, attempt, WebhookStatus.COMPLETE
     elif isinstance(outcome, TemporaryFailure) or outcome.details:
         attempt = failed_attempt_json(number, format_iso(call.rows.now), outcome.details, outcome.reason)
         webhook.number_of_attempts, webhook.failed_attempts = number, [*webhook.failed_attempts, attempt]
@@ -234,11 +233,11 @@ def _disable(endpoint: models.WebhookEndpoint, reason: str) -> None:
 async def _update_error(call: Call, webhook: models.Webhook) -> None:
     """List a webhook as an error from its first failed attempt until an attempt succeeds."""
     is_of_webhook = col(models.WebhookError.webhook_id) == webhook.webhook_id
-    if webhook.status == COMPLETE:
+    if webhook.status is WebhookStatus.COMPLETE:
         if webhook.failed_attempts:
             await call.rows.delete(models.WebhookError, is_of_webhook)
         return
-    if not webhook.failed_attempts and webhook.status != FAILED:
+    if not webhook.failed_attempts and webhook.status is not WebhookStatus.FAILED:
         return
     attempt = webhook.failed_attempts[-1] if webhook.failed_attempts else {}
     if await call.rows.update(models.WebhookError, is_of_webhook, attempt=attempt):

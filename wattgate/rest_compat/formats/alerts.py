@@ -7,9 +7,9 @@ from msgspec import Meta
 
 from wattgate.clock import format_iso
 from wattgate.db import models
+from wattgate.enums import Channel
+from wattgate.enums import Priority as AlertPriority
 from wattgate.graphql.execution.argument_binder import RawArguments
-from wattgate.operations.types.messages.alerts import Channel
-from wattgate.operations.types.messages.alerts import Priority as AlertPriority
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 from wattgate.rest_compat.wire_shapes import EXAMPLE_TIME, EXAMPLE_UUID, Instant, ListOf, Ok, Uuid

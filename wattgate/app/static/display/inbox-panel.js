@@ -91,7 +91,7 @@ export class InboxPanel {
     const time = this.#wallClock.moment(Date.parse(alert.createdAt), now());
     const marks = [
       isUnread ? element("span", { class: "badge unread-badge" }, text("inbox.new")) : null,
-      alert.priority.toLowerCase() === "high" ? element("span", { class: "badge" }, text("inbox.urgent")) : null,
+      alert.priority === "HIGH" ? element("span", { class: "badge" }, text("inbox.urgent")) : null,
     ];
     const button = element("button", { type: "button", class: "mark-read quiet-button" }, text("inbox.markRead"));
     button.addEventListener("click", () => this.#mark([alert.alertId]));

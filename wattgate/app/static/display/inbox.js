@@ -23,7 +23,7 @@ import { capitalise, text } from "./texts.js";
  */
 
 /** The channels whose texts say an alert, the shortest one first. */
-const CHANNELS = ["inbox", "push", "email"];
+const CHANNELS = ["INBOX", "PUSH", "EMAIL"];
 /** Alerts that the page keeps at most. Older ones are in the app. */
 const MAX_ALERTS = 300;
 const PENCE = 100;
@@ -38,7 +38,7 @@ export function describeAlert({ data, alertType, notifications }) {
   if (typeof data?.rule === "string") return { title: data.rule, body: ruleBody(data) };
   const written = CHANNELS.flatMap((name) => notifications.filter(({ channel }) => channel === name));
   const message = written.find(({ subject }) => subject);
-  const body = message && message.channel !== "email" ? (message.text ?? "") : (alertType?.description ?? "");
+  const body = message && message.channel !== "EMAIL" ? (message.text ?? "") : (alertType?.description ?? "");
   return { title: message?.subject ?? alertType?.name ?? text("inbox.alert"), body };
 }
 

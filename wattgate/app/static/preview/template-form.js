@@ -109,7 +109,7 @@ export class TemplateForm {
     const shown = template ?? attributes;
     this.field("name").value = shown?.name ?? DEFAULT_NAME;
     this.field("alertType").value = shown?.alertTypeId ?? this.alertTypes[0]?.alertTypeId ?? "";
-    this.field("channel").value = shown?.channelType.toUpperCase() ?? "EMAIL";
+    this.field("channel").value = shown?.channelType ?? "EMAIL";
     this.field("culture").value = shown?.cultureCode ?? "en-GB";
     for (const name of ["name", "alertType", "channel"]) this.field(name).disabled = Boolean(template);
     this.field("subject").value = content.subject;

@@ -56,7 +56,7 @@ export function versionLabel(template, { version, publishedAt }) {
 export function describeAudience({ alertTypeId, channelType, cultureCode }, alertTypes) {
   const type = alertTypes.find((known) => known.alertTypeId === alertTypeId);
   const alerts = type ? `“${type.systemAlertTypeId} ${type.name}”` : "of this type";
-  const channel = CHANNELS[channelType.toUpperCase()] ?? channelType;
+  const channel = CHANNELS[channelType] ?? channelType;
   return `alerts ${alerts} ${channel}, for readers whose culture is ${cultureCode} or falls back to it`;
 }
 
@@ -73,7 +73,7 @@ export function findDuplicates({ alertTypeId, channelType, cultureCode }, templa
         other.published !== null &&
         other.templateId !== ownId &&
         other.alertTypeId === alertTypeId &&
-        other.channelType.toUpperCase() === channelType.toUpperCase() &&
+        other.channelType === channelType &&
         other.cultureCode.toLowerCase() === cultureCode.trim().toLowerCase()
       );
     })

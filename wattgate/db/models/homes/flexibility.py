@@ -7,8 +7,9 @@ from typing import ClassVar
 from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
-from wattgate.db.column_types import AssignedId, FixedPoint, UtcDateTime, created_at_field, updated_at_field
+from wattgate.db.column_types import AssignedId, EnumText, FixedPoint, UtcDateTime, created_at_field, updated_at_field
 from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
+from wattgate.enums import DfsEventState
 
 
 class DfsEvent(Tenanted, table=True):
@@ -20,7 +21,7 @@ class DfsEvent(Tenanted, table=True):
 
     dfs_event_id: str = AssignedId()
     name: str
-    state: str
+    state: DfsEventState = Field(sa_type=EnumText(DfsEventState))
     starts_at: datetime = Field(sa_type=UtcDateTime)
     ends_at: datetime = Field(sa_type=UtcDateTime)
     reward: Decimal = Field(sa_type=FixedPoint(6))

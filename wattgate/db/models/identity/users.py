@@ -7,8 +7,9 @@ from sqlalchemy import Index, UniqueConstraint, false, true
 from sqlmodel import Field
 
 from wattgate.clock import utc_now
-from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field, updated_at_field
+from wattgate.db.column_types import AssignedId, EnumText, JsonColumn, UtcDateTime, created_at_field, updated_at_field
 from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
+from wattgate.enums import UserStatus
 
 
 class OneTimeCode(Tenanted, table=True):
@@ -148,7 +149,7 @@ class User(Tenanted, table=True):
     quota: ClassVar[Quota | NoQuota] = Quota("users", grows_with_users=True)
 
     user_id: str = AssignedId()
-    status: str = "active"
+    status: UserStatus = Field(default=UserStatus.ACTIVE, sa_type=EnumText(UserStatus))
     active: bool = True
     culture_code: str | None = None
     erased_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
@@ -182,7 +183,7 @@ class Account(Tenanted, table=True):
     password_hash: str | None = None
     administrator: bool = False
     template_editor: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
-    status: str = "active"
+    status: UserStatus = Field(default=UserStatus.ACTIVE, sa_type=EnumText(UserStatus))
     active: bool = True
     mails_username: bool = Field(default=True, sa_column_kwargs={"server_default": true()})
     second_factor: bool = Field(default=False, sa_column_kwargs={"server_default": false()})

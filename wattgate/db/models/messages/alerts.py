@@ -10,6 +10,8 @@ from sqlmodel import Field
 from wattgate.clock import utc_now
 from wattgate.db.column_types import (
     AssignedId,
+    EnumText,
+    EnumTexts,
     FixedPoint,
     JsonColumn,
     StructColumn,
@@ -19,7 +21,7 @@ from wattgate.db.column_types import (
 )
 from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 from wattgate.delivery.templates.language.contract import VariableDeclaration
-from wattgate.enums import Function, NotificationState, Period, RuleKind, ThresholdSide
+from wattgate.enums import Channel, Function, NotificationState, Period, Priority, RuleKind, StepStatus, ThresholdSide
 
 
 class AlertType(Tenanted, table=True):
@@ -60,7 +62,7 @@ class Template(Tenanted, table=True):
     name: str
     system_alert_type_id: str = ""
     description: str = ""
-    channel_type: str
+    channel_type: Channel = Field(sa_type=EnumText(Channel))
     culture_code: str
     html_template: str
     version: int = Field(default=1, sa_column_kwargs={"server_default": "1"})
@@ -113,8 +115,8 @@ class Alert(Tenanted, table=True):
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
     alert_type_id: str = Field(foreign_key="alert_type.alert_type_id", index=True)
     system_alert_type_id: str
-    channels: list[str] = Field(sa_type=JsonColumn)
-    priority: str
+    channels: list[Channel] = Field(sa_type=EnumTexts(Channel))
+    priority: Priority = Field(sa_type=EnumText(Priority))
     callback_url: str | None = None
     data: Any = Field(default=None, sa_type=JsonColumn)
     culture_code: str | None = None
@@ -138,8 +140,8 @@ class Notification(Tenanted, table=True):
     notification_id: str = AssignedId()
     alert_id: str = Field(foreign_key="alert.alert_id", index=True)
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
-    channel: str
-    status: str = "OK"
+    channel: Channel = Field(sa_type=EnumText(Channel))
+    status: StepStatus = Field(default=StepStatus.OK, sa_type=EnumText(StepStatus))
     state: NotificationState = Field(
         default=NotificationState.WAITING, sa_type=Enum(NotificationState, native_enum=False, length=16)
     )
@@ -165,10 +167,10 @@ class NotificationLog(Tenanted, table=True):
     notification_id: str = Field(foreign_key="notification.notification_id", index=True)
     alert_id: str = Field(foreign_key="alert.alert_id")
     user_id: str = Field(foreign_key="app_user.user_id")
-    channel: str
+    channel: Channel = Field(sa_type=EnumText(Channel))
     stage: str
     step: int
-    status: str = "OK"
+    status: StepStatus = Field(default=StepStatus.OK, sa_type=EnumText(StepStatus))
     detail: str | None = None
     status_at: datetime = created_at_field()
 
@@ -217,7 +219,7 @@ class AlertRule(Tenanted, table=True):
     quiet_to: str | None = None
     time_zone: str | None = None
     alert_type_id: str = Field(foreign_key="alert_type.alert_type_id")
-    channels: list[str] = Field(sa_type=JsonColumn)
+    channels: list[Channel] = Field(sa_type=EnumTexts(Channel))
     enabled: bool = True
     created_at: datetime = created_at_field()
     updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)

@@ -7,9 +7,17 @@ from sqlalchemy import BigInteger, Enum, Index, Integer, LargeBinary, UniqueCons
 from sqlmodel import Field
 
 from wattgate.clock import utc_now
-from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field, new_id, updated_at_field
+from wattgate.db.column_types import (
+    AssignedId,
+    EnumText,
+    JsonColumn,
+    UtcDateTime,
+    created_at_field,
+    new_id,
+    updated_at_field,
+)
 from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
-from wattgate.enums import DeliveryKind, DeliveryState, SuppressionCause
+from wattgate.enums import DeliveryKind, DeliveryState, SuppressionCause, WebhookStatus
 
 
 class Delivery(Tenanted, table=True):
@@ -128,7 +136,7 @@ class Webhook(Tenanted, table=True):
     endpoint_id: str | None = Field(default=None, index=True)
     event_id: str | None = None
     event_number: int | None = Field(default=None, sa_type=BigInteger)
-    status: str = "pending"
+    status: WebhookStatus = Field(default=WebhookStatus.PENDING, sa_type=EnumText(WebhookStatus))
     active: bool = True
     number_of_attempts: int = 0
     successful_attempt: Any = Field(default=None, sa_type=JsonColumn)

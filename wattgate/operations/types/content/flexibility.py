@@ -1,37 +1,18 @@
 """GraphQL types of the demand flexibility service (DFS)."""
 
 from decimal import Decimal
-from enum import Enum
 
 import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries.content import reference_loader
+from wattgate.enums import DfsEventState
 from wattgate.operations.core.fields import edge
 from wattgate.operations.core.pagination import connection_edge
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.node import Connection
-from wattgate.operations.vocabulary.scalars import enum_type
 from wattgate.principal import Permission
 from wattgate.values import terms
-
-
-@enum_type(
-    "State of a demand flexibility event.",
-    ANNOUNCED="Announced, but not yet open for participation.",
-    OPEN="Users can join.",
-    ACTIVE="In progress.",
-    ENDED="Over. Rewards are not yet known.",
-    SETTLED="Over. Rewards are known.",
-    CANCELLED="Cancelled.",
-)
-class DfsEventState(Enum):
-    ANNOUNCED = "announced"
-    OPEN = "open"
-    ACTIVE = "active"
-    ENDED = "ended"
-    SETTLED = "settled"
-    CANCELLED = "cancelled"
 
 
 @strawberry.type(description="Time range in which households are paid to use less electricity.")
@@ -39,9 +20,7 @@ class DfsEvent:
     dfs_event_id: ids.DfsEventId
     application_id: ids.ApplicationId
     name: terms.Name
-    state: str = strawberry.field(
-        description="State of the event: announced, open, active, ended, settled or cancelled."
-    )
+    state: DfsEventState = strawberry.field(description="State of the event.")
     starts_at: terms.StartsAt
     ends_at: terms.EndsAt
     reward: Decimal = strawberry.field(description="Reward in pence for each kWh that is not used.")

@@ -7,6 +7,7 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries.users import user_loader
+from wattgate.enums import UserStatus
 from wattgate.operations.core.fields import edge, optional_type
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.node import Node
@@ -70,7 +71,7 @@ class Account(Node, model=models.Account):
     name: str = strawberry.field(description="Name of the person.")
     username: terms.Username
     email: terms.Email
-    status: str = strawberry.field(description="Status of the account: unverified, active or inactive.")
+    status: UserStatus = strawberry.field(description="Status of the account.")
     active: bool = strawberry.field(description="Whether the account can log in.")
     created_at: terms.CreatedAt
     updated_at: terms.UpdatedAt
@@ -94,7 +95,7 @@ class NewAccount:
 @strawberry.input(description="Fields of an account to change.")
 class AccountChange:
     name: terms.Text200 | None = strawberry.field(default=strawberry.UNSET, description="Name of the person.")
-    status: terms.Text100 | None = strawberry.field(
+    status: UserStatus | None = strawberry.field(
         default=strawberry.UNSET,
         description="The value active makes an unverified account active, for applications and administrators. The "
         "present status changes nothing.",
@@ -174,7 +175,7 @@ class DirectoryAnswer:
 
 @strawberry.type(description="Status of an account and of its token.")
 class AccountStatus:
-    status: str = strawberry.field(description="Status of the account: unverified, active or inactive.")
+    status: UserStatus = strawberry.field(description="Status of the account.")
     active: bool = strawberry.field(description="Whether the account can log in.")
     account_id: ids.AccountId
     application_id: ids.ApplicationId

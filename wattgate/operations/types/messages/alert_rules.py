@@ -8,12 +8,11 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries import alert_rules as queries
 from wattgate.db.queries.content import reference_loader
-from wattgate.enums import Function, Period, RuleKind, ThresholdSide
+from wattgate.enums import Channel, Function, Period, RuleKind, ThresholdSide
 from wattgate.operations.core.fields import edge
 from wattgate.operations.types.homes.resources import Resource
 from wattgate.operations.types.homes.virtual_entities import VirtualEntity
 from wattgate.operations.types.messages.alert_types import AlertType
-from wattgate.operations.types.messages.alerts import Channel
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import (
     EVALUATED_READINGS_PER_UNIT,

@@ -1,7 +1,6 @@
 """GraphQL types of alerts, notifications and message templates."""
 
 from datetime import datetime
-from enum import Enum
 from typing import Any
 
 import strawberry
@@ -10,7 +9,7 @@ from wattgate.db import models
 from wattgate.db.queries import alerts as queries
 from wattgate.db.queries import templates as template_queries
 from wattgate.db.queries.content import reference_loader
-from wattgate.enums import NotificationState
+from wattgate.enums import Channel, NotificationState, Priority, StepStatus
 from wattgate.operations.core.fields import edge
 from wattgate.operations.types.homes.virtual_entities import VirtualEntity
 from wattgate.operations.types.identity.accounts import owner_edge
@@ -18,31 +17,9 @@ from wattgate.operations.types.messages.alert_types import AlertType
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import ListSize
 from wattgate.operations.vocabulary.node import Node
-from wattgate.operations.vocabulary.scalars import Json, enum_type
+from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Permission
 from wattgate.values import terms
-
-
-@enum_type(
-    "Channel through which an alert reaches a user.",
-    EMAIL="E-mail.",
-    PUSH="Push message to the user's phone or browser.",
-    INBOX="Inbox inside the app.",
-)
-class Channel(Enum):
-    EMAIL = "email"
-    PUSH = "push"
-    INBOX = "inbox"
-
-
-@enum_type(
-    "Urgency of an alert.",
-    HIGH="Urgent.",
-    LOW="Not urgent.",
-)
-class Priority(Enum):
-    HIGH = "High"
-    LOW = "Low"
 
 
 @strawberry.type(description="One version of the texts of a template. Published versions stay on record.")
@@ -79,7 +56,7 @@ class Template(Node, model=models.Template):
     name: terms.Name
     system_alert_type_id: terms.SystemAlertTypeId
     description: terms.Description
-    channel_type: str = strawberry.field(description="Channel of delivery: email, push or inbox.")
+    channel_type: Channel = strawberry.field(description=terms.CHANNEL_TYPE)
     culture_code: terms.CultureCode
     html_template: terms.HtmlTemplate
     active: bool = strawberry.field(description="Whether the template has a published version.")
@@ -182,10 +159,10 @@ class NotificationLog:
     notification_id: ids.NotificationId
     alert_id: ids.AlertId
     user_id: ids.UserId
-    channel: terms.Channel
+    channel: terms.AlertChannel
     stage: str = strawberry.field(description="Step in words, such as Sent or Attempt Failed.")
     step: int = strawberry.field(description="Number of the step, counted from 1.")
-    status: str = strawberry.field(description="Result of the step: OK or ERROR.")
+    status: StepStatus = strawberry.field(description="Result of the step.")
     detail: str | None = strawberry.field(
         description="Details, such as the reason of an error. Null if there are none."
     )
@@ -197,8 +174,8 @@ class Notification(Node, model=models.Notification):
     notification_id: ids.NotificationId
     alert_id: ids.AlertId
     user_id: ids.UserId
-    channel: terms.Channel
-    status: str = strawberry.field(description="OK, or ERROR after the delivery failed.")
+    channel: terms.AlertChannel
+    status: StepStatus = strawberry.field(description="Result of the delivery so far: ERROR after it failed.")
     state: NotificationState = strawberry.field(description="State of the delivery.")
     data: Json | None = strawberry.field(description="JSON object whose members fill the markers of the template.")
     template_id: strawberry.ID | None = strawberry.field(
@@ -234,8 +211,8 @@ class Alert(Node, model=models.Alert):
     user_id: ids.UserId
     alert_type_id: ids.AlertTypeId
     system_alert_type_id: terms.SystemAlertTypeId
-    channels: list[str] = strawberry.field(description="Channels of delivery: email, push, inbox.")
-    priority: str = strawberry.field(description="Urgency of the alert: High or Low.")
+    channels: list[Channel] = strawberry.field(description=terms.CHANNELS)
+    priority: Priority = strawberry.field(description="Urgency of the alert.")
     callback_url: str | None = strawberry.field(
         description="URL that receives the webhooks of the alert. Null if there is none."
     )

@@ -6,7 +6,8 @@ from enum import Enum
 import strawberry
 
 from wattgate.delivery.templates.language.diagnostics import Severity, TemplatePart
-from wattgate.operations.types.messages.alerts import Alert, Channel, Template
+from wattgate.enums import Channel
+from wattgate.operations.types.messages.alerts import Alert, Template
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.scalars import Json, enum_type
 from wattgate.values import terms

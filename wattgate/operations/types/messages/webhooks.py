@@ -6,6 +6,7 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries.content import reference_loader
+from wattgate.enums import WebhookStatus
 from wattgate.operations.core.fields import edge
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.node import Node
@@ -105,7 +106,7 @@ class Resent:
 class Webhook(Node, model=models.Webhook):
     webhook_id: ids.WebhookId
     number_of_attempts: int = strawberry.field(description="Number of delivery attempts so far.")
-    status: str = strawberry.field(description="State of the delivery: pending, complete or failed.")
+    status: WebhookStatus = strawberry.field(description="State of the delivery.")
     active: terms.Active
     payload: Json = strawberry.field(description="Event data in the body of the request.")
     application_id: ids.ApplicationId

@@ -3,6 +3,7 @@
 import strawberry
 
 from wattgate.db import models
+from wattgate.enums import UserStatus
 from wattgate.operations.types.users.user_records import UserRecords
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.node import Node
@@ -38,7 +39,7 @@ class UserFields:
 
     user_id: ids.UserId
     applications: list[UserApplication] = strawberry.field(description="Accounts of the user, oldest first.")
-    status: str = strawberry.field(description="Status of the user: unverified, active or inactive.")
+    status: UserStatus = strawberry.field(description="Status of the user.")
     active: terms.Active
     culture_code: str = strawberry.field(
         description="Language and region of messages to the user. The application's culture if the user has none."
@@ -79,7 +80,7 @@ class UserChange:
 class Verified:
     valid: terms.Succeeded
     user_id: ids.UserId
-    status: str = strawberry.field(description="Status of the user: active.")
+    status: UserStatus = strawberry.field(description="Status of the user.")
 
 
 @strawberry.type(description="Names of the profiles of an account.")
