@@ -155,6 +155,16 @@ class CatchUpState(Enum):
     FAILED = "FAILED"
 
 
+class Audience(Enum):
+    """A kind of callers of the GraphQL schema. The value names it in tags, in paths and in `wattgate schema`."""
+
+    APP = "app"
+    DISPLAY = "display"
+    EDITOR = "editor"
+    SUPPORT = "support"
+    BACK_END = "back-end"
+
+
 class JobState(Enum):
     """The progress of a job on the data of a user."""
 

@@ -173,6 +173,19 @@ def test_every_error_is_printed_with_location_and_nothing_is_registered(shell: S
     assert shell.registered() == {}
 
 
+def test_documents_keep_to_the_fields_of_their_audience(shell: Shell) -> None:
+    shell.write("homes.graphql", HOMES_DOCUMENT)
+    assert "Document IDs: 1." in shell.output("register", str(shell.folder), "--audience", "app", "--dry-run")
+    shell.write("log.graphql", "query Log {\n  application { auditLog { edges { cursor } } }\n}\n")
+    refused = shell.output("register", str(shell.folder), "--audience", "app", status=1)
+    location = shell.folder / "log.graphql"
+    first, last = refused.splitlines()
+    assert re.fullmatch(rf"{re.escape(str(location))}:2:\d+: Cannot query field '\w+' on type '\w+'\.", first)
+    assert last == "Errors: 1. No document was registered."
+    assert shell.registered() == {}
+    assert "Document IDs: 2 new" in shell.output("register", str(shell.folder), "--audience", "support")
+
+
 def test_same_id_for_two_texts_is_rejected(shell: Shell) -> None:
     shell.write("a.json", {"home": "query A { resourceTypes { name } }"})
     shell.write("b.json", {"home": "query B { resourceTypes { name } }"})

@@ -37,7 +37,7 @@ from wattgate.app.server.pages.mail_outbox import outbox_routes
 from wattgate.app.server.pages.page_routes import page_routes
 from wattgate.app.server.pages.pages import ConstantAnswer, constant_route
 from wattgate.app.server.pages.shared_preview_page import shared_preview_routes, unsubscribe_route
-from wattgate.app.server.schema import gateway_schema
+from wattgate.app.server.schema import gateway_schema, schema_routes
 from wattgate.app.settings import Settings
 from wattgate.app.workers.access_log import store_last_accesses
 from wattgate.app.workers.background import run_server_checks
@@ -202,6 +202,7 @@ def create_app(
                 *page_routes(settings, gateway.runner, demonstration),
                 *_mail_routes(settings, gateway.runner, gateway.address_limits),
                 _openapi_route(settings, gateway),
+                *schema_routes(gateway.schema),
             ],
             gateway.address_limits,
         ),

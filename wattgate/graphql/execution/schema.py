@@ -27,6 +27,7 @@ from strawberry.tools import create_type
 
 from wattgate.errors import BadInput, GatewayError, Internal
 from wattgate.graphql.cost.directives import COST_DIRECTIVES, add_cost_directives
+from wattgate.graphql.execution.audience_tags import Tag, add_audience_tags
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.input_conversion import install_converters
 from wattgate.operations.core.fields import build_root_field, edge_of
@@ -136,7 +137,7 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
         mutation=_build_root_type(OperationKind.MUTATION.value, roots[OperationKind.MUTATION]),
         subscription=_build_root_type(OperationKind.SUBSCRIPTION.value, roots[OperationKind.SUBSCRIPTION]),
         config=StrawberryConfig(scalar_map=dict(SCALARS)),
-        types=COST_DIRECTIVES,
+        types=[*COST_DIRECTIVES, Tag],
         execution_context_class=Executor,
     )
     schema.hides_introspection = hides_introspection
@@ -148,6 +149,7 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
     remove_null_defaults(types)
     _add_descriptions(types)
     add_cost_directives(schema.core)
+    add_audience_tags(schema.core)
     return schema
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 import typer
-from graphql import GraphQLError, OperationDefinitionNode
+from graphql import GraphQLError, GraphQLSchema, OperationDefinitionNode, validate
 from rich.markup import escape
 
 from wattgate.app.cli.consoles import err, out
@@ -18,6 +18,9 @@ from wattgate.app.server.components import Components
 from wattgate.app.server.schema import gateway_schema
 from wattgate.app.settings import Settings
 from wattgate.clock import format_iso
+from wattgate.enums import Audience
+from wattgate.graphql.execution.audience_schemas import schema_for_role
+from wattgate.graphql.execution.audience_tags import ROLES
 from wattgate.graphql.execution.documents.document_limits import parse_document
 from wattgate.graphql.execution.documents.documents import DocumentCache, InvalidRequest
 from wattgate.graphql.execution.documents.persisted_documents import normalize_document_id
@@ -29,14 +32,16 @@ from wattgate.principal import Principal, Role
 from wattgate.realtime.apq_store import digest_of, is_digest
 
 
-def documents_register(*, path: Path, application: str, dry_run: bool) -> None:
+def documents_register(*, path: Path, application: str, audience: Audience | None, dry_run: bool) -> None:
     """Register the documents of a folder, so that clients can send their IDs instead of their texts."""
 
     settings = Settings()
 
     async def check_and_register(gateway: Components) -> tuple[list[resolvers.NewDocument], list[DocumentError], Any]:
         sources = [source for file in find_files(path) for source in read_documents(file)]
-        documents, errors = check_documents(sources, DocumentCache(gateway_schema(settings), DOCUMENT_LIMITS))
+        schema = gateway_schema(settings)
+        permitted = schema_for_role(schema, ROLES[audience]) if audience else None
+        documents, errors = check_documents(sources, DocumentCache(schema, DOCUMENT_LIMITS), permitted)
         if errors or dry_run or not documents:
             return documents, errors, None
         registered = await _run_operation(gateway, resolvers.register_documents, application, documents=documents)
@@ -160,9 +165,13 @@ def _read_manifest(file: str, manifest: Any) -> Iterator[DocumentSource]:
 
 
 def check_documents(
-    sources: Iterable[DocumentSource | DocumentError], documents: DocumentCache
+    sources: Iterable[DocumentSource | DocumentError],
+    documents: DocumentCache,
+    permitted: GraphQLSchema | None = None,
 ) -> tuple[list[NewDocument], list[DocumentError]]:
     """Return the documents to register and all errors.
+
+    `permitted` is the part of the schema that the documents may use. By default they may use all of it.
 
     A document of a manifest is registered under two IDs if they differ: the manifest's ID and the SHA-256 of its text.
     """
@@ -172,7 +181,7 @@ def check_documents(
         if isinstance(source, DocumentError):
             errors.append(source)
             continue
-        name, source_errors = _check_document(source, documents)
+        name, source_errors = _check_document(source, documents, permitted)
         errors += source_errors
         digest = digest_of(source.text)
         document_id = digest if source.document_id is None else normalize_document_id(source.document_id)
@@ -189,7 +198,9 @@ def check_documents(
     return list(valid.values()), errors
 
 
-def _check_document(source: DocumentSource, documents: DocumentCache) -> tuple[str, list[DocumentError]]:
+def _check_document(
+    source: DocumentSource, documents: DocumentCache, permitted: GraphQLSchema | None
+) -> tuple[str, list[DocumentError]]:
     """Return the names of a document's operations, separated by commas, and its errors."""
     try:
         node = parse_document(source.text, DOCUMENT_LIMITS)
@@ -201,6 +212,8 @@ def _check_document(source: DocumentSource, documents: DocumentCache) -> tuple[s
         return "", [_to_document_error(source, error)]
     except InvalidRequest as invalid:
         return "", [_to_document_error(source, error) for error in invalid.errors]
+    if permitted and (refused := validate(permitted, node, hide_suggestions=True)):
+        return "", [_to_document_error(source, error) for error in refused]
     if not names:
         return "", [DocumentError(source.location, "has no operation. Define a fragment in the document that uses it")]
     return ", ".join(name or "unnamed" for name in names), []

@@ -7,7 +7,7 @@ import typer
 
 from wattgate.app.cli.commands.dispatch import dispatched
 from wattgate.delivery.templates.language.cultures import DEFAULT_CULTURE
-from wattgate.enums import RuleKind
+from wattgate.enums import Audience, RuleKind
 
 documents_app = typer.Typer(no_args_is_help=True, help="Manage the trusted GraphQL documents of an application.")
 
@@ -20,6 +20,9 @@ ApplicationOption = Annotated[str, typer.Option(help="ID of the application that
 def documents_register(
     path: Annotated[Path, typer.Argument(exists=True, help="A folder of documents and manifests, or one file.")],
     application: ApplicationOption,
+    audience: Annotated[
+        Audience | None, typer.Option(help="Refuse documents with fields that callers of this kind may not use.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option(help="Check the documents and register nothing.")] = False,
 ) -> None:
     """Register the documents of a folder, so that clients can send their IDs instead of their texts.
@@ -29,7 +32,7 @@ def documents_register(
     command first checks all documents against the schema and the limits. If one is invalid, it registers nothing and
     the exit status is 1.
 
-    Example: wattgate documents register operations --application APPLICATION --dry-run
+    Example: wattgate documents register operations --application APPLICATION --audience app --dry-run
     """
 
 

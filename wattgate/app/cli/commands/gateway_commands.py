@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from wattgate.app.cli.commands.dispatch import CommandGroup, dispatched
+from wattgate.enums import Audience
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 db_app = typer.Typer(
@@ -212,8 +213,13 @@ def print_routes() -> None:
 
 @app.command("schema")
 @dispatched
-def print_schema() -> None:
+def print_schema(
+    audience: Annotated[
+        Audience | None,
+        typer.Option(help="Print only what callers of this kind may use: the types of an app, for example."),
+    ] = None,
+) -> None:
     """Print the GraphQL schema as SDL.
 
-    Example: wattgate schema > schema.graphql
+    Example: wattgate schema --audience app > schema.app.graphql
     """

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from starlette.responses import PlainTextResponse, Response
 
+from wattgate.enums import Audience
 from wattgate.rest_compat.routes import OPERATION_HEADER
 
 Field = tuple[bytes, bytes]
@@ -209,6 +210,8 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
         "/preview/shared/{token}/html": MAIL_HTML,
         "/static": STATIC,
         "/graphql": API,
+        "/schema.graphql": API,
+        **dict.fromkeys((f"/schema.{audience.value}.graphql" for audience in Audience), API),
         "/healthz": API,
         "/readyz": API,
         "/metrics": API,

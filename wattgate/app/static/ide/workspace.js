@@ -100,6 +100,7 @@ export class Workspace {
         this.emit("logout");
       }
       this.emit("session", this.session);
+      void this.loadSchema(); // a caller sees what it may use
     };
   }
 

@@ -20,6 +20,7 @@ from graphql.execution import VariableValues
 from graphql.execution.collect_fields import FragmentDetails
 
 from wattgate.errors import GatewayError
+from wattgate.graphql.execution.audience_schemas import schema_for_role
 from wattgate.graphql.execution.compiled.arguments import FieldArgumentBinder
 from wattgate.graphql.execution.compiled.codegen import RootFunction, TypeChecks, generate_functions
 from wattgate.graphql.execution.compiled.selection_tree import SelectedField, SelectionTreeBuilder
@@ -271,8 +272,10 @@ class ExecutionEngine:
         variables: VariableValues,
     ) -> ExecutionOutcome:
         """Execute a document with graphql-core, with the variables that are already coerced: that may take seconds."""
+        is_introspection = _reads_the_schema_only(document)
+        role = context.principal.role
         executor = Executor.build(
-            self._graphql,
+            await run_in_thread(partial(schema_for_role, self.schema, role)) if is_introspection else self._graphql,
             _without_variable_definitions(document),
             context_value=context,
             operation_name=document.name,
@@ -282,7 +285,7 @@ class ExecutionEngine:
         if isinstance(executor, list):
             raise InvalidRequest(executor)
         executor.variable_values = variables
-        if _reads_the_schema_only(document):  # it waits for nothing, and the whole schema takes a quarter of a second
+        if is_introspection:  # it waits for nothing, and the whole schema takes a quarter of a second
             result = await run_in_thread(executor.execute_operation)
         else:
             result = executor.execute_operation()

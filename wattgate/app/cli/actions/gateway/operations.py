@@ -3,6 +3,8 @@
 from rich.table import Table
 
 from wattgate.app.cli.consoles import out
+from wattgate.enums import Audience
+from wattgate.graphql.execution.audience_schemas import audience_sdl
 from wattgate.graphql.execution.schema import build_schema
 from wattgate.operations.catalogue import OPERATIONS
 
@@ -19,6 +21,8 @@ def print_routes() -> None:
     out.print(table)
 
 
-def print_schema() -> None:
-    """Print the GraphQL schema as SDL."""
-    print(build_schema(OPERATIONS).as_str())  # noqa: T201 (plain text, for a file or a pipe)
+def print_schema(*, audience: Audience | None) -> None:
+    """Print the GraphQL schema as SDL: the whole one, or what an audience may use."""
+    schema = build_schema(OPERATIONS)
+    text = schema.as_str() + "\n" if audience is None else audience_sdl(schema, audience)
+    print(text, end="")  # noqa: T201 (plain text, for a file or a pipe)
