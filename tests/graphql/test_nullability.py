@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from graphql import GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType
+from graphql import GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType, Undefined
 from strawberry.types.base import StrawberryOptional
 
 from tests.support.gateway_schema import SCHEMA
@@ -44,15 +44,19 @@ def test_an_edge_says_what_null_means(subtests: pytest.Subtests) -> None:
             assert bool(stated) is means_something if not only_on_error else not means_something
 
 
-def test_nothing_is_null_by_default() -> None:
-    inputs: list[Any] = [type_ for type_ in SCHEMA.type_map.values() if isinstance(type_, GraphQLInputObjectType)]
-    declared = {f"{type_.name}.{name}": field for type_ in inputs for name, field in type_.fields.items()} | {
+def inputs() -> dict[str, Any]:
+    """Return all arguments and input fields, by name."""
+    types: list[Any] = [type_ for type_ in SCHEMA.type_map.values() if isinstance(type_, GraphQLInputObjectType)]
+    return {f"{type_.name}.{name}": field for type_ in types for name, field in type_.fields.items()} | {
         f"{type_.name}.{name}({argument_name}:)": argument
         for type_ in OBJECT_TYPES
         for name, field in type_.fields.items()
         for argument_name, argument in field.args.items()
     }
-    assert [name for name, value in declared.items() if value.default_value is None] == []
+
+
+def test_nothing_is_null_by_default() -> None:
+    assert [name for name, value in inputs().items() if value.default_value is None] == []
 
 
 async def test_a_forbidden_edge_leaves_the_other_fields_on_both_executors(served: House) -> None:
@@ -69,3 +73,46 @@ async def test_a_forbidden_edge_leaves_the_other_fields_on_both_executors(served
         assert result.data["resource"]["catchUps"] is None
         (error,) = result.errors
         assert (error.path, (error.extensions or {})["code"]) == (["resource", "catchUps"], "FORBIDDEN")
+
+
+def test_null_is_accepted_wherever_there_is_a_default() -> None:
+    """Code generators leave out null values, and demand a value for any type that is not nullable."""
+    assert [name for name, each in inputs().items() if is_demanded_in_spite_of_its_default(each)] == []
+
+
+def is_demanded_in_spite_of_its_default(declared: Any) -> bool:
+    return isinstance(declared.type, GraphQLNonNull) and declared.default_value is not Undefined
+
+
+SERIES = "query (%s) { resource(resourceId: $id) { readings(%s) { function timeZone buckets { value } } } }"
+RANGE = 'range: {start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}, period: P1D'
+
+
+async def test_null_stands_for_the_default(served: House) -> None:
+    headers, resource_id = served.one.headers["account"], served.one.ids["resource"]
+    documents = {
+        "left out": SERIES % ("$id: ID!", RANGE),
+        "null": SERIES % ("$id: ID!", f"{RANGE}, function: null, timeZone: null"),
+        "variable": SERIES % ("$id: ID!, $f: Function, $z: TimeZone", f"{RANGE}, function: $f, timeZone: $z"),
+    }
+    answers = []
+    for document in documents.values():
+        for _ in range(3):  # from the second use on, a plan executes the document
+            given = {"f": None, "z": None} if "$f" in document else {}
+            answers.append(await served.graphql(document, headers, id=resource_id, **given))
+    assert all(answer == answers[0] for answer in answers)
+    assert answers[0]["data"]["resource"]["readings"]["function"] == "SUM"
+    sized = "query ($days: Int) { viewer { alertRules { backTest(days: $days) { firings { at } } } } }"
+    answers = [await served.graphql(sized, headers, **days) for days in ({}, {"days": None}, {"days": 30})]
+    assert len({answer["extensions"]["cost"]["estimated"] for answer in answers}) == 1
+
+
+async def test_null_stands_for_the_default_of_an_input_field(served: House) -> None:
+    headers = served.one.headers["application"]
+    document = "mutation ($n: NewPromptType!) { addPromptType(input: $n) { description active } }"
+    added = await served.graphql(document, headers, n={"name": "x", "description": None, "active": None})
+    assert added["data"]["addPromptType"] == {"description": "", "active": True}
+    literal = 'mutation { addPromptType(input: {name: "x", description: null}) { description active } }'
+    assert (await served.graphql(literal, headers))["data"]["addPromptType"] == {"description": "", "active": True}
+    refused = await served.call("POST", "/prompttype", headers, json={"name": "x", "description": None})
+    assert (refused.status_code, refused.json()["problems"][0]["path"]) == (400, ["description"])

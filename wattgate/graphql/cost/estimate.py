@@ -143,10 +143,10 @@ def _literal_value(value: ValueNode | None, kind: GraphQLInputType, default: Any
         return ConstantValue(default)
     if isinstance(value, VariableNode):
         name = value.name.value
-        return lambda coerced: coerced.get(name, default)
+        return lambda coerced: default if (given := coerced.get(name, default)) is None else given
     nullable_type: Any = get_nullable_type(kind)
     if isinstance(value, NullValueNode):
-        return ConstantValue(None)
+        return ConstantValue(default)  # null stands for the default
     if is_list_type(nullable_type):
         items = value.values if isinstance(value, ListValueNode) else (value,)
         return _list_value([_literal_value(item, nullable_type.of_type, None) for item in items])

@@ -20,7 +20,7 @@ from graphql import (
 from graphql.utilities import coerce_input_value, validate_input_value
 
 from wattgate.errors import BadInput, Problem, ProblemPath
-from wattgate.graphql.execution.input_conversion import describe_values
+from wattgate.graphql.execution.input_conversion import describe_values, null_means_default, rest_type
 from wattgate.graphql.execution.reading_decoder import input_decoder
 from wattgate.graphql.execution.schema import Schema
 from wattgate.operations.core.operation import Operation, OperationKind
@@ -79,7 +79,7 @@ class ArgumentBinder:
             if decode is not None and (objects := decode(raw.values.get(name))) is not None:
                 decoded[self._graphql_names[name]] = objects
             elif name in raw.values:
-                values[name] = _validate_and_prune(raw.values[name], argument.type, (name,), problems)
+                values[name] = _validate_and_prune(raw.values[name], rest_type(argument), (name,), problems)
             elif is_required_argument(argument):
                 problems.append(Problem((name,), "is missing", is_missing=True))
         if problems:
@@ -124,6 +124,11 @@ def _prune_unknown(value: Any, input_type: GraphQLInputType, path: ProblemPath, 
             Problem((*path, name), "is missing", is_missing=True)
             for name, field in type_.fields.items()
             if name not in value and is_required_input_field(field)
+        )
+        problems.extend(
+            Problem((*path, name), f"Expected value of non-null type '{field.type}!' not to be null.")
+            for name, field in type_.fields.items()
+            if value.get(name, field) is None and null_means_default(field)
         )
         return {
             name: _prune_unknown(value[name], field.type, (*path, name), problems)

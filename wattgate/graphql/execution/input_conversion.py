@@ -8,13 +8,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING
 from typing import Any, NamedTuple
 
-from graphql import GraphQLEnumType, GraphQLError, GraphQLInputObjectType, GraphQLSchema
+from graphql import (
+    GraphQLArgument,
+    GraphQLEnumType,
+    GraphQLError,
+    GraphQLInputField,
+    GraphQLInputObjectType,
+    GraphQLInputType,
+    GraphQLNonNull,
+    GraphQLSchema,
+    Undefined,
+)
 from strawberry import UNSET, LazyType
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import get_object_definition
 
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 from wattgate.operations.vocabulary.strawberry_adapter import (
+    StrawberryArgument,
     StrawberryList,
     StrawberryMaybe,
     StrawberryObjectDefinition,
@@ -26,7 +37,31 @@ from wattgate.operations.vocabulary.strawberry_adapter import (
 class _Field(NamedTuple):
     graphql_name: str
     python_name: str
+    has_default: bool
     convert: Callable[[Any, Any], Any] | None
+
+
+def null_means_default(declared: GraphQLArgument | GraphQLInputField) -> bool:
+    """Return whether null stands for the default of an argument or input field."""
+    return declared.default_value is not Undefined and not isinstance(declared.type, GraphQLNonNull)
+
+
+def rest_type(declared: GraphQLArgument | GraphQLInputField) -> GraphQLInputType:
+    """Return the type of an argument or input field in REST, where null does not stand for the default."""
+    nullable: Any = declared.type
+    return GraphQLNonNull(nullable) if null_means_default(declared) else nullable
+
+
+def without_nulls_for_defaults(
+    values: dict[str, Any], declared: Sequence[StrawberryArgument], config: StrawberryConfig
+) -> dict[str, Any]:
+    """Return coerced arguments by GraphQL name, without the nulls that stand for defaults."""
+    if None not in values.values():
+        return values
+    with_default = {
+        config.name_converter.from_argument(argument) for argument in declared if argument.default not in (None, UNSET)
+    }
+    return {name: value for name, value in values.items() if value is not None or name not in with_default}
 
 
 def install_converters(schema: GraphQLSchema, config: StrawberryConfig) -> None:
@@ -50,9 +85,11 @@ def _build_converter(definition: StrawberryObjectDefinition, config: StrawberryC
         if isinstance(value, type_):  # of a variable that was decoded without graphql-core
             return value
         members = dict(nulls)
-        for graphql_name, python_name, convert_member in fields:
+        for graphql_name, python_name, has_default, convert_member in fields:
             if graphql_name in value:
                 member = value[graphql_name]
+                if member is None and has_default:
+                    continue
                 if convert_member is not None and member is not None and member is not UNSET:
                     member = convert_member(member, context)
                 members[python_name] = member
@@ -63,7 +100,8 @@ def _build_converter(definition: StrawberryObjectDefinition, config: StrawberryC
 
 def _field(definition: StrawberryObjectDefinition, field: Any, config: StrawberryConfig) -> _Field:
     type_ = field.resolve_type(type_definition=definition)
-    return _Field(config.name_converter.from_field(field), field.python_name, _converter_of(type_))
+    has_default = field.default_factory is not MISSING or field.default_value not in (MISSING, None, UNSET)
+    return _Field(config.name_converter.from_field(field), field.python_name, has_default, _converter_of(type_))
 
 
 def _converter_of(type_: Any) -> Callable[[Any, Any], Any] | None:

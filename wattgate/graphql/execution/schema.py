@@ -29,7 +29,7 @@ from wattgate.errors import BadInput, GatewayError, Internal
 from wattgate.graphql.cost.directives import COST_DIRECTIVES, add_cost_directives
 from wattgate.graphql.execution.audience_tags import Tag, add_audience_tags
 from wattgate.graphql.execution.executor import Executor
-from wattgate.graphql.execution.input_conversion import install_converters
+from wattgate.graphql.execution.input_conversion import install_converters, without_nulls_for_defaults
 from wattgate.operations.core.fields import build_root_field, edge_of
 from wattgate.operations.core.input_limits import describe_limits
 from wattgate.operations.core.operation import Operation, OperationKind
@@ -83,7 +83,7 @@ class Schema(strawberry.Schema):
 
     def convert_arguments(self, values: dict[str, Any], declared: list[StrawberryArgument]) -> dict[str, Any]:
         """Return values that graphql-core has coerced, by GraphQL names, as keyword arguments of a resolver."""
-        return convert_for_resolver(self, values, declared)
+        return convert_for_resolver(self, without_nulls_for_defaults(values, declared, self.config), declared)
 
 
 def normalize_error(error: GraphQLError) -> None:
@@ -147,6 +147,7 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
     make_edges_nullable(schema.core)
     types = [*schema.core.type_map.values(), *([schema.rest_root] if schema.rest_root else [])]
     remove_null_defaults(types)
+    accept_null_for_defaults(types)
     _add_descriptions(types)
     add_cost_directives(schema.core)
     add_audience_tags(schema.core)
@@ -226,6 +227,17 @@ def remove_null_defaults(types: Iterable[GraphQLNamedType]) -> None:
     for declared in _inputs_of(types):
         if declared.default_value is None:
             declared.default_value = Undefined
+
+
+def accept_null_for_defaults(types: Iterable[GraphQLNamedType]) -> None:
+    """Make each argument and input field with a default nullable. Null stands for the default.
+
+    Code generators leave out a value that is null. Many of them demand one for a type that is not nullable, although it
+    has a default.
+    """
+    for declared in _inputs_of(types):
+        if isinstance(declared.type, GraphQLNonNull) and declared.default_value is not Undefined:
+            declared.type = declared.type.of_type
 
 
 def _is_edge(field: GraphQLField) -> bool:

@@ -33,7 +33,8 @@ def build_root_field(operation: Operation) -> StrawberryField:
     """Return the root field of an operation. It is nullable, so that an error leaves the other fields as they are."""
 
     async def resolve(info: Info, **arguments: Any) -> Any:
-        return await info.context.run_operation(str(info.path.key), operation, arguments, _node_id(info))
+        given = _without_nulls_for_defaults(arguments, operation.arguments)
+        return await info.context.run_operation(str(info.path.key), operation, given, _node_id(info))
 
     async def subscribe(info: Info, **arguments: Any) -> AsyncIterator[Any]:
         raise BadInput("subscriptions are served over WebSockets and as event streams")
@@ -84,7 +85,8 @@ def edge(
     declared = EdgeField(load, needs, weight, tuple(sizes), result_units)
 
     async def resolve(root: Any, info: Info, **arguments: Any) -> Any:
-        return await info.context.load(declared, root, arguments, _node_id(info))
+        given = _without_nulls_for_defaults(arguments, parameters)
+        return await info.context.load(declared, root, given, _node_id(info))
 
     hints = get_type_hints(load, include_extras=True)
     parameters = {
@@ -99,6 +101,17 @@ def edge(
         graphql_type=graphql_type,
         metadata={_EDGE_METADATA: declared},
     )
+
+
+def _without_nulls_for_defaults(values: dict[str, Any], declared: Mapping[str, Argument]) -> dict[str, Any]:
+    """Return the arguments of a resolver without the nulls that stand for defaults."""
+    if None not in values.values():
+        return values
+    return {
+        name: value
+        for name, value in values.items()
+        if value is not None or declared[name].required or declared[name].default is None
+    }
 
 
 def optional_type(name: str, module: str) -> Any:

@@ -16,6 +16,7 @@ from graphql import (
     is_required_input_field,
 )
 
+from wattgate.graphql.execution.input_conversion import rest_type
 from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS, list_limit
 from wattgate.operations.vocabulary.directives import declared_facts
 from wattgate.operations.vocabulary.scalars import MAX_SCALAR_CHARACTERS
@@ -36,7 +37,7 @@ SCALAR_SCHEMAS: Mapping[str, Json] = {
 
 def argument_schema(argument: GraphQLArgument | GraphQLInputField, components: Components) -> Json:
     """Return the schema of an argument or input field, with its bounds and its description."""
-    schema = input_schema(argument.type, components)
+    schema = input_schema(rest_type(argument), components)
     return described(bounded_schema(argument, schema), argument.description)
 
 
