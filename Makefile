@@ -115,6 +115,11 @@ check-pages: .venv/installed-dev node_modules/.installed
 	@$(BIN)/node node_modules/typescript/bin/tsc --project tsconfig.json
 	@$(BIN)/node node_modules/eslint/bin/eslint.js .
 
+# Names the changes of the GraphQL schema since a commit. Fails if one breaks clients and CHANGELOG.md does not say so.
+BASE ?= origin/main
+schema-changes: .venv/installed-dev
+	@$(BIN)/python tools/schema_changes.py $(BASE)
+
 # Fails on a yanked release, a known vulnerability or a licence that is not allowed. Says what a registry could not answer.
 # With AUDIT=--require-answers, an unanswered question fails too.
 AUDIT ?=

@@ -22,7 +22,7 @@ const alert = (number, { read = false, ...others } = {}) => ({
   alertId: `a${number}`,
   createdAt: new Date(Date.UTC(2026, 10, 1, number)).toISOString(),
   readAt: read ? "2026-11-20T00:00:00Z" : null,
-  priority: "Low",
+  priority: "LOW",
   data: null,
   alertType: { name: "High consumption", description: "More energy than usual" },
   notifications: [],
@@ -45,8 +45,8 @@ describe("an alert", () => {
 
   test("of an application says its message, the shortest first, and never markup", () => {
     const notifications = [
-      { channel: "email", subject: "A long mail", text: "Dear customer" },
-      { channel: "push", subject: "Event at six", text: "Save energy from 18:00." },
+      { channel: "EMAIL", subject: "A long mail", text: "Dear customer" },
+      { channel: "PUSH", subject: "Event at six", text: "Save energy from 18:00." },
     ];
     const push = describeAlert(alert(1, { notifications }));
     assert.deepEqual(push, { title: "Event at six", body: "Save energy from 18:00." });

@@ -9,7 +9,7 @@ import {
 
 const template = (templateId, more = {}) => {
   return {
-    templateId, name: `Mail ${templateId}`, alertTypeId: "type", channelType: "email", cultureCode: "en-GB",
+    templateId, name: `Mail ${templateId}`, alertTypeId: "type", channelType: "EMAIL", cultureCode: "en-GB",
     published: { version: 1 }, inUse: true, archivedAt: null, versions: [], active: true, ...more,
   };
 };
