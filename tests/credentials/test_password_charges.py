@@ -1,9 +1,11 @@
 """The charge of password hashes of Basic credentials: the account pays for a right one, the address for a wrong one."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from math import ceil
+from threading import Event
 from typing import Any
 
 import pytest
@@ -16,14 +18,14 @@ from wattgate.app.settings import Settings
 from wattgate.db.identity import passwords
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.identity.login_backoff import FREE_ATTEMPTS
-from wattgate.db.models import Account
+from wattgate.db.models import Account, LoginSource
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import RowScope
-from wattgate.errors import CostTooHigh, RateLimited, SecondFactorRequired
+from wattgate.errors import CostTooHigh, RateLimited, SecondFactorRequired, Unavailable
 from wattgate.operations.vocabulary.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.principal import Principal
 from wattgate.rate_limit.address_limits import AddressLimits
-from wattgate.rate_limit.budgets import Budgets, LocalBucketStore
+from wattgate.rate_limit.budgets import CURRENT_BALANCE, Budgets, LocalBucketStore, rate_limit_headers
 from wattgate.rate_limit.scopes import Allowance, BudgetLimits
 from wattgate.requests.client import CURRENT_CLIENT, UNLIMITED_ADDRESSES, AddressPolicy, Client
 
@@ -121,8 +123,8 @@ async def test_right_password_is_not_hashed_while_the_budget_is_exhausted(
 
 
 @contextmanager
-def client_at(address: str) -> Iterator[None]:
-    token = CURRENT_CLIENT.set(Client(host=address, address=address))
+def client_at(address: str, network: str | None = None) -> Iterator[None]:
+    token = CURRENT_CLIENT.set(Client(host=address, address=address, network=network))
     try:
         yield
     finally:
@@ -177,6 +179,69 @@ async def test_a_right_password_that_has_to_wait_is_neither_answered_nor_charged
     assert after.remaining == before.remaining
 
 
+LOG_INS = 2
+"""The log-ins of an address in these tests. Time refills none."""
+
+
+def limited_identity(tenant: Tenant, capacity: int) -> CredentialLookup:
+    """Return a look-up that remembers nothing, with low limits of addresses."""
+    identity, _ = identity_of(tenant, capacity)
+    identity._address_limits = AddressLimits(
+        {AddressPolicy.LOGIN: Allowance(LOG_INS, 0.001)}, LocalBucketStore(Clock(NOW))
+    )
+    return identity
+
+
+async def forget_sources(tenant: Tenant) -> None:
+    """Let all addresses and devices be unknown, as after many log-ins from elsewhere."""
+    async with tenant.gateway.database.session(RowScope(tenant.application_id)) as session:
+        rows = Rows(session, tenant.application_id, now=NOW)
+        await rows.delete(LoginSource, col(LoginSource.source_id) != "")
+        await session.commit()
+
+
+@pytest.mark.parametrize("network", [None, "2001:db8:7::"])
+async def test_right_password_that_the_budget_refuses_is_not_charged_to_its_address(
+    settled: Tenant, network: str | None
+) -> None:
+    username = f"refused-by-budget-{'ipv6' if network else 'ipv4'}@example.org"
+    await settled.add_account(username)
+    identity = limited_identity(settled, PASSWORD_HASH_WEIGHT + 10)
+    with client_at("203.0.113.20" if network is None else "2001:db8:7:1::", network):
+        assert await by_password(identity, settled, username, PASSWORD) is not None
+        await forget_sources(settled)
+        for _ in range(2 * LOG_INS):
+            with pytest.raises(RateLimited, match="login"):
+                await by_password(identity, settled, username, PASSWORD)
+        for _ in range(LOG_INS):
+            assert await by_password(identity, settled, username, "wrong") is None
+        with pytest.raises(RateLimited, match="address-login"):
+            await by_password(identity, settled, username, "wrong")
+
+
+@pytest.mark.parametrize("password", [PASSWORD, "wrong"])
+async def test_password_that_is_not_hashed_is_not_charged_to_its_address(
+    settled: Tenant, password: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While too many hashes wait, neither a right nor a wrong password is answered."""
+    username = f"not-hashed-{password[0]}@example.org"
+    await settled.add_account(username)
+    identity, may_end = limited_identity(settled, 100 * PASSWORD_HASH_WEIGHT), Event()
+    busy = passwords.HashPool(threads=1, max_waiting=0)
+    running = asyncio.create_task(busy.run(may_end.wait))
+    await asyncio.sleep(0)
+    with client_at("203.0.113.21"):
+        with monkeypatch.context() as patch:
+            patch.setattr(passwords, "HASH_POOL", busy)
+            for _ in range(2 * LOG_INS):
+                with pytest.raises(Unavailable):
+                    await by_password(identity, settled, username, password)
+        may_end.set()
+        await running
+        for _ in range(LOG_INS):
+            assert await by_password(identity, settled, username, "wrong") is None
+
+
 HASH_AND_OPERATION = PASSWORD_HASH_WEIGHT + 500
 
 
@@ -216,5 +281,26 @@ async def test_hash_and_operation_above_a_full_budget_cost_too_much(settled: Ten
     assert principal is not None
     with pytest.raises(CostTooHigh, match=f"{HASH_AND_OPERATION + 1:,}"):
         await budgets.charge(principal, 501, paid=0)
-    _, error = await budgets.charge_refused(principal, 501, loaded_units=0)
+    assert stated_budget() == {"r": "500"}
+    balance, error = await budgets.charge_refused(principal, 501, loaded_units=0)
     assert isinstance(error, CostTooHigh)
+    assert "t" not in rate_limit_headers(balance)["RateLimit"].split(";")[-1]
+
+
+def stated_budget() -> dict[str, str]:
+    """Return the parameters of the header RateLimit after the last charge."""
+    _, *parameters = rate_limit_headers(CURRENT_BALANCE.get())["RateLimit"].split(";")
+    return dict(parameter.split("=") for parameter in parameters)
+
+
+@pytest.mark.parametrize("cost", [HASH_AND_OPERATION - 499, HASH_AND_OPERATION + 1])
+async def test_cost_above_a_full_budget_states_no_wait(settled: Tenant, cost: int) -> None:
+    """No time lets it pass: it is too high together with a hash, or by itself."""
+    identity, budgets = identity_of(settled, HASH_AND_OPERATION)
+    principal = await by_password(identity, settled, settled.username, PASSWORD)
+    assert principal is not None
+    await budgets.charge_done(principal, 400)
+    with pytest.raises(CostTooHigh) as refused:
+        await budgets.charge(principal, cost, paid=0)
+    assert refused.value.retry_after is None
+    assert stated_budget() == {"r": "100"}

@@ -20,7 +20,7 @@ from wattgate.db.identity import passwords
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.models import Account, LoginBackoff, LoginSource
 from wattgate.db.rows.rows import Rows
-from wattgate.errors import RateLimited
+from wattgate.errors import GatewayError, RateLimited
 from wattgate.requests.client import AddressLimiter, AddressPolicy, Client
 
 FREE_ATTEMPTS = 5
@@ -177,15 +177,21 @@ class LoginAttempt:
 
         A known source has a count of its own, so that the holder can log in while others use up the limit of an address
         that they share. `owner` is the application whose share of the threads for hashes is used, or "" without one.
-        `charge_first` pays for the hash, after everything that refuses a wrong password as well. It may raise.
+        `charge_first` pays for the hash, after everything that refuses a wrong password as well. It may raise. An
+        attempt that ends before the hash is not charged: its answer does not depend on a comparison of the password.
         """
         is_charged = self.source is None
         if is_charged:
             await limits.charge(AddressPolicy.LOGIN, self.client)
-        if charge_first is not None:
-            await charge_first()
         stored_hash = self.account.password_hash if self.account else None
-        is_right = await passwords.password_matches(stored_hash, password, owner)
+        try:
+            if charge_first is not None:
+                await charge_first()
+            is_right = await passwords.password_matches(stored_hash, password, owner)
+        except GatewayError:
+            if is_charged:
+                await limits.refund(AddressPolicy.LOGIN, self.client)
+            raise
         if is_charged and is_right and is_refunded:
             await limits.refund(AddressPolicy.LOGIN, self.client)
         return is_right
