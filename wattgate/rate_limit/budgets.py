@@ -53,7 +53,8 @@ class Balance(msgspec.Struct, frozen=True, gc=False):
     """The state of a scope after a charge.
 
     `remaining` is the rest of the bucket and `limit` its capacity. The bucket is full in `reset` seconds. An empty
-    bucket takes `window` seconds to refill. The cost is granted in `retry_after` seconds, or 0 if it is granted.
+    bucket takes `window` seconds to refill. The cost is granted in `retry_after` seconds, or 0 if it is granted. It is
+    0 without a grant if even a full bucket cannot grant the cost: no wait helps.
     """
 
     granted: bool
@@ -205,6 +206,7 @@ class Budgets:
             return None
         whole = cost + (paid or 0)
         if error := _excess_of_capacity(scopes, whole):
+            CURRENT_BALANCE.set(await self._ungranted(scopes))
             raise error
         balance = await self.buckets.spend(scopes, cost, paid=paid or 0)
         if paid is not None and not balance.granted and repeated_hash_units(balance.retry_after):
@@ -246,8 +248,15 @@ class Budgets:
             too_high = _excess_of_capacity(scopes, cost + hash_units)
             if not too_high:
                 balance = await self.buckets.spend(scopes, 0, is_done=True, refused=cost + hash_units)
+        if too_high:
+            balance = await self._ungranted(scopes)
         CURRENT_BALANCE.set(balance)
         return balance, too_high or rate_limited_error(balance)
+
+    async def _ungranted(self, scopes: Sequence[RateLimitScope]) -> Balance:
+        """Return the balance after a cost that even a full bucket cannot grant. It states no time to wait."""
+        balance = await self.buckets.spend(scopes, 0, is_done=True)
+        return msgspec.structs.replace(balance, granted=False)
 
     async def refund(self, principal: Principal, units: int) -> Balance | None:
         """Return units to a caller whose work was refused before it began. Return the balance as `charge` does."""
@@ -292,14 +301,16 @@ def rate_limited_error(balance: Balance) -> RateLimited:
 def rate_limit_headers(balance: Balance | None) -> Mapping[str, str]:
     """Return a balance as the headers RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-11.
 
-    The quota unit is cost. If the request is refused, `t` equals Retry-After: it must not be later (section 6).
+    The quota unit is cost. If the request is refused, `t` equals Retry-After: it must not be later (section 6). There
+    is no `t` if the request costs more than the whole budget, because a client may wait for that time and try again.
     """
     if balance is None:
         return {}
     time = balance.reset if balance.granted else balance.retry_after
+    state = f'"{balance.policy}";r={balance.remaining}'
     return {
         "RateLimit-Policy": _policy_header(balance.policy, balance.limit, balance.window),
-        "RateLimit": f'"{balance.policy}";r={balance.remaining};t={time}',
+        "RateLimit": f"{state};t={time}" if balance.granted or time else state,
     }
 
 

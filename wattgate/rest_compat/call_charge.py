@@ -19,7 +19,7 @@ from wattgate.operations.vocabulary.cost_weights import (
 )
 from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.principal import Principal
-from wattgate.rate_limit.budgets import Balance, Budgets, rate_limited_error
+from wattgate.rate_limit.budgets import CURRENT_BALANCE, Balance, Budgets, rate_limited_error
 from wattgate.requests.client import never
 from wattgate.requests.request_limits import size_cost
 
@@ -93,7 +93,11 @@ class CallCharge:
 
         RateLimited states when the budget covers it together with the charge so far, because the call begins anew.
         """
-        self.balance = await self._budgets.charge(self._principal, cost, paid=self.charged)
+        try:
+            self.balance = await self._budgets.charge(self._principal, cost, paid=self.charged)
+        except CostTooHigh:
+            self.balance = CURRENT_BALANCE.get()
+            raise
         if self.balance is not None and not self.balance.granted:
             raise rate_limited_error(self.balance)
         self.charged += cost
