@@ -145,6 +145,68 @@ def test_share_outside_the_slots_is_refused(slots: int, share: int) -> None:
         FairShare(slots, share=share)
 
 
+async def test_amounts_count_against_the_share_and_the_slots() -> None:
+    share = FairShare(10, share=6)
+    assert share.try_take("a", 4)
+    assert not share.try_take("a", 3)
+    await share.take("a", 2)
+    assert not share.try_take("b", 5)
+    assert share.try_take("b", 4)
+    share.give_back("a", 6)
+    share.give_back("b", 4)
+    assert share.owner_count == 0
+    with pytest.raises(ValueError, match="share"):
+        await share.take("a", 7)
+
+
+async def test_nobody_overtakes_one_that_waits_for_a_large_amount() -> None:
+    share = FairShare(10, share=10)
+    await share.take("a", 4)
+    await share.take("b", 4)
+    large = asyncio.create_task(share.take("c", 6))
+    await turns()
+    small = asyncio.create_task(share.take("d", 1))
+    await turns()
+    assert not share.try_take("d", 1)
+    assert not small.done()
+    share.give_back("a", 4)
+    await turns()
+    assert large.done()
+    assert not small.done()
+    share.give_back("b", 4)
+    await small
+    share.give_back("c", 6)
+    share.give_back("d", 1)
+    assert share.try_take("e", 10)
+
+
+async def test_others_go_on_when_the_one_with_a_large_amount_stops_to_wait() -> None:
+    share = FairShare(10, share=10, max_waiting=5)
+    await share.take("a", 8)
+    large = asyncio.create_task(share.take("b", 6))
+    await turns()
+    small = asyncio.create_task(share.take("c", 2))
+    await turns()
+    large.cancel()
+    await turns()
+    assert small.done()
+    share.give_back("a", 8)
+    share.give_back("c", 2)
+    assert share.owner_count == 0
+
+
+async def test_amount_beyond_the_share_of_its_owner_does_not_block_others() -> None:
+    share = FairShare(10, share=5)
+    await share.take("a", 4)
+    waiting = asyncio.create_task(share.take("a", 3))
+    await turns()
+    assert share.try_take("b", 5)
+    share.give_back("a", 4)
+    await waiting
+    share.give_back("a", 3)
+    share.give_back("b", 5)
+
+
 def test_queue_passes_over_owners_that_may_have_nothing() -> None:
     queue = FairQueue[int]()
     for owner, item in (("a", 1), ("a", 2), ("b", 3)):

@@ -1,9 +1,11 @@
 """The size of a request is charged before it is parsed, for each answer, and each charged answer states the budget."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -254,6 +256,47 @@ async def test_body_above_the_maximum_pays_for_the_bytes_that_were_read(
                 assert answer.status_code == 413
                 read = size_cost(500_000)  # the server may join chunks, and the last one is above the maximum
                 assert read <= before - await remaining(http, caller) <= size_cost(1_000_000) + STATEMENT_WEIGHT
+
+
+async def first_answer(url: str, path: str, size: int | None, headers: Mapping[str, str]) -> bytes:
+    """Send the head of a request whose client waits before it sends the body. Return the first line of the answer."""
+    where = urlsplit(url)
+    reader, writer = await asyncio.open_connection(where.hostname, where.port)
+    length = "Transfer-Encoding: chunked" if size is None else f"Content-Length: {size}"
+    fields = {"Host": where.netloc, "Content-Type": "application/json", "Expect": "100-continue", **headers}
+    lines = [f"POST {path} HTTP/1.1", length, *(f"{name}: {value}" for name, value in fields.items()), "\r\n"]
+    writer.write("\r\n".join(lines).encode())
+    async with asyncio.timeout(60):
+        line = await reader.readline()
+    writer.close()
+    return line.strip()
+
+
+GO_ON, REFUSED_BY_BUDGET = b"HTTP/1.1 100 Continue", b"HTTP/1.1 429 Too Many Requests"
+PATHS = ("/graphql", "/api/v0-1/accountprofile")
+
+
+async def test_budget_covers_a_body_before_the_client_may_send_it(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    size = 40_000
+    cost = size_cost(size) + 2 * STATEMENT_WEIGHT
+    async with gateway(tmp_path, caller_budget=cost, caller_budget_seconds=DAY) as (url, http, tenant):
+        (caller, other) = (tenant.headers[name] for name in ("account", "administrator"))
+        for path, known in zip(PATHS, (caller, other), strict=True):
+            with subtests.test(path):
+                assert await first_answer(url, path, size, known) == GO_ON
+                assert await first_answer(url, path, size, known) == REFUSED_BY_BUDGET
+                assert await first_answer(url, path, 1_000, known) == GO_ON
+        assert await remaining(http, caller) < size_cost(size)
+
+
+async def test_address_pays_before_a_stranger_may_send_a_body(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    async with gateway(tmp_path, address_documents=2, address_requests=2) as (url, _, _):
+        for path in ("/graphql", "/api/v0-1/auth"):
+            with subtests.test(path):
+                assert await first_answer(url, path, 1_000, {}) == GO_ON
+                assert await first_answer(url, path, None, {}) == GO_ON
+                assert await first_answer(url, path, 1_000, {}) == REFUSED_BY_BUDGET
+                assert await first_answer(url, path, None, {}) == REFUSED_BY_BUDGET
 
 
 async def test_stream_token_without_credentials_is_charged_to_the_address(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ async def served(settled: Settled) -> AsyncIterator[Served]:
         runner=gateway.runner,
         schema=gateway.schema,
         authenticate=gateway.authenticator.authenticate,
-        find_revoked=gateway.subscription_service.find_revoked,
+        bodies=gateway.bodies,
         budgets=gateway.budgets,
         address_limits=gateway.address_limits,
     )

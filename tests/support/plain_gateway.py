@@ -112,7 +112,8 @@ class NoDatabase(Database):
 def plain_gateway(**settings: Any) -> Starlette:
     """Return a gateway without a database."""
     given: dict[str, Any] = {"max_body_bytes": MAX_BODY_BYTES, "trusted_proxies": ["192.0.2.0/24"]}
-    chosen = Settings(_env_file=None, caller_budget=0, application_budget=0, **given | settings)
+    given |= {"caller_budget": 0, "application_budget": 0}
+    chosen = Settings(_env_file=None, **given | settings)
     gateway, database = build_gateway(chosen), NoDatabase()
     pipeline = GraphQLPipeline(build_schema(OPERATIONS), Runner(database, MemoryBus()), budgets=gateway.budgets)
     authenticator = Authenticator(TokensInMemory(database))

@@ -19,6 +19,7 @@ from wattgate.delivery.channels.web_push import Vapid
 from wattgate.delivery.mail_addresses import AllowList, parse_mailbox
 from wattgate.realtime.redis_url import RedisServers, TlsFiles
 from wattgate.realtime.server_address import ServerAddress
+from wattgate.requests.request_limits import ADDRESS_PART
 from wattgate.tls import client_context
 
 MQTT_REQUIREMENTS = ("aiomqtt>=2.5,<2.6", "paho-mqtt>=2.1,<2.3")
@@ -175,6 +176,16 @@ def check_public_url(url: str | None, info: ValidationInfo) -> str | None:
 def check_test_addresses(written: list[str]) -> list[str]:
     AllowList.from_texts(written)
     return written
+
+
+def check_kept_body_bytes(size: int | None, info: ValidationInfo) -> int | None:
+    smallest = ADDRESS_PART * int(info.data.get("max_body_bytes", 0))
+    if size is not None and size < smallest:
+        raise ValueError(
+            f"must be at least {ADDRESS_PART} times WATTGATE_MAX_BODY_BYTES, which is {smallest}: one network address "
+            f"has a part of 1/{ADDRESS_PART}. Set a larger value, or a smaller WATTGATE_MAX_BODY_BYTES"
+        )
+    return size
 
 
 def check_mqtt_url(url: str | None) -> str | None:

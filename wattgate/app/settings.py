@@ -19,6 +19,7 @@ from wattgate.app.setting_sources import COMMAND_VARIABLES, ENV_FILE, PREFIX, un
 from wattgate.db.scope.policies import AccountPolicy, ConsentPolicy
 from wattgate.delivery.egress import EgressPolicy
 from wattgate.realtime.redis_url import TlsFiles
+from wattgate.requests.request_limits import BODY_MEMORY_BYTES
 
 ENVIRONMENT = "the environment"
 """Where an unknown setting was found, if not in ENV_FILE: the input of the error that pydantic raises for it."""
@@ -431,6 +432,15 @@ class Settings(ClientLimitSettings):
         ge=2**10,
         description="Maximum size of a request body, in bytes (default: 4 MiB). Streams to /readings have no limit.",
     )
+    kept_body_bytes: Annotated[int | None, AfterValidator(checks.check_kept_body_bytes)] = Field(
+        default=None,
+        ge=2**20,
+        description=(
+            "Memory of a process for the request bodies that it keeps, in bytes: at least 4 times "
+            "WATTGATE_MAX_BODY_BYTES. One address has at most a quarter of it, and one application a half. "
+            "Default: 64 MiB, or 16 times WATTGATE_MAX_BODY_BYTES if that is more."
+        ),
+    )
     operation_seconds: float = Field(
         default=30.0, gt=0, le=600, description="Time limit for a GraphQL query or mutation with its SQL, in seconds."
     )
@@ -605,6 +615,11 @@ class Settings(ClientLimitSettings):
     def unverified_lifetime(self) -> timedelta:
         """Time in which a registration can be verified."""
         return timedelta(days=self.unverified_days)
+
+    @property
+    def body_memory(self) -> int:
+        """The memory of a process for the request bodies that it keeps, in bytes."""
+        return self.kept_body_bytes or max(BODY_MEMORY_BYTES, 16 * self.max_body_bytes)
 
     @property
     def account_policy(self) -> AccountPolicy:

@@ -231,6 +231,22 @@ class Budgets:
         CURRENT_BALANCE.set(balance)
         return balance
 
+    async def charge_read(self, principal: Principal, cost: int, *, paid: int) -> Balance | None:
+        """Charge a part of a request that has arrived, also above the remaining budget. Return the balance as `charge`.
+
+        `paid` is the charge of the parts before it. Raise RateLimited if the budget does not cover the part, so that
+        the next one is not read, or CostTooHigh.
+        """
+        try:
+            balance = await self.charge(principal, cost, paid=paid)
+        except CostTooHigh:
+            pass
+        else:
+            if balance is None or balance.granted:
+                return balance
+        _, error = await self.charge_refused(principal, paid + cost, loaded_units=cost)
+        raise error
+
     async def charge_refused(
         self, principal: Principal, cost: int, *, loaded_units: int
     ) -> tuple[Balance, RateLimited | CostTooHigh]:

@@ -3,17 +3,27 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from starlette.types import Message, Receive
 
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import ENDED_CREDENTIALS, TooLarge, Unauthenticated, Unavailable, UnsupportedMediaType
 from wattgate.principal import Principal, Role
+from wattgate.requests.client import current_client
 from wattgate.requests.fair_share import FairShare, NoFreeSlot, owner_of_caller
-from wattgate.requests.request_limits import INLINE_BODY_BYTES, check_anonymous_size, check_structure
+from wattgate.requests.request_limits import (
+    ADDRESS_PART,
+    BODY_MEMORY_BYTES,
+    FREE_BODY_BYTES,
+    INLINE_BODY_BYTES,
+    MAX_ANONYMOUS_BODY_BYTES,
+    OWNER_PART,
+    check_anonymous_size,
+    check_structure,
+)
 
 CREDENTIAL_CHECK_INTERVAL = timedelta(seconds=1)
 """Age at which a long request checks its credentials again, before it reads or writes the next part."""
@@ -21,13 +31,120 @@ CREDENTIAL_CHECK_INTERVAL = timedelta(seconds=1)
 FindRevoked = Callable[[Collection[Principal]], Awaitable[Collection[Principal]]]
 """Returns the callers whose credentials are no longer valid."""
 
-ChargeSize = Callable[[int], Awaitable[object]]
-"""Charges the caller for a body of this many bytes. Raises an error if the budget does not cover it."""
+
+class SizeCharge(Protocol):
+    """The charge of a request by the bytes of its body."""
+
+    def add_size(self, size: int) -> Awaitable[None]:
+        """Charge a body of this many bytes before it is read. Raise an error if the budget does not cover it."""
+
+    async def begin_parts(self) -> None:
+        """Charge the begin of a body of unknown length. Raise an error if earlier work has used up the budget."""
+
+    async def add_part(self, size: int, whole: int) -> None:
+        """Charge the last `size` bytes of `whole` bytes that are read, also above the remaining budget.
+
+        Raise an error if the budget does not cover them.
+        """
+
+    async def refund_size(self, size: int) -> None:
+        """Return the charge of a body that is not read."""
 
 
 async def find_none_revoked(principals: Collection[Principal]) -> Collection[Principal]:
     """Return no caller: credentials that no database knows are never revoked."""
     return ()
+
+
+# The memory for bodies. A body of a few kilobytes is not counted: connections have a bound, and each may keep as much.
+
+MAX_WAITING_BODIES = 64
+"""Maximum bodies that wait for memory. Nothing of them is read, and their callers have paid for them."""
+
+MAX_MEMORY_SECONDS = 5.0
+"""Maximum time for which a body waits for memory."""
+
+UNCOUNTED_BYTES = FREE_BODY_BYTES
+"""Maximum bytes of a body that takes no memory of the bound."""
+
+STEP_BYTES = 64 * 1024
+"""Memory that a body of unknown length takes at once, and maximum bytes of it that are read before their charge."""
+
+
+class BodyMemory:
+    """A bound for the bytes of all bodies that are kept at a time. Each address and each application has a share."""
+
+    def __init__(self, max_bytes: int = BODY_MEMORY_BYTES, *, max_wait_seconds: float = MAX_MEMORY_SECONDS) -> None:
+        self._by_address, self._by_owner = (
+            FairShare(
+                max_bytes, share=max_bytes // part, max_waiting=MAX_WAITING_BODIES, max_wait_seconds=max_wait_seconds
+            )
+            for part in (ADDRESS_PART, OWNER_PART)
+        )
+
+    def open_hold(self, caller: Principal) -> "BodyHold":
+        """Return a hold of no memory for the body of a caller, at the address of the current client."""
+        client = current_client()
+        address = client.network or client.address or ""
+        return BodyHold(self._by_address, address, self._by_owner, owner_of_caller(caller))
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no body has or waits for memory."""
+        return not (self._by_address.owner_count or self._by_owner.owner_count)
+
+
+class BodyHold:
+    """The memory of one body. Release it when the request is answered."""
+
+    __slots__ = ("_address", "_by_address", "_by_owner", "_owner", "size")
+
+    def __init__(self, by_address: FairShare, address: str, by_owner: FairShare, owner: str) -> None:
+        self._by_address, self._address, self._by_owner, self._owner = by_address, address, by_owner, owner
+        self.size = 0
+
+    async def take(self, size: int) -> None:
+        """Take memory, and wait for it in turn. Raise Unavailable after the maximum time.
+
+        Only a hold without memory may wait: otherwise bodies that wait for each other would keep all of it.
+        """
+        try:
+            await self._by_address.take(self._address, size)
+            try:
+                await self._by_owner.take(self._owner, size)
+            except BaseException:
+                self._by_address.give_back(self._address, size)
+                raise
+        except NoFreeSlot:
+            raise _no_memory() from None
+        self.size = size
+
+    def grow(self, size: int) -> None:
+        """Take further memory. Raise Unavailable if it is not free at once."""
+        if not self._by_address.try_take(self._address, size):
+            raise _no_memory()
+        if not self._by_owner.try_take(self._owner, size):
+            self._by_address.give_back(self._address, size)
+            raise _no_memory()
+        self.size += size
+
+    def release(self) -> None:
+        """Give the memory back."""
+        size, self.size = self.size, 0
+        if size:
+            self._by_owner.give_back(self._owner, size)
+            self._by_address.give_back(self._address, size)
+
+
+MEMORY_RETRY_SECONDS = 2
+"""Value of Retry-After for a body for which there is no memory."""
+
+
+def _no_memory() -> Unavailable:
+    return Unavailable(
+        f"The gateway keeps too many request bodies. Retry in {MEMORY_RETRY_SECONDS} s.",
+        retry_after=MEMORY_RETRY_SECONDS,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +157,110 @@ class BodyReader:
 
     find_revoked: FindRevoked = find_none_revoked
     clock: Clock = utc_now
+    memory: BodyMemory = field(default_factory=BodyMemory)
 
-    async def read(self, receive: Receive, principal: Principal, charge_size: ChargeSize) -> bytes:
-        """Return a body that is paid for. It is neither parsed nor searched before that.
+    async def read(
+        self, receive: Receive, principal: Principal, charge: SizeCharge, length: int | None
+    ) -> tuple[bytes, BodyHold | None]:
+        """Return a body that is paid for, and its memory, which the caller releases. It is neither parsed nor searched.
 
-        Raise TooLarge as soon as it exceeds the bounds of the caller or of JSON, after a charge for the bytes that were
-        read. Raise Unauthenticated if the credentials have ended while it arrived, and the errors of `charge_size`.
+        `length` is that of `announced_length`. A known one is charged before a byte is read, and before the client is
+        asked to continue. A body of unknown length is charged as it arrives.
+
+        Raise TooLarge as soon as it exceeds the bounds of the caller or of JSON, Unavailable if there is no memory for
+        it, and the errors of `charge`. Raise Unauthenticated if the credentials have ended while it arrived.
         """
+        if length is None or length > UNCOUNTED_BYTES:
+            return await self._read_large(receive, principal, charge, length)
+        await charge.add_size(length)
         began_at = self.clock()
-        body = await _read(receive, principal, charge_size)
-        is_slow = self.clock() - began_at >= CREDENTIAL_CHECK_INTERVAL
-        if is_slow and principal.role is not Role.ANONYMOUS and await self.find_revoked([principal]):
+        message = await receive()
+        body: bytes = message.get("body", b"")
+        while message.get("more_body", False):
+            message = await receive()
+            body += message.get("body", b"")
+            _check_announced(len(body), length)
+        if self.clock() - began_at >= CREDENTIAL_CHECK_INTERVAL:
+            await self._check_credentials(principal)
+        return body, None
+
+    async def _read_large(
+        self, receive: Receive, principal: Principal, charge: SizeCharge, length: int | None
+    ) -> tuple[bytes, BodyHold]:
+        hold = self.memory.open_hold(principal)
+        try:
+            if length is None:
+                await charge.begin_parts()
+                began_at = self.clock()
+                body = await _read_parts(receive, principal, charge, hold)
+            else:
+                await _admit(principal, charge, hold, length)
+                began_at = self.clock()
+                body = await _read_announced(receive, length)
+            if self.clock() - began_at >= CREDENTIAL_CHECK_INTERVAL:
+                await self._check_credentials(principal)
+            check_structure(body)
+        except BaseException:
+            hold.release()
+            raise
+        return body, hold
+
+    async def _check_credentials(self, principal: Principal) -> None:
+        """Raise Unauthenticated if the credentials have ended while a body arrived."""
+        if principal.role is not Role.ANONYMOUS and await self.find_revoked([principal]):
             raise Unauthenticated(ENDED_CREDENTIALS)
-        await charge_size(len(body))
-        check_structure(body)
-        return body
 
 
 DEFAULT_BODIES = BodyReader()
 """The reader of a gateway without a database, where no credential ends."""
 
 
-async def _read(receive: Receive, principal: Principal, charge_size: ChargeSize) -> bytes:
+def announced_length(headers: Mapping[str, str]) -> int | None:
+    """Return the bytes of the body that a request announces, and None for a body in chunks.
+
+    The names of headers are in lower case. The HTTP server has checked the number.
+    """
+    if "transfer-encoding" in headers:
+        return None
+    return int(headers.get("content-length") or 0)
+
+
+async def _admit(principal: Principal, charge: SizeCharge, hold: BodyHold, length: int) -> None:
+    """Charge a body of known length, and wait for its memory."""
+    if principal.role is Role.ANONYMOUS and length > MAX_ANONYMOUS_BODY_BYTES:
+        await charge.add_size(0)  # it costs as much as any other request that is refused
+        check_anonymous_size(length)
+    await charge.add_size(length)
+    try:
+        await hold.take(length)
+    except Unavailable:
+        await charge.refund_size(length)
+        raise
+
+
+async def _read_announced(receive: Receive, length: int) -> bytes:
     chunks: list[bytes] = []
     size, has_more = 0, True
+    while has_more:
+        message: Message = await receive()
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+        _check_announced(size, length)
+        has_more = message.get("more_body", False)
+    return b"".join(chunks)
+
+
+def _check_announced(size: int, length: int) -> None:
+    """Raise TooLarge if a body has more bytes than its request announced. The HTTP server of the gateway sends none."""
+    if size > length:
+        raise TooLarge(f"The body has more bytes than Content-Length announces: {length:,}.")
+
+
+async def _read_parts(receive: Receive, principal: Principal, charge: SizeCharge, hold: BodyHold) -> bytes:
+    """Return a body of unknown length. Each part is charged when it has arrived, and the first that is not ends it."""
+    chunks: list[bytes] = []
+    size, paid, has_more = 0, 0, True
+    await hold.take(STEP_BYTES)
     try:
         while has_more:
             message: Message = await receive()
@@ -72,8 +269,14 @@ async def _read(receive: Receive, principal: Principal, charge_size: ChargeSize)
             if principal.role is Role.ANONYMOUS:
                 check_anonymous_size(size)
             has_more = message.get("more_body", False)
-    except TooLarge:
-        await charge_size(size)
+            if size > hold.size:
+                hold.grow(-(-(size - hold.size) // STEP_BYTES) * STEP_BYTES)
+            if size - paid >= STEP_BYTES or not has_more:
+                unpaid, paid = size - paid, size
+                await charge.add_part(unpaid, size)
+    except (TooLarge, Unavailable):
+        if size > paid:
+            await charge.add_part(size - paid, size)
         raise
     return b"".join(chunks)
 

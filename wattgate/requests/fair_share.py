@@ -85,9 +85,10 @@ class FairQueue(Generic[T]):
 
 
 class _Waiter:
-    """A task that waits for a slot. Other threads may grant it."""
+    """A task that waits for slots. Other threads may grant them."""
 
-    def __init__(self) -> None:
+    def __init__(self, amount: int) -> None:
+        self.amount = amount
         self._loop = asyncio.get_running_loop()
         self.granted: asyncio.Future[bool] = self._loop.create_future()
 
@@ -113,6 +114,9 @@ class FairShare:
     The other slots stay free for other owners, so that one whose work takes long leaves them served. Callers that wait
     are served in turn by owner. If `max_waiting` wait already, the owner with most of them loses its last one.
 
+    A caller may take an amount of slots at once, of at most the share. While one waits for more slots than are free,
+    nobody overtakes it.
+
     Slots can be taken in event loops, and given back in any thread.
     """
 
@@ -127,6 +131,8 @@ class FairShare:
         self.max_wait_seconds = max_wait_seconds
         self._used: dict[str, int] = {}
         self._waiting: FairQueue[_Waiter] = FairQueue()
+        self._is_blocked = False
+        """Whether the next one that waits has a share left, and needs more slots than are free."""
         self._lock = threading.Lock()
 
     @property
@@ -149,22 +155,24 @@ class FairShare:
         finally:
             self.give_back(owner)
 
-    def try_take(self, owner: str) -> bool:
-        """Take a slot for an owner if it need not wait. Return whether it has one."""
+    def try_take(self, owner: str, amount: int = 1) -> bool:
+        """Take slots for an owner if it need not wait. Return whether it has them."""
         with self._lock:  # as `_take`: each edge of a request takes a slot, and a call costs as much as this
-            used = self._used.get(owner, 0)
-            if not self._free or used >= self._share:
+            used = self._used.get(owner, 0) + amount
+            if amount > self._free or used > self._share or self._is_blocked:
                 return False
-            self._free -= 1
-            self._used[owner] = used + 1
+            self._free -= amount
+            self._used[owner] = used
             return True
 
-    async def take(self, owner: str) -> None:
-        """Take a slot for an owner, and wait for it. Raise NoFreeSlot if too many wait, or after the maximum time."""
+    async def take(self, owner: str, amount: int = 1) -> None:
+        """Take slots for an owner, and wait for them. Raise NoFreeSlot if too many wait, or after the maximum time."""
+        if not 1 <= amount <= self._share:
+            raise ValueError(f"an amount of {amount} is not between 1 and the share, {self._share}")
         with self._lock:
-            if self._take(owner):
+            if not self._is_blocked and self._take(owner, amount):
                 return
-            waiter = _Waiter()
+            waiter = _Waiter(amount)
             if not self._enqueue(owner, waiter):
                 raise NoFreeSlot
         try:
@@ -178,39 +186,46 @@ class FairShare:
         if not is_granted:
             raise NoFreeSlot
 
-    def give_back(self, owner: str) -> None:
-        """Give a slot of an owner back. The next one that waits gets it."""
+    def give_back(self, owner: str, amount: int = 1) -> None:
+        """Give slots of an owner back. The next one that waits gets them."""
         with self._lock:  # as `_release`
-            self._free += 1
-            if (used := self._used.pop(owner) - 1) > 0:
+            self._free += amount
+            if (used := self._used.pop(owner) - amount) > 0:
                 self._used[owner] = used
             if self._waiting.items:  # mostly nobody waits
                 self._grant()
 
-    def _has_share_left(self, owner: str) -> bool:
-        return self._used.get(owner, 0) < self._share
+    def _fits_share(self, owner: str) -> bool:
+        """Return whether the share of an owner that waits covers what its first waiter needs."""
+        return self._used.get(owner, 0) + self._waiting.items[owner][0].amount <= self._share
 
-    def _take(self, owner: str) -> bool:
-        used = self._used.get(owner, 0)
-        if not self._free or used >= self._share:
+    def _take(self, owner: str, amount: int) -> bool:
+        used = self._used.get(owner, 0) + amount
+        if amount > self._free or used > self._share:
             return False
-        self._free -= 1
-        self._used[owner] = used + 1
+        self._free -= amount
+        self._used[owner] = used
         return True
 
-    def _release(self, owner: str) -> None:
-        self._free += 1
-        used = self._used.pop(owner) - 1
+    def _release(self, owner: str, amount: int) -> None:
+        self._free += amount
+        used = self._used.pop(owner) - amount
         if used:
             self._used[owner] = used
 
     def _grant(self) -> None:
         """Give free slots to callers that wait, if their owners have a share left."""
-        while self._free and (waiting := self._waiting.pop(self._has_share_left)):
-            owner, waiter = waiting
-            self._take(owner)
-            if not waiter.answer(is_granted=True, on_refusal=partial(self.give_back, owner)):
-                self._release(owner)
+        self._is_blocked = False
+        while (owner := next(filter(self._fits_share, self._waiting.items), None)) is not None:
+            amount = self._waiting.items[owner][0].amount
+            if amount > self._free:
+                self._is_blocked = True
+                return
+            popped = self._waiting.pop(owner.__eq__)
+            assert popped is not None  # the owner waits
+            self._take(owner, amount)
+            if not popped[1].answer(is_granted=True, on_refusal=partial(self.give_back, owner, amount)):
+                self._release(owner, amount)
 
     def _enqueue(self, owner: str, waiter: _Waiter) -> bool:
         """Let a waiter wait. Return False if too many wait already."""
@@ -220,14 +235,16 @@ class FairShare:
                 return False
             surplus.answer(is_granted=False, on_refusal=lambda: None)
         self._waiting.push(owner, waiter)
+        self._grant()  # it may be the one that blocks
         return True
 
     def _leave(self, owner: str, waiter: _Waiter) -> None:
-        """Give up waiting. A slot that was granted meanwhile goes to the next one."""
+        """Give up waiting. Slots that were granted meanwhile go to the next one."""
         with self._lock:
             self._waiting.remove(owner, waiter)
+            self._grant()  # it may have blocked others
         if waiter.granted.done() and not waiter.granted.cancelled() and waiter.granted.result():
-            self.give_back(owner)
+            self.give_back(owner, waiter.amount)
 
 
 class FairThreads:

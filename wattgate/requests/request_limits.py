@@ -26,6 +26,12 @@ FREE_BODY_BYTES = 4 * 1024
 BYTES_PER_UNIT = 256
 """Bytes of a request that cost one unit, above FREE_BODY_BYTES."""
 
+BODY_MEMORY_BYTES = 64 * 2**20
+"""Memory for the bodies of a process that are kept, by default."""
+
+ADDRESS_PART, OWNER_PART = 4, 2
+"""The parts of the memory of which one address and one application have one: a quarter, and a half."""
+
 INLINE_BODY_BYTES = 16 * 1024
 """Maximum bytes of a request whose arguments are validated on the event loop. A thread validates others."""
 

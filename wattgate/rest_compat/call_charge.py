@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wattgate.clock import Clock, utc_now
-from wattgate.errors import CostTooHigh, RateLimited
+from wattgate.errors import CostTooHigh, GatewayError, RateLimited
 from wattgate.graphql.cost.directives import own_list_size
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.readings.bulk_recorder import SenderGone
@@ -106,6 +106,32 @@ class CallCharge:
         """Charge the size of a request in bytes, before it is parsed. Raise as `add` does."""
         if cost := size_cost(size):
             await self.add_units(cost)
+
+    async def begin_parts(self) -> None:
+        """Raise RateLimited before a body of unknown length if earlier work has used up the budget."""
+        self.balance = await self._budgets.charge(self._principal, 0, paid=self.charged)
+        if self.balance is not None and not self.balance.granted:
+            raise rate_limited_error(self.balance)
+
+    async def add_part(self, size: int, whole: int) -> None:
+        """Charge a part of a body that has arrived, also above the remaining budget. See `SizeCharge`."""
+        cost = size_cost(whole) - size_cost(whole - size)
+        if not cost:
+            return
+        try:
+            self.balance = await self._budgets.charge_read(self._principal, cost, paid=self.charged)
+        except GatewayError:
+            self.balance = CURRENT_BALANCE.get()
+            raise
+        finally:
+            self.charged += cost
+            self._measured_units += cost
+
+    async def refund_size(self, size: int) -> None:
+        """Return the charge of a body that is not read."""
+        if cost := size_cost(size):
+            await self.refund(cost)
+            self._measured_units -= cost
 
     async def raise_to(self, cost: int, *, loaded_units: int) -> None:
         """Charge the part of the call's cost that is not charged yet, when its rows are loaded. They cost loaded_units.

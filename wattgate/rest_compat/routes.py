@@ -41,12 +41,13 @@ from wattgate.principal import Authenticate, AuthScheme, Principal, Role
 from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets, rate_limit_headers
 from wattgate.requests.bodies import (
     CREDENTIAL_CHECK_INTERVAL,
+    DEFAULT_BODIES,
+    BodyHold,
     BodyReader,
-    FindRevoked,
     InputWorker,
+    announced_length,
     announces_body,
     check_content,
-    find_none_revoked,
     media_type_of,
 )
 from wattgate.requests.client import (
@@ -91,7 +92,7 @@ def build_routes(
     runner: Runner,
     schema: Schema,
     authenticate: Authenticate,
-    find_revoked: FindRevoked = find_none_revoked,
+    bodies: BodyReader = DEFAULT_BODIES,
     budgets: Budgets = UNLIMITED_BUDGETS,
     clock: Clock = utc_now,
     address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
@@ -105,7 +106,7 @@ def build_routes(
     for operation in operations:
         for rest in operation.rest:
             endpoints[rest.path][rest.method][rest.media_type] = _endpoint(operation, rest, schema)
-    dispatcher = Dispatcher(runner, authenticate, find_revoked, budgets, clock, address_limits, is_draining)
+    dispatcher = Dispatcher(runner, authenticate, bodies, budgets, clock, address_limits, is_draining)
     # "~" sorts after every letter: a literal segment precedes a parameter that would match it too
     sorted_paths = sorted(endpoints.items(), key=lambda entry: entry[0].replace("{", "~"))
     return [
@@ -153,12 +154,14 @@ EndpointsByMedia = dict[str, Endpoint]
 class ParsedRequest:
     """The bound arguments of a request, and their source.
 
-    The source is the request, or, for a streamed body, a function that records the body while it arrives.
+    The source is the request, or, for a streamed body, a function that records the body while it arrives. `hold` is the
+    memory of a body.
     """
 
     arguments: dict[str, Any]
     source: LegacyRequest | Callable[[RunOperation, UploadCharge], Awaitable[dict[str, Any]]]
     wait_ends: WaitEnds = WaitEnds()  # noqa: RUF009 (it is frozen)
+    hold: BodyHold | None = None
 
 
 class Dispatcher:
@@ -168,7 +171,7 @@ class Dispatcher:
         self,
         runner: Runner,
         authenticate: Authenticate,
-        find_revoked: FindRevoked,
+        bodies: BodyReader,
         budgets: Budgets,
         clock: Clock,
         address_limits: AddressLimiter,
@@ -177,16 +180,17 @@ class Dispatcher:
         self._is_draining = is_draining
         self._runner = runner
         self._address_limits = address_limits
-        self._find_revoked = find_revoked
+        self._bodies = bodies
+        self._find_revoked = bodies.find_revoked
         self._authenticate = authenticate
         self._budgets = budgets
         self._inputs = InputWorker()
         self._clock = clock
-        self._bodies = BodyReader(find_revoked, clock)
 
     async def dispatch(self, endpoints: Mapping[str, EndpointsByMedia], request: Request) -> Response:
         endpoint = _select_endpoint(endpoints["GET" if request.method == "HEAD" else request.method], request)
         charge: CallCharge | None = None
+        parsed: ParsedRequest | None = None
         try:
             if request.method not in ("GET", "HEAD") and announces_body(request.headers):
                 await self._accept_content(request, endpoint.legacy_format.accepted_content)
@@ -205,6 +209,9 @@ class Dispatcher:
                 {**INPUT_REQUEST_PATHS, **legacy_format.request_paths},
                 legacy_format.transform_error,
             )
+        finally:
+            if parsed is not None and parsed.hold is not None:
+                parsed.hold.release()
         response.headers.update(rate_limit_headers(None if charge is None else charge.balance))
         return response
 
@@ -264,15 +271,20 @@ class Dispatcher:
         if principal.role is Role.ANONYMOUS:
             check_anonymous_size(query_size)
         await charge.add_size(query_size)
-        body = await self._bodies.read(request.receive, principal, charge.add_size)
-        legacy_request = LegacyRequest(
-            path=request.path_params,
-            query=request.query_params,
-            body=_parse_body(endpoint, request, body),
-            now=self._clock(),
-        )
-        arguments = await self._inputs.run(principal, len(body), _bind_arguments, endpoint, legacy_request)
-        return ParsedRequest(arguments, legacy_request)
+        body, hold = await self._bodies.read(request.receive, principal, charge, announced_length(request.headers))
+        try:
+            legacy_request = LegacyRequest(
+                path=request.path_params,
+                query=request.query_params,
+                body=_parse_body(endpoint, request, body),
+                now=self._clock(),
+            )
+            arguments = await self._inputs.run(principal, len(body), _bind_arguments, endpoint, legacy_request)
+        except BaseException:
+            if hold is not None:
+                hold.release()
+            raise
+        return ParsedRequest(arguments, legacy_request, hold=hold)
 
     async def _execute(
         self, endpoint: Endpoint, principal: Principal, parsed: ParsedRequest, charge: CallCharge

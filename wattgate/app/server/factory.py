@@ -65,7 +65,7 @@ from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.shared_events import SharedEvents
-from wattgate.requests.bodies import BodyReader
+from wattgate.requests.bodies import BodyMemory, BodyReader
 from wattgate.requests.client import AddressLimiter
 from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.routes import RestRouter, build_routes
@@ -96,6 +96,7 @@ class Gateway:
     trusted_documents: TrustedDocumentStore
     access_log: AccessLog
     address_limits: AddressLimiter
+    bodies: BodyReader
     readiness: Readiness = field(default_factory=Readiness)
 
     @property
@@ -154,6 +155,7 @@ def build_gateway(
         trusted_documents=documents,
         access_log=components.access_log,
         address_limits=address_limits,
+        bodies=BodyReader(service.find_revoked, service.now, BodyMemory(settings.body_memory)),
     )
 
 
@@ -229,10 +231,8 @@ def serve_gateway(
 
     Without tracing, the protocol answers plain requests for GraphQL and plain WebSocket handshakes directly.
     """
-    service = gateway.subscription_service
-    bodies = BodyReader(service.find_revoked, service.now)
-    endpoint = GraphQLEndpoint(gateway.pipeline, gateway.authenticator.authenticate, bodies)
-    graphql = _graphql_routes(settings, gateway, endpoint, bodies, demonstration)
+    endpoint = GraphQLEndpoint(gateway.pipeline, gateway.authenticator.authenticate, gateway.bodies)
+    graphql = _graphql_routes(settings, gateway, endpoint, demonstration)
     rules = GateRules.from_settings(settings)
     application = build_application(settings, [*graphql, *routes], rules, tracing, lifespan)
     application.state.gateway = gateway
@@ -259,13 +259,14 @@ def _graphql_routes(
     settings: Settings,
     gateway: Gateway,
     http: GraphQLEndpoint,
-    bodies: BodyReader,
     demonstration: Demonstration | None,
 ) -> list[BaseRoute]:
     """Return the routes of /graphql: the page of browsers, event streams, requests, and WebSockets."""
     authenticate = gateway.authenticator.authenticate
     service, budgets = gateway.subscription_service, gateway.budgets
-    streams = EventStreamEndpoint(gateway.realtime, gateway.event_streams, service, authenticate, budgets, http, bodies)
+    streams = EventStreamEndpoint(
+        gateway.realtime, gateway.event_streams, service, authenticate, budgets, http, gateway.bodies
+    )
     page = Route("/graphql", graphql_page(settings, gateway.runner, demonstration))
     graphql = BrowserEndpoint(streams, AddressLimited(Router([page]), gateway.address_limits))
     return [
@@ -280,7 +281,7 @@ def _rest_routes(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
         runner=gateway.runner,
         schema=gateway.schema,
         authenticate=gateway.authenticator.authenticate,
-        find_revoked=gateway.subscription_service.find_revoked,
+        bodies=gateway.bodies,
         budgets=gateway.budgets,
         clock=clock,
         address_limits=gateway.address_limits,

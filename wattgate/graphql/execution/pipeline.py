@@ -1,7 +1,7 @@
 """Request pipeline for HTTP, WebSocket and SSE: resolve the document, validate, charge, execute."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from time import monotonic
@@ -28,7 +28,7 @@ from wattgate.operations.core.context import GraphQLContext
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
 from wattgate.principal import Principal, Role
-from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets
+from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets, rate_limited_error
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.requests.bodies import InputWorker
 from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
@@ -140,6 +140,10 @@ class GraphQLPipeline:
             await self._address_limits.charge(AddressPolicy.DOCUMENT, current_client())
         if cost := size_cost(size):
             await self._settled(OperationCharge.flat(self._budgets, principal, cost))
+
+    def body_charge(self, principal: Principal) -> "BodyCharge":
+        """Return the charge of a request whose body is read."""
+        return BodyCharge(self, self._budgets, principal)
 
     async def charge_refusal(self, principal: Principal) -> None:
         """Charge a request that is refused before it is read: a known caller as for a refused field, else the address.
@@ -273,6 +277,35 @@ class GraphQLPipeline:
         charge = OperationCharge(self._budgets, principal, document.cost.estimate(variables), size_units)
         charge.balance = await self._budgets.charge(principal, 0)
         return charge
+
+
+class BodyCharge:
+    """The charge of a request by the bytes of its body. See `SizeCharge`."""
+
+    __slots__ = ("_budgets", "_pipeline", "_principal")
+
+    def __init__(self, pipeline: GraphQLPipeline, budgets: Budgets, principal: Principal) -> None:
+        self._pipeline = pipeline
+        self._budgets = budgets
+        self._principal = principal
+
+    def add_size(self, size: int) -> Awaitable[None]:
+        return self._pipeline.charge_request(self._principal, size)
+
+    async def begin_parts(self) -> None:
+        await self._pipeline.charge_request(self._principal, 0)
+        balance = await self._budgets.charge(self._principal, 0, paid=0)
+        if balance is not None and not balance.granted:
+            raise rate_limited_error(balance)
+
+    async def add_part(self, size: int, whole: int) -> None:
+        paid = size_cost(whole - size)
+        if cost := size_cost(whole) - paid:
+            await self._budgets.charge_read(self._principal, cost, paid=paid)
+
+    async def refund_size(self, size: int) -> None:
+        if cost := size_cost(size):
+            await self._budgets.refund(self._principal, cost)
 
 
 def _raise_refusal(charge: OperationCharge) -> None:

@@ -24,7 +24,7 @@ from wattgate.principal import Authenticate, Principal, Role
 from wattgate.rate_limit.budgets import CURRENT_BALANCE, Balance, rate_limit_headers
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.requests.accept import GRAPHQL_RESPONSE, JSON, negotiate_media_type
-from wattgate.requests.bodies import DEFAULT_BODIES, BodyReader, check_content
+from wattgate.requests.bodies import DEFAULT_BODIES, BodyHold, BodyReader, announced_length, check_content
 from wattgate.requests.request_context import log_access_error
 from wattgate.requests.request_limits import check_anonymous_size, check_encoding, check_structure
 from wattgate.requests.request_threads import run_in_thread
@@ -110,13 +110,14 @@ class GraphQLEndpoint:
             return _errors_response(
                 [GraphQLError("send a GraphQL request with GET or POST")], 405, media, [(b"allow", b"GET, POST")]
             )
+        hold: BodyHold | None = None
         try:
             principal = await self._authenticate(headers)
             if method == "GET":
                 request = await read_query_string(query_string, principal, self._pipeline)
             else:
                 await accept_content(headers, principal, self._pipeline)
-                request = await read_request(receive, principal, self._pipeline, self._bodies)
+                request, hold = await read_request(headers, receive, principal, self._pipeline, self._bodies)
             request, document = await self._pipeline.resolve_document(principal, request)
             if method == "GET" and document.kind is OperationType.MUTATION:
                 raise GetNotAllowed
@@ -131,6 +132,9 @@ class GraphQLEndpoint:
             return _errors_response(invalid.errors, 400 if media == GRAPHQL_RESPONSE else 200, media)
         except GatewayError as error:
             return error_response(error, media)
+        finally:
+            if hold is not None:
+                hold.release()
         budget_headers = _budget_headers(reply.balance)
         return (
             await _cacheable_response(reply, media, headers, budget_headers)
@@ -152,13 +156,20 @@ async def accept_content(headers: Mapping[str, str], principal: Principal, pipel
 
 
 async def read_request(
-    receive: Receive, principal: Principal, pipeline: GraphQLPipeline, bodies: BodyReader
-) -> OperationRequest:
-    """Return the request in a body, which is charged by its size before it is parsed.
+    headers: Mapping[str, str], receive: Receive, principal: Principal, pipeline: GraphQLPipeline, bodies: BodyReader
+) -> tuple[OperationRequest, BodyHold | None]:
+    """Return the request in a body, which is charged by its size before it is read, and the memory of the body.
 
-    Raise BadInput if there is none, and as `GraphQLPipeline.charge_request` does.
+    The caller releases the memory. Raise BadInput if there is no request, and as `BodyReader.read` does.
     """
-    return parse_body(await bodies.read(receive, principal, partial(pipeline.charge_request, principal)))
+    body, hold = await bodies.read(receive, principal, pipeline.body_charge(principal), announced_length(headers))
+    if hold is None:
+        return parse_body(body), None
+    try:
+        return parse_body(body), hold
+    except BaseException:
+        hold.release()
+        raise
 
 
 async def read_query_string(query_string: bytes, principal: Principal, pipeline: GraphQLPipeline) -> OperationRequest:

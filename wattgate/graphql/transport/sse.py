@@ -97,9 +97,12 @@ class EventStreamEndpoint:
             if request.method == "GET":
                 return await read_query_string(request.scope["query_string"], principal, pipeline)
             await accept_content(request.headers, principal, pipeline)
-            return await read_request(request.receive, principal, pipeline, self._bodies)
+            operation, hold = await read_request(request.headers, request.receive, principal, pipeline, self._bodies)
         except BudgetExhausted as exhausted:
             raise exhausted.error from None
+        if hold is not None:
+            hold.release()  # a stream may stay open for days
+        return operation
 
     async def _prepare_or_none(self, principal: Principal, request: OperationRequest) -> PreparedOperation | None:
         """Return the operation of a request, or None if its document is wrong: the stream then reports the errors."""

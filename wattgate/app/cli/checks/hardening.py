@@ -13,6 +13,7 @@ from wattgate.app.secret_keys import KEY_FILE_SUFFIX
 from wattgate.app.settings import ClientLimitSettings, Settings
 from wattgate.db.connections.database_name import sqlite_file
 from wattgate.private_files import others_can_read
+from wattgate.requests.request_limits import BODY_MEMORY_BYTES
 
 FAR_FACTOR = 100
 """A bound above this multiple of its default counts as open."""
@@ -61,6 +62,8 @@ def _open_bounds(settings: Settings) -> Iterator[tuple[str, str]]:
             yield name, "is 0, which means no limit"
         elif value > FAR_FACTOR * default:
             yield name, f"is {value:,}, more than {FAR_FACTOR} times its default"
+    if settings.body_memory > FAR_FACTOR * BODY_MEMORY_BYTES:
+        yield "kept_body_bytes", f"is {settings.body_memory:,}, more than {FAR_FACTOR} times its default"
     for network in settings.trusted_proxies:
         if network.prefixlen < MIN_PROXY_PREFIX:
             yield "trusted_proxies", f"has {network}, so that clients choose the addresses that limits count"
