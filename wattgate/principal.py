@@ -11,6 +11,10 @@ TOKEN_GRACE = timedelta(seconds=25)
 """Time after the end of a token in which an open connection may renew it, and do nothing else."""
 
 
+UNKNOWN_APPLICATION_ID = "unknown"
+"""Application ID of an anonymous caller that names an application which does not exist."""
+
+
 class AuthScheme(Enum):
     """How a caller authenticated (SPEC.md, Authentication)."""
 
@@ -302,6 +306,11 @@ class Principal:
     directory_token: str | None = field(default=None, repr=False)
 
     @property
+    def names_application(self) -> bool:
+        """Whether the caller belongs to an application, or names one that exists."""
+        return self.application_id not in (None, UNKNOWN_APPLICATION_ID)
+
+    @property
     def identity(self) -> tuple[str, ...]:
         """The caller behind the credentials: new credentials with the same identity may replace these."""
         ids = (self.application_id, self.account_id, self.user_id, self.ve_id, self.grant_id)
@@ -340,6 +349,15 @@ class Principal:
             if is_read and "read" not in self.oauth_scopes and permission not in _PERMISSIONS_OF_ALL_SCOPES:
                 return None
         return (_ACTING_GRANTS if self.acts_for_user else GRANTS[self.role]).get(permission)
+
+
+FindPayer = Callable[[Principal, str], Awaitable[Principal]]
+"""Returns the principal whose budget pays for work of an anonymous caller with an application that it names."""
+
+
+async def pay_oneself(caller: Principal, name: str) -> Principal:
+    """Return the caller: without a database, no application is known."""
+    return caller
 
 
 Authenticate = Callable[[Mapping[str, str]], Awaitable[Principal]]

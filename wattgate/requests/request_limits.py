@@ -74,6 +74,15 @@ def check_encoding(content: bytes) -> None:
         content.decode()
 
 
+ATTEMPT_BYTES = 16 * 1024
+"""Bytes without credentials that cost the address one more attempt, above FREE_BODY_BYTES."""
+
+
+def size_attempts(size: int) -> int:
+    """Return the attempts that a request without credentials costs its address for its size, besides the first one."""
+    return max(0, size - FREE_BODY_BYTES) // ATTEMPT_BYTES
+
+
 def size_cost(size: int) -> int:
     """Return the cost of a request for its size in bytes, in units."""
     return max(0, size - FREE_BODY_BYTES) // BYTES_PER_UNIT

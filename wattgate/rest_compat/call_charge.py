@@ -20,8 +20,8 @@ from wattgate.operations.vocabulary.cost_weights import (
 from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.principal import Principal
 from wattgate.rate_limit.budgets import CURRENT_BALANCE, Balance, Budgets, rate_limited_error
-from wattgate.requests.client import never
-from wattgate.requests.request_limits import size_cost
+from wattgate.requests.client import AddressLimiter, AddressPolicy, current_client, never
+from wattgate.requests.request_limits import size_attempts, size_cost
 
 MAX_PACE_SECONDS = 60
 """Maximum sum of the times for which a stream waits for its budget. Then it ends with RateLimited."""
@@ -206,6 +206,31 @@ class CallCharge:
                 cost -= portion
                 continue
             await waits.wait(balance)
+
+
+class StrangerCharge(CallCharge):
+    """The charge of a call without credentials: its address pays for its size, and an application for the rest."""
+
+    def __init__(self, budgets: Budgets, principal: Principal, address_limits: AddressLimiter) -> None:
+        super().__init__(budgets, principal)
+        self._address_limits = address_limits
+
+    def name_payer(self, payer: Principal) -> None:
+        """Let the budget of another principal pay for the rest of the call. Nothing is charged yet but the size."""
+        self._principal = payer
+
+    async def add_size(self, size: int) -> None:
+        await self.add_part(size, size)
+
+    async def begin_parts(self) -> None:
+        """Charge nothing: the address has paid for the call."""
+
+    async def add_part(self, size: int, whole: int) -> None:
+        if attempts := size_attempts(whole) - size_attempts(whole - size):
+            await self._address_limits.charge_done(AddressPolicy.REQUEST, current_client(), attempts)
+
+    async def refund_size(self, size: int) -> None:
+        """Return nothing: the address pays for each attempt."""
 
 
 BYTES_PER_UNIT = 1_024

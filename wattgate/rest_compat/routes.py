@@ -37,7 +37,7 @@ from wattgate.operations.core.runner import Runner
 from wattgate.operations.readings.bulk_recorder import RunOperation
 from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
 from wattgate.operations.vocabulary.node import EdgeField
-from wattgate.principal import Authenticate, AuthScheme, Principal, Role
+from wattgate.principal import Authenticate, AuthScheme, FindPayer, Principal, Role, pay_oneself
 from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets, rate_limit_headers
 from wattgate.requests.bodies import (
     CREDENTIAL_CHECK_INTERVAL,
@@ -65,6 +65,7 @@ from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, req
 from wattgate.rest_compat.bulk_intake import record_stream
 from wattgate.rest_compat.call_charge import (
     CallCharge,
+    StrangerCharge,
     UploadCharge,
     WaitEnds,
     call_cost,
@@ -96,6 +97,7 @@ def build_routes(
     budgets: Budgets = UNLIMITED_BUDGETS,
     clock: Clock = utc_now,
     address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
+    find_payer: FindPayer = pay_oneself,
     is_draining: Callable[[], bool] = never,
 ) -> list[BaseRoute]:
     """Return one route for each path, with the methods that the catalogue lists for the path.
@@ -106,7 +108,7 @@ def build_routes(
     for operation in operations:
         for rest in operation.rest:
             endpoints[rest.path][rest.method][rest.media_type] = _endpoint(operation, rest, schema)
-    dispatcher = Dispatcher(runner, authenticate, bodies, budgets, clock, address_limits, is_draining)
+    dispatcher = Dispatcher(runner, authenticate, bodies, budgets, clock, address_limits, find_payer, is_draining)
     # "~" sorts after every letter: a literal segment precedes a parameter that would match it too
     sorted_paths = sorted(endpoints.items(), key=lambda entry: entry[0].replace("{", "~"))
     return [
@@ -175,8 +177,10 @@ class Dispatcher:
         budgets: Budgets,
         clock: Clock,
         address_limits: AddressLimiter,
+        find_payer: FindPayer,
         is_draining: Callable[[], bool],
     ) -> None:
+        self._find_payer = find_payer
         self._is_draining = is_draining
         self._runner = runner
         self._address_limits = address_limits
@@ -197,8 +201,12 @@ class Dispatcher:
             principal = await self._authenticate(request.headers)
             if principal.role is Role.ANONYMOUS:
                 await self._charge_address(endpoint.operation.address_policy)
-            charge = CallCharge(self._budgets, principal)
-            parsed = await self._accept(endpoint, request, principal, charge)
+                charge = stranger = StrangerCharge(self._budgets, principal, self._address_limits)
+                parsed = await self._accept(endpoint, request, principal, charge)
+                await self._name_payer(endpoint.operation, principal, parsed.arguments, stranger)
+            else:
+                charge = CallCharge(self._budgets, principal)
+                parsed = await self._accept(endpoint, request, principal, charge)
             response = await self._execute(endpoint, principal, parsed, charge)
         except GatewayError as error:
             legacy_format = endpoint.legacy_format
@@ -231,6 +239,14 @@ class Dispatcher:
                     raise max(refusal, next_refusal, key=lambda error: error.retry_after or 0) from None
                 await self._address_limits.refund(next_policy, client)
             raise
+
+    async def _name_payer(
+        self, operation: Operation, principal: Principal, arguments: Mapping[str, Any], charge: StrangerCharge
+    ) -> None:
+        """Let the application that an argument names pay for a call without credentials, if there is one."""
+        name = arguments.get(operation.naming_argument or "")
+        if isinstance(name, str):
+            charge.name_payer(await self._find_payer(principal, name))
 
     async def _accept_content(self, request: Request, accepted: Collection[str]) -> None:
         """Raise UnsupportedMediaType for a body of a wrong type.

@@ -122,6 +122,8 @@ def build_gateway(
     state, budgets, address_limits = components.cluster_state, components.budgets, components.address_limits
     schema = gateway_schema(settings)
     documents = TrustedDocumentStore(runner)
+    identity = create_identity(settings, database, address_limits, budgets)
+    authenticator = Authenticator(identity, clock)
     pipeline = GraphQLPipeline(
         schema,
         runner,
@@ -130,9 +132,8 @@ def build_gateway(
         time_limit_seconds=settings.operation_seconds,
         clock=clock,
         address_limits=address_limits,
+        find_payer=authenticator.find_payer,
     )
-    identity = create_identity(settings, database, address_limits, budgets)
-    authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
     service = SubscriptionService(
         pipeline, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
@@ -285,6 +286,7 @@ def _rest_routes(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
         budgets=gateway.budgets,
         clock=clock,
         address_limits=gateway.address_limits,
+        find_payer=gateway.authenticator.find_payer,
         is_draining=lambda: gateway.readiness.draining,
     )
 

@@ -23,7 +23,7 @@ from wattgate.db.identity.credential_states import CredentialStates, accepts_app
 from wattgate.db.identity.display_uses import is_use_due, store_uses
 from wattgate.db.identity.login_backoff import LoginAttempt, backoff_id
 from wattgate.db.identity.secrets import hash_secret
-from wattgate.db.models import Account, Application, ApplicationCredential, Token, User
+from wattgate.db.models import Account, Application, ApplicationCredential, OAuthClient, Token, User
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import RowScope, SystemAccess
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
@@ -77,6 +77,9 @@ _TOKEN_STATEMENT = (
 """A constant, so that it is compiled once: every request with a token executes it."""
 
 
+_CLIENT_STATEMENT = select(col(OAuthClient.application_id)).where(col(OAuthClient.client_id) == bindparam("name"))
+
+
 class _Verified(NamedTuple):
     """The principal of a right password, and whether it also needs the code of a second factor."""
 
@@ -108,12 +111,15 @@ class CredentialLookup:
         self._refused = TtlCache[bytes, bool](max_entries=MAX_PROVEN_PASSWORDS, ttl_seconds=REMEMBERED_SECONDS)
         """Digests of names with which an address had to wait a moment ago."""
         self._anonymous_cache = TtlCache[str, Principal](max_entries=MAX_CACHED_APPLICATIONS, ttl_seconds=60.0)
+        self._clients = TtlCache[str, str](max_entries=MAX_CACHED_APPLICATIONS, ttl_seconds=60.0)
+        """The applications of OAuth clients."""
 
     def forget(self) -> None:
         """Forget all remembered callers, because credentials or applications have changed."""
         self.remembered.forget()
         self._proven.clear()
         self._anonymous_cache.clear()
+        self._clients.clear()
 
     async def principal_by_token(self, token: str, now: datetime) -> Principal | None:
         """Return the principal of a token; None if it is expired or deleted, or if its account is not active."""
@@ -311,6 +317,25 @@ class CredentialLookup:
         if self.remembered.is_current(started):
             self._anonymous_cache.put(application_id, principal)
         return principal
+
+    async def named_principal(self, name: str) -> Principal | None:
+        """Return the anonymous principal of an application by its ID or by that of one of its OAuth clients, or None.
+
+        The results are cached as those of `anonymous_principal`.
+        """
+        application_id = self._clients.get(name) or name
+        principal = self._anonymous_cache.get(application_id)
+        if principal is not None:
+            return principal
+        await self._check_address()
+        started = self.remembered.begin_lookup()
+        async with self._database.reader(SystemAccess.FIND_OAUTH_CLIENT) as session:
+            clients = await fetch(session, _CLIENT_STATEMENT, {"name": name}, execution_options=SCOPED_OPTION)
+        if not clients:
+            return await self.anonymous_principal(name)
+        if self.remembered.is_current(started):
+            self._clients.put(name, clients[0][0])
+        return await self.anonymous_principal(clients[0][0])
 
     async def _check_address(self) -> None:
         """Raise RateLimited before a look-up for an address that has named too much that was not found.

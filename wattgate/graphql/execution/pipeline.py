@@ -22,18 +22,18 @@ from wattgate.graphql.execution.documents.document_queue import DocumentQueue
 from wattgate.graphql.execution.documents.documents import Document, DocumentCache
 from wattgate.graphql.execution.documents.persisted_documents import PersistedDocuments, needs_resolution
 from wattgate.graphql.execution.json_encoding import LARGE_COST, PIECE_VALUES, encode_large_json
-from wattgate.graphql.execution.root_fields import refuse_unpermitted
+from wattgate.graphql.execution.root_fields import named_application, refuse_unpermitted
 from wattgate.graphql.execution.schema import Schema, normalize_errors
 from wattgate.operations.core.context import GraphQLContext
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
-from wattgate.principal import Principal, Role
+from wattgate.principal import FindPayer, Principal, Role, pay_oneself
 from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets, rate_limited_error
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.requests.bodies import InputWorker
 from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.requests.request_context import log_access_error
-from wattgate.requests.request_limits import size_cost
+from wattgate.requests.request_limits import FREE_BODY_BYTES, size_attempts, size_cost
 from wattgate.tracer import NO_SPAN, Tracer
 from wattgate.values.stored_json import encode_json
 
@@ -117,7 +117,9 @@ class GraphQLPipeline:
         document_queue: DocumentQueue | None = None,
         clock: Clock = utc_now,
         address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
+        find_payer: FindPayer = pay_oneself,
     ) -> None:
+        self._find_payer = find_payer
         self._address_limits = address_limits
         self._runner = runner
         self._inputs = InputWorker()
@@ -133,13 +135,21 @@ class GraphQLPipeline:
         """Charge the caller for a request of this many bytes, before it is parsed.
 
         Each transport calls it once for a request, so that every answer pays for the size. Requests of
-        anonymous callers are charged to their address, too. Raise RateLimited for an address without attempts, and
-        BudgetExhausted if the budget of the caller does not cover the size.
+        anonymous callers are charged to their address alone: it is not known yet which application they are for. Raise
+        RateLimited for an address without attempts, and BudgetExhausted if the budget of the caller does not cover the
+        size.
         """
         if principal.role is Role.ANONYMOUS:
             await self._address_limits.charge(AddressPolicy.DOCUMENT, current_client())
-        if cost := size_cost(size):
+            if size > FREE_BODY_BYTES:
+                await self.charge_stranger(size)
+        elif cost := size_cost(size):
             await self._settled(OperationCharge.flat(self._budgets, principal, cost))
+
+    async def charge_stranger(self, size: int, paid_size: int = 0) -> None:
+        """Charge the size of a request without credentials to its address, from `paid_size` on."""
+        if attempts := size_attempts(size) - size_attempts(paid_size):
+            await self._address_limits.charge_done(AddressPolicy.DOCUMENT, current_client(), attempts)
 
     def body_charge(self, principal: Principal) -> "BodyCharge":
         """Return the charge of a request whose body is read."""
@@ -220,7 +230,7 @@ class GraphQLPipeline:
                 "subscriptions are served over WebSockets, and as event streams to requests with "
                 "Accept: text/event-stream"
             )
-        size_units = size_cost(request.size)
+        size_units = prepaid_units(principal, request)
         if not is_dry_run:
             refusal = refuse_unpermitted(principal, document.root_fields, document.operation, request.variables)
             if refusal is not None:
@@ -230,9 +240,12 @@ class GraphQLPipeline:
         variables = await self._inputs.run(
             principal, request.size, self.engine.coerce_variables, document, request.variables
         )
+        payer = principal
+        if document.naming_values and principal.role is Role.ANONYMOUS:
+            payer = await self._find_named_payer(principal, document, variables)
         if is_dry_run:
-            return PipelineResult(None, (), await self._dry_run(principal, document, variables, size_units))
-        charge = await self.charge(principal, document, variables, size_units)
+            return PipelineResult(None, (), await self._dry_run(payer, document, variables, size_units))
+        charge = await self.charge(payer, document, variables, size_units)
         context = GraphQLContext(self._runner, principal, charge)
         with operation_span(self._runner.tracer, document.operation):
             try:
@@ -244,6 +257,14 @@ class GraphQLPipeline:
         if document.kind is OperationType.QUERY:
             _raise_refusal(charge)
         return PipelineResult(outcome.data, outcome.errors, charge, outcome.bound_values)
+
+    async def _find_named_payer(self, principal: Principal, document: Document, variables: VariableValues) -> Principal:
+        """Return the principal whose budget pays for an anonymous document: that of the only application it names.
+
+        A document with several ones is paid by the budget that its caller had without them, and no other one.
+        """
+        name = named_application(document.naming_values, variables.coerced, principal.application_id)
+        return principal if name is None else await self._find_payer(principal, name)
 
     async def charge(
         self, principal: Principal, document: Document, variables: VariableValues, size_units: int = 0
@@ -299,13 +320,22 @@ class BodyCharge:
             raise rate_limited_error(balance)
 
     async def add_part(self, size: int, whole: int) -> None:
+        if self._principal.role is Role.ANONYMOUS:
+            await self._pipeline.charge_stranger(whole, whole - size)
+            return
         paid = size_cost(whole - size)
         if cost := size_cost(whole) - paid:
             await self._budgets.charge_read(self._principal, cost, paid=paid)
 
     async def refund_size(self, size: int) -> None:
-        if cost := size_cost(size):
+        cost = size_cost(size)
+        if cost and self._principal.role is not Role.ANONYMOUS:
             await self._budgets.refund(self._principal, cost)
+
+
+def prepaid_units(principal: Principal, request: OperationRequest) -> int:
+    """Return the units that a caller has paid for the size of its request. The address of an anonymous one has paid."""
+    return 0 if principal.role is Role.ANONYMOUS else size_cost(request.size)
 
 
 def _raise_refusal(charge: OperationCharge) -> None:

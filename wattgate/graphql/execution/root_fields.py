@@ -3,7 +3,7 @@
 The answer needs neither the variables nor their types, so that such a request costs little work however large it is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from graphql import (
@@ -16,11 +16,15 @@ from graphql import (
     GraphQLError,
     GraphQLSchema,
     InlineFragmentNode,
+    IntValueNode,
     OperationDefinitionNode,
     SelectionSetNode,
+    StringValueNode,
+    ValueNode,
     VariableNode,
 )
 
+from wattgate.enums import to_camel_case
 from wattgate.errors import GatewayError
 from wattgate.operations.core.fields import operation_of
 from wattgate.operations.core.operation import Operation
@@ -82,6 +86,36 @@ def collect_root_fields(
             )
         )
     return tuple(found)
+
+
+def collect_naming_values(fields: Iterable[RootField]) -> tuple[ValueNode | None, ...]:
+    """Return the values with which root fields name an application; None for a field that names none.
+
+    Only fields that callers without credentials may run have such a value.
+    """
+    values = []
+    for field in fields:
+        if field.operation is not None and (name := field.operation.naming_argument) is not None:
+            arguments = {argument.name.value: argument.value for argument in field.nodes[0].arguments or ()}
+            values.append(arguments.get(to_camel_case(name)))
+    return tuple(values)
+
+
+def named_application(values: Iterable[ValueNode | None], variables: Mapping[str, Any], own: str | None) -> str | None:
+    """Return the application that all of these values name; None if they name several, or none.
+
+    `own` is the application that the caller names in a header, for fields that name none.
+    """
+    names = {_text_of(value, variables) or own for value in values} - {None}
+    return names.pop() if len(names) == 1 else None
+
+
+def _text_of(value: ValueNode | None, variables: Mapping[str, Any]) -> str | None:
+    """Return an ID in a document; None if there is none."""
+    if isinstance(value, VariableNode):
+        text = variables.get(value.name.value)
+        return text if isinstance(text, str) else None
+    return value.value if isinstance(value, StringValueNode | IntValueNode) else None
 
 
 class Refusal(NamedTuple):

@@ -20,7 +20,7 @@ from wattgate.graphql.cost.operation_charge import BudgetExhausted
 from wattgate.graphql.execution.compiled.engine import Plan
 from wattgate.graphql.execution.documents.documents import Document, InvalidRequest
 from wattgate.graphql.execution.executor import Executor
-from wattgate.graphql.execution.pipeline import GraphQLPipeline, operation_span
+from wattgate.graphql.execution.pipeline import GraphQLPipeline, operation_span, prepaid_units
 from wattgate.graphql.execution.root_fields import require_permission
 from wattgate.graphql.execution.schema import Schema, normalize_errors
 from wattgate.operations.core.context import GraphQLContext
@@ -35,7 +35,7 @@ from wattgate.realtime.subscriptions.subscription import RequiresAsync, Selectio
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 from wattgate.requests.fair_share import owner_of_caller
 from wattgate.requests.request_context import CURRENT_PRINCIPAL, REPEATED_HASH
-from wattgate.requests.request_limits import MAX_SUBSCRIPTION_BYTES, size_cost
+from wattgate.requests.request_limits import MAX_SUBSCRIPTION_BYTES
 from wattgate.values.stored_json import encode_json
 from wattgate.values.terms import MAX_SINCE_CHARACTERS
 
@@ -198,7 +198,7 @@ class SubscriptionService:
             await engine.compile_in_turn(principal, document, engine.coerce_variables(document, variables))
         prepared = self.prepare_cached(key)
         operation = prepared.operation
-        await self.pipeline.charge(principal, document, prepared.variables, size_cost(request.size))
+        await self.pipeline.charge(principal, document, prepared.variables, prepaid_units(principal, request))
         source: SubscriptionSource = await self._runner.run(operation, principal, dict(prepared.arguments))
         is_shared = source.reducer is None or source.depends_on_rows_only
         payload_only = prepared.execute_sync is not None and is_shared

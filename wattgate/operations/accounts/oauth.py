@@ -125,6 +125,7 @@ async def oauth_user(call: Call) -> types.OAuthUser:
     rest=RestRoute("POST", "/auth/oauth/access", Tag.LOGIN),
     raises=(NotFound, QuotaExceeded),
     address_policy=AddressPolicy.CODE,
+    application_argument="client_id",
 )
 async def grant_oauth_tokens(
     call: Call,

@@ -181,7 +181,8 @@ class Operation:
     TOKEN_GRACE, on an open connection. `rest_names` has the names of arguments in REST where they are not those of
     GraphQL. An `internal` operation has no field and no route: the command line, the workers, the intake and the demo
     run it. One that needs Permission.SYSTEM always is internal. `raises` has the errors that its permission, its routes
-    and its arguments do not imply: the OpenAPI document lists them.
+    and its arguments do not imply: the OpenAPI document lists them. `application_argument` names an application, or
+    an OAuth client of one, whose budget pays for callers without credentials.
     """
 
     name: str
@@ -206,6 +207,13 @@ class Operation:
     rest_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     internal: bool = False
     raises: tuple[type[GatewayError], ...] = ()
+    application_argument: str = "application_id"
+
+    @property
+    def naming_argument(self) -> str | None:
+        """The argument with which callers without credentials name an application; None if there is none."""
+        is_named = self.needs is Permission.ANYONE and self.application_argument in self.arguments
+        return self.application_argument if is_named else None
 
     @property
     def is_read(self) -> bool:
@@ -255,6 +263,7 @@ class OperationFacts(TypedDict, total=False):
     rest_names: Mapping[str, str]
     internal: bool
     raises: tuple[type[GatewayError], ...]
+    application_argument: str
 
 
 def operation(

@@ -9,11 +9,11 @@ from wattgate.clock import Clock, utc_now
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.delivery.openid.tokens import looks_like_jwt
 from wattgate.errors import Forbidden, Unauthenticated
-from wattgate.principal import Principal, Role
+from wattgate.principal import UNKNOWN_APPLICATION_ID, Principal, Role
 from wattgate.requests.request_context import CURRENT_PRINCIPAL
 
-UNKNOWN_APPLICATION_ID = "unknown"
-"""Application ID of an anonymous caller that names an application which does not exist."""
+MAX_NAME_CHARACTERS = 100
+"""Maximum characters of an ID that is looked up. IDs of applications and clients have fewer, and are ASCII."""
 
 _WRONG_TOKEN = "The token is unknown, revoked or expired. Log in again."  # noqa: S105 (not a credential)
 
@@ -73,6 +73,20 @@ class Authenticator:
             return _NOBODY
         principal = await self._identity.anonymous_principal(application_id)
         return principal or _anonymous(UNKNOWN_APPLICATION_ID)
+
+    async def find_payer(self, caller: Principal, name: str) -> Principal:
+        """Return the principal whose budget pays for anonymous work with the application that a request names.
+
+        `name` is the ID of an application or of an OAuth client, in the body. The budget of the caller pays for a name
+        that does not exist. The client's address is charged for its look-up, as for an unknown name in a header.
+        """
+        if (
+            name == caller.application_id
+            or len(name) > MAX_NAME_CHARACTERS
+            or not (name.isascii() and name.isprintable())
+        ):
+            return caller
+        return await self._identity.named_principal(name) or caller
 
     async def _authenticate_basic(self, credentials: str, application_id: str | None) -> Principal | None:
         try:

@@ -14,6 +14,7 @@ from graphql import (
     NoSchemaIntrospectionCustomRule,
     OperationDefinitionNode,
     OperationType,
+    ValueNode,
     ValuesOfCorrectTypeRule,
     VariableNode,
     Visitor,
@@ -29,7 +30,7 @@ from wattgate.graphql.cost.operation_cost import OperationCost
 from wattgate.graphql.execution.documents.document_limits import DocumentLimits, is_long, limit_error, parse_document
 from wattgate.graphql.execution.documents.variables import DecodedVariables, decoded_variables
 from wattgate.graphql.execution.input_conversion import list_enum_values
-from wattgate.graphql.execution.root_fields import RootField, collect_root_fields
+from wattgate.graphql.execution.root_fields import RootField, collect_naming_values, collect_root_fields
 from wattgate.graphql.execution.schema import Schema, shorten_message
 
 SHORT_DOCUMENT_CHARACTERS, MAX_SHORT_DOCUMENTS = 4_096, 1_000
@@ -62,8 +63,9 @@ class Document:
     """A valid operation of a document, and the data derived from it.
 
     `condition_variables` are the variables in its directives, and `decoded_variables` those with a decoder.
-    `root_fields` are its operations with their permissions. `plans` are its compiled plans, by the values of the
-    condition variables. One that `is_long` is compiled in a thread.
+    `root_fields` are its operations with their permissions, and `naming_values` the values that name the applications
+    of callers without credentials. `plans` are its compiled plans, by the values of the condition variables. One that
+    `is_long` is compiled in a thread.
     """
 
     node: DocumentNode
@@ -73,6 +75,7 @@ class Document:
     cost: OperationCost
     decoded_variables: DecodedVariables = field(default_factory=dict)
     root_fields: tuple[RootField, ...] = ()
+    naming_values: tuple[ValueNode | None, ...] = field(init=False)
     use_count: int = 0
     plans: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     is_long: bool = False
@@ -80,6 +83,7 @@ class Document:
 
     def __post_init__(self) -> None:
         self.kind = self.operation.operation
+        self.naming_values = collect_naming_values(self.root_fields)
 
 
 class InvalidRequest(Exception):
