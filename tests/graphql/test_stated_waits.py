@@ -1,7 +1,7 @@
 """A refusal states when the budget covers all that the same request pays at its next attempt, on each interface."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -32,6 +32,7 @@ class Waiting:
     http: httpx.AsyncClient
     tenant: Tenant
     clock: Clock
+    forget_passwords: Callable[[], None]
 
     async def drain(self, headers: dict[str, str]) -> None:
         """Use up the budget of a caller."""
@@ -45,15 +46,30 @@ class Waiting:
         sent = {"content-type": "application/json", **headers}
         return await self.http.post("/graphql", content=content, headers=sent)
 
+    async def call(self, request: httpx.Request) -> httpx.Response:
+        """Send a request whose password, if it has one, is hashed."""
+        self.forget_passwords()
+        return await self.http.send(request)
+
+    async def refused(self, request: httpx.Request) -> httpx.Response:
+        """Repeat a request until a budget refuses it, and return the refusal."""
+        for _ in range(CAPACITY // 20):
+            answer = await self.call(request)
+            if answer.status_code == 429:
+                return answer
+        raise AssertionError("no budget refuses the request")
+
     def wait(self, seconds: int) -> None:
         self.clock.now += timedelta(seconds=seconds)
 
-    async def accepted_after(self, attempt: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:
-        """Keep the waits that the attempts state, and return the first response that is no refusal, in 3 attempts.
+    async def accepted_after(
+        self, attempt: Callable[[], Awaitable[httpx.Response]], *, waits: int = 2
+    ) -> httpx.Response:
+        """Keep the waits that the attempts state, and return the first response that is no refusal.
 
-        The first wait may cover the size alone: the operation is unknown until the budget covers that.
+        The first wait of GraphQL may cover the size alone: the operation is unknown until the budget covers that.
         """
-        for _ in range(3):
+        for _ in range(waits + 1):
             answer = await attempt()
             if answer.status_code != 429:
                 return answer
@@ -70,8 +86,10 @@ async def waiting_gateway(folder: Path) -> AsyncIterator[Waiting]:
     try:
         (tenant,) = await settle_all(built, ["one"], is_shared=True)
         clock.now = utc_now()
-        async with serving(create_app(settings, clock=clock)) as url, httpx.AsyncClient(base_url=url) as http:
-            yield Waiting(url, http, tenant, clock)
+        app = create_app(settings, clock=clock)
+        forget = app.state.gateway.authenticator._identity.remembered.forget
+        async with serving(app) as url, httpx.AsyncClient(base_url=url) as http:
+            yield Waiting(url, http, tenant, clock, forget)
     finally:
         await built.database.close()
 
@@ -92,18 +110,53 @@ async def test_wait_covers_the_size_of_the_request(tmp_path: Path, subtests: pyt
             assert refused.status_code == 429
             gateway.wait(int(refused.headers["retry-after"]))
             assert (await gateway.post(large, caller)).status_code == 200
-        with subtests.test("REST"):
+        with subtests.test("REST, in one wait"):
             path = f"/api/v0-1/resource/{gateway.tenant.ids['resource']}/readings"
-            readings = [
-                {"at": (datetime(2024, 1, 1, tzinfo=UTC) + timedelta(minutes=30 * number)).isoformat(), "value": 1.5}
-                for number in range(500)
-            ]
+            readings = readings_of(500)
             body = json.dumps({"data": readings, "readings": readings, "filler": "y" * 40_000})
             await gateway.drain(caller)
             answer = await gateway.accepted_after(
-                lambda: gateway.http.post(path, content=body, headers={**caller, "content-type": "application/json"})
+                lambda: gateway.http.post(path, content=body, headers={**caller, "content-type": "application/json"}),
+                waits=1,
             )
             assert answer.json()["recorded"] == 500, answer.text
+
+
+CALLS: Mapping[str, tuple[str, str, int]] = {
+    "a list": ("GET", "/virtualentity", 0),
+    "a page by its size": ("GET", "/user/tenancy?first=90", 0),
+    "a range": ("GET", "/resource/RESOURCE/readings?RANGE", 0),
+    "a large query": ("GET", "/virtualentity?x=" + "y" * 20_000, 0),
+    "a large body": ("POST", "/account/name", 60_000),
+    "readings": ("POST", "/resource/RESOURCE/readings", 60_000),
+    "an invalid argument in a large query": ("GET", "/resource/RESOURCE/readings?period=none&x=" + "y" * 20_000, 0),
+}
+
+
+@pytest.mark.parametrize("credentials", ["account", "account basic"])
+async def test_rest_call_passes_after_the_first_wait(
+    tmp_path: Path, credentials: str, subtests: pytest.Subtests
+) -> None:
+    """The wait covers the hash of the password, the size and the operation, whichever of them is refused."""
+    half_hours = "from=2024-01-01T00:00:00&to=2024-01-08T00:00:00&period=PT30M&function=sum"
+    async with waiting_gateway(tmp_path) as gateway:
+        headers = {"content-type": "application/json", **gateway.tenant.headers[credentials]}
+        for name, (method, path, size) in CALLS.items():
+            resource = path.replace("RESOURCE", gateway.tenant.ids["resource"]).replace("RANGE", half_hours)
+            body = json.dumps({"name": "Ada", "data": readings_of(300), "readings": readings_of(300)}).encode()
+            content = body + b" " * (size - len(body)) if size else b""
+            request = gateway.http.build_request(method, f"/api/v0-1{resource}", content=content, headers=headers)
+            with subtests.test(name):
+                refused = await gateway.refused(request)
+                gateway.wait(int(refused.headers["retry-after"]))
+                answer = await gateway.call(request)
+                assert answer.status_code in ((400,) if "invalid" in name else (200, 201)), answer.text
+
+
+def readings_of(count: int) -> list[dict[str, object]]:
+    """Return readings of consecutive half hours."""
+    begin = datetime(2024, 1, 1, tzinfo=UTC)
+    return [{"at": (begin + timedelta(minutes=30 * number)).isoformat(), "value": 1.5} for number in range(count)]
 
 
 async def test_wait_of_a_socket_covers_the_size(tmp_path: Path) -> None:

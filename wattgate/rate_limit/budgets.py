@@ -274,6 +274,14 @@ class Budgets:
         balance = await self.buckets.spend(scopes, 0, is_done=True)
         return msgspec.structs.replace(balance, granted=False)
 
+    async def refusal(self, principal: Principal, cost: int) -> RateLimited | CostTooHigh:
+        """Return the refusal of a part of a request. It states when the budget covers `cost`, the expected whole cost.
+
+        If a full budget may not cover that, the refusal states when the budget is full: the real cost may be lower.
+        """
+        _, error = await self.charge_refused(principal, min(cost, self.max_cost(principal) or cost), loaded_units=0)
+        return error
+
     async def refund(self, principal: Principal, units: int) -> Balance | None:
         """Return units to a caller whose work was refused before it began. Return the balance as `charge` does."""
         return await self.charge_done(principal, -units)

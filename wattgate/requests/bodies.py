@@ -64,6 +64,9 @@ MAX_WAITING_BODIES = 64
 MAX_MEMORY_SECONDS = 5.0
 """Maximum time for which a body waits for memory."""
 
+MAX_LENGTH_DIGITS = 19
+"""Maximum digits of the announced bytes of a body."""
+
 UNCOUNTED_BYTES = FREE_BODY_BYTES
 """Maximum bytes of a body that takes no memory of the bound."""
 
@@ -218,11 +221,13 @@ DEFAULT_BODIES = BodyReader()
 def announced_length(headers: Mapping[str, str]) -> int | None:
     """Return the bytes of the body that a request announces, and None for a body in chunks.
 
-    The names of headers are in lower case. The HTTP server has checked the number.
+    The names of headers are in lower case. The HTTP server has checked the number. The first message of a socket has
+    headers too, which nobody has checked, and no body.
     """
     if "transfer-encoding" in headers:
         return None
-    return int(headers.get("content-length") or 0)
+    length = headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() and len(length) <= MAX_LENGTH_DIGITS else 0
 
 
 async def _admit(principal: Principal, charge: SizeCharge, hold: BodyHold, length: int) -> None:

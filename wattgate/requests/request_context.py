@@ -97,6 +97,16 @@ class RepeatedHash:
 REPEATED_HASH: ContextVar[RepeatedHash | None] = ContextVar("repeated_hash", default=None)
 """The hash of the current request; None without a password, and on sockets, which authenticate once."""
 
+REQUEST_COST: ContextVar[Callable[[], int] | None] = ContextVar("request_cost", default=None)
+"""Returns what the current request costs besides the hash of its password, as far as the head of the request says."""
+
+
+def known_request_cost() -> int:
+    """Return what the current request costs besides a hash, as far as it is known; 0 without a request."""
+    known = REQUEST_COST.get()
+    return 0 if known is None else known()
+
+
 NETWORK_SECONDS = 1
 """Time by which the next attempt may arrive later than the refusal states."""
 

@@ -21,6 +21,7 @@ from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.principal import Principal
 from wattgate.rate_limit.budgets import CURRENT_BALANCE, Balance, Budgets, rate_limited_error
 from wattgate.requests.client import AddressLimiter, AddressPolicy, current_client, never
+from wattgate.requests.request_context import known_request_cost
 from wattgate.requests.request_limits import size_attempts, size_cost
 
 MAX_PACE_SECONDS = 60
@@ -103,9 +104,18 @@ class CallCharge:
         self.charged += cost
 
     async def add_size(self, size: int) -> None:
-        """Charge the size of a request in bytes, before it is parsed. Raise as `add` does."""
-        if cost := size_cost(size):
+        """Charge the size of a request in bytes, before it is parsed. Raise as `add` does.
+
+        RateLimited states when the budget covers the operation too, as far as its cost is known.
+        """
+        if not (cost := size_cost(size)):
+            return
+        try:
             await self.add_units(cost)
+        except RateLimited:
+            error = await self._budgets.refusal(self._principal, max(self.charged + cost, known_request_cost()))
+            self.balance = CURRENT_BALANCE.get()
+            raise error from None
 
     async def begin_parts(self) -> None:
         """Raise RateLimited before a body of unknown length if earlier work has used up the budget."""
@@ -347,6 +357,12 @@ def call_cost(
         items_per_unit=own_size.items_per_unit,
         assumed_rows=value_of(own_size.assumed_size) if operation.returns_list else 1,
     )
+
+
+def depends_on_arguments(operation: Operation) -> bool:
+    """Return whether the cost of a REST call depends on its arguments."""
+    amounts = (operation.base_cost, *(size.assumed_size for size in operation.sizes))
+    return not all(isinstance(amount, int) for amount in amounts)
 
 
 def cost_of_call(

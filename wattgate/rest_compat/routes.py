@@ -58,7 +58,8 @@ from wattgate.requests.client import (
     current_client,
     never,
 )
-from wattgate.requests.request_limits import check_anonymous_size
+from wattgate.requests.request_context import REQUEST_COST
+from wattgate.requests.request_limits import FREE_BODY_BYTES, check_anonymous_size, size_cost
 from wattgate.requests.request_path import decode_segment, has_encoded_slash
 from wattgate.requests.request_threads import run_in_thread
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
@@ -71,6 +72,7 @@ from wattgate.rest_compat.call_charge import (
     call_cost,
     cost_of_call,
     cost_of_edge_items,
+    depends_on_arguments,
 )
 from wattgate.rest_compat.error_responses import NO_STORE, error_response, json_response
 from wattgate.rest_compat.formats import DEFAULT_FORMAT, INPUT_REQUEST_PATHS, LEGACY_FORMATS
@@ -195,6 +197,7 @@ class Dispatcher:
         endpoint = _select_endpoint(endpoints["GET" if request.method == "HEAD" else request.method], request)
         charge: CallCharge | None = None
         parsed: ParsedRequest | None = None
+        known_cost = REQUEST_COST.set(partial(expected_cost, endpoint, request, self._clock))
         try:
             if request.method not in ("GET", "HEAD") and announces_body(request.headers):
                 await self._accept_content(request, endpoint.legacy_format.accepted_content)
@@ -220,6 +223,7 @@ class Dispatcher:
         finally:
             if parsed is not None and parsed.hold is not None:
                 parsed.hold.release()
+            REQUEST_COST.reset(known_cost)
         response.headers.update(rate_limit_headers(None if charge is None else charge.balance))
         return response
 
@@ -370,6 +374,31 @@ class Dispatcher:
             return await self._runner.run(operation, principal, arguments)
 
         return run_part
+
+
+MIN_ITEM_BYTES = 16
+"""Minimum bytes of an item in a list of a body, such as a reading. An item costs one unit."""
+
+
+def expected_cost(endpoint: Endpoint, request: Request, clock: Clock) -> int:
+    """Return what a call costs besides the hash of its password, before its body is read.
+
+    It is exact unless arguments in a body determine the cost. Then it is a cost that the call does not exceed. The work
+    is that of a short query, which is free in each request.
+    """
+    query_size, length = len(request.scope["query_string"]), announced_length(request.headers) or 0
+    arguments: dict[str, Any] = {}
+    extra = 0
+    if length and not endpoint.legacy_format.body_readers.get(_media_type(request)):
+        extra = length // MIN_ITEM_BYTES if depends_on_arguments(endpoint.operation) else 0
+    elif query_size <= FREE_BODY_BYTES and depends_on_arguments(endpoint.operation):
+        legacy_request = LegacyRequest(path=request.path_params, query=request.query_params, body={}, now=clock())
+        try:
+            arguments = _bind_arguments(endpoint, legacy_request)
+        except GatewayError:
+            return size_cost(query_size) + STATEMENT_WEIGHT
+    operation = cost_of_call(endpoint.operation, arguments, [edge for _, edge in endpoint.edges], clock)
+    return size_cost(query_size) + size_cost(length) + operation + extra
 
 
 class EncodedResponse(Response):

@@ -2,15 +2,19 @@
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from wattgate.clock import Clock, utc_now
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.delivery.openid.tokens import looks_like_jwt
 from wattgate.errors import Forbidden, Unauthenticated
 from wattgate.principal import UNKNOWN_APPLICATION_ID, Principal, Role
-from wattgate.requests.request_context import CURRENT_PRINCIPAL
+from wattgate.requests.bodies import announced_length
+from wattgate.requests.request_context import CURRENT_PRINCIPAL, REQUEST_COST
+from wattgate.requests.request_limits import size_cost
 
 MAX_NAME_CHARACTERS = 100
 """Maximum characters of an ID that is looked up. IDs of applications and clients have fewer, and are ASCII."""
@@ -52,7 +56,8 @@ class Authenticator:
         if token:
             principal = await self._identity.principal_by_token(token.strip(), self._clock())
         elif scheme.lower() == "basic":
-            principal = await self._authenticate_basic(credentials.strip(), application_id)
+            with _stated_cost(headers):
+                principal = await self._authenticate_basic(credentials.strip(), application_id)
         elif scheme:
             problem = "no token" if scheme.lower() == "bearer" else "an unknown scheme"
             raise Unauthenticated(f"The header Authorization has {problem}. Send Bearer with a token, or Basic.")
@@ -113,6 +118,16 @@ class Authenticator:
         if not await self._identity.has_user(principal.application_id, user_id):
             raise Forbidden("The header userId names no user of the application. Correct it, or leave it out.")
         return replace(principal, user_id=user_id)
+
+
+@contextmanager
+def _stated_cost(headers: Mapping[str, str]) -> Iterator[None]:
+    """Let the refusal of a hash also cover the size that a request announces, unless its interface knows more."""
+    token = REQUEST_COST.set(REQUEST_COST.get() or partial(size_cost, announced_length(headers) or 0))
+    try:
+        yield
+    finally:
+        REQUEST_COST.reset(token)
 
 
 def _anonymous(application_id: str | None) -> Principal:

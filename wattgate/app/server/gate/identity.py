@@ -6,9 +6,10 @@ from wattgate.db.identity.credential_states import CredentialStates
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.operations.vocabulary.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.principal import Principal
-from wattgate.rate_limit.budgets import Budgets, rate_limited_error
+from wattgate.rate_limit.budgets import Budgets
 from wattgate.realtime.connections.connection_registry import ConnectionRegistry
 from wattgate.requests.client import AddressLimiter
+from wattgate.requests.request_context import known_request_cost
 
 
 def create_credential_states(settings: Settings) -> CredentialStates:
@@ -24,7 +25,7 @@ def create_identity(
         cost = min(PASSWORD_HASH_WEIGHT, budgets.max_cost(principal) or PASSWORD_HASH_WEIGHT)
         balance = await budgets.charge(principal, cost)
         if balance is not None and not balance.granted:
-            raise rate_limited_error(balance)
+            raise await budgets.refusal(principal, cost + known_request_cost())
 
     return CredentialLookup(
         database,
