@@ -12,8 +12,10 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from tests.graphql.test_request_costs import gateway
 from tests.support.house import PASSWORD, House, basic
 from tests.support.live import NEVER
+from wattgate.app.server.cluster_state import FILES_OF_A_LOAD
 from wattgate.app.server.gate.client_addresses import AddressLimited, limit_by_address
-from wattgate.app.server.pages.pages import ConstantAnswer, accepts_gzip, has_tag
+from wattgate.app.server.pages.page_routes import MANIFEST_PATH, WORKER_PATH, shell_files
+from wattgate.app.server.pages.pages import STATIC_DIRECTORY, ConstantAnswer, accepts_gzip, has_tag
 from wattgate.db.identity import credentials
 from wattgate.requests.client import UNLIMITED_ADDRESSES
 
@@ -108,8 +110,6 @@ async def test_anonymous_requests_outside_graphql_are_limited_by_address(
             ("GET", "/display", HTML),
             ("GET", "/errors", HTML),
             ("GET", "/graphql", HTML),
-            ("GET", "/static/favicon.svg", {}),
-            ("GET", "/static/nothing", tenant.headers["account"]),
             ("GET", "/api/v0-1/openapi.json", {"authorization": "Basic eDp5"}),
             ("POST", "/api/v0-1/auth", {}),
             ("GET", "/api/v0-1/resource", {}),
@@ -133,6 +133,31 @@ async def test_anonymous_requests_outside_graphql_are_limited_by_address(
         for path, headers in unlimited.items():
             with subtests.test(f"an exhausted address at {path}"):
                 assert (await http.get(path, headers={**exhausted, **headers})).status_code == 200
+
+
+@pytest.mark.parametrize("limit", [1, FILES_OF_A_LOAD + 1])
+async def test_files_of_a_page_have_a_limit_that_covers_a_load(
+    tmp_path: Path, limit: int, subtests: pytest.Subtests
+) -> None:
+    """The smallest limit of requests leaves the display page and all its files, once more for its worker."""
+    async with gateway(tmp_path, address_requests=limit, trusted_proxies=["127.0.0.1"]) as (_, http, tenant):
+        files = [WORKER_PATH, MANIFEST_PATH, *shell_files(), *shell_files()]
+        address = {"x-forwarded-for": "203.0.113.1"}
+        assert (await http.get("/display", headers={**HTML, **address})).status_code == 200
+        assert [(await http.get(file, headers=address)).status_code for file in files] == [200] * len(files)
+        for file, status in (("/static/nothing", 404), ("/static/favicon.svg", 200)):
+            with subtests.test(file):
+                headers = {"x-forwarded-for": f"203.0.113.{len(file)}", **tenant.headers["account"]}
+                statuses = [
+                    (await http.get(file, headers=headers)).status_code for _ in range(max(limit, FILES_OF_A_LOAD) + 1)
+                ]
+                assert statuses == [status] * (len(statuses) - 1) + [429]
+
+
+@pytest.mark.parametrize("folder", ["account", "errors", "ide", "landing", "outbox", "pair", "preview", "reference"])
+def test_each_page_has_fewer_files_than_its_address_may_get(folder: str) -> None:
+    files = [file for name in (folder, "shared") for file in (STATIC_DIRECTORY / name).rglob("*") if file.is_file()]
+    assert 0 < len(files) < FILES_OF_A_LOAD
 
 
 async def test_address_pays_for_credentials_that_are_not_found(

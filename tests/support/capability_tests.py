@@ -129,6 +129,8 @@ NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
         "audit_head.digest": "A checksum of an entry of the audit log.",
         "secret_key.key_id": "The name of a key. The key itself is in the settings.",
         "class CallCharge": "Lives as long as a REST call.",
+        "class StrangerCharge": "Lives as long as a REST call.",
+        "class BodyCharge": "Lives as long as a request over HTTP.",
         "class AccessRecorder": "Lives as long as an operation.",
         "class OperationCharge": "Lives as long as an operation.",
         "class _Run": "Lives as long as an operation.",

@@ -27,7 +27,7 @@ DEMANDS = (
     ),
     Demand(
         "requests.request_limits:check_structure",
-        "graphql.execution.pipeline:GraphQLPipeline.charge_request",
+        "graphql.execution.pipeline:GraphQLPipeline.charge_request",  # before the body is read, see `BodyReader`
         (
             "graphql.transport.http:parse_body calls _REQUEST.decode",
             "graphql.transport.http:parse_query_string calls msgspec.json.decode",
@@ -255,10 +255,14 @@ DEMANDS = (
         "requests.client:AddressPolicy.REQUEST",
         (
             "app.server.pages.page_routes:display_shell_routes calls json.dumps",
-            "app.server.pages.page_routes:serve_manifest calls json.dumps",
             "app.server.factory:_openapi_answer calls json.dumps",
             "app.server.pages.graphql_page:serve calls json.dumps",
         ),
+    ),
+    Demand(
+        "app.server.pages.page_routes:MAX_PARAMETER_CHARACTERS",
+        "requests.client:AddressPolicy.FILE",
+        ("app.server.pages.page_routes:serve_manifest calls json.dumps",),
     ),
     Demand(
         "requests.request_limits:check_structure",

@@ -160,8 +160,8 @@ class ClientLimitSettings(StrictSettings):
         ge=0,
         le=10**9,
         description=(
-            "Requests from one address in a minute to pages, their files and the OpenAPI document, and REST requests "
-            "without credentials. 0 means no limit."
+            "Requests from one address in a minute to pages and the OpenAPI document, and REST requests without "
+            "credentials. It also limits the files of pages, apart from these, to at least 256. 0 means no limit."
         ),
     )
     head_seconds: float = Field(

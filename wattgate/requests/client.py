@@ -31,6 +31,7 @@ class AddressPolicy(Enum):
     DOCUMENT = "address-document"
     SHARED_PREVIEW = "address-shared-preview"
     REQUEST = "address-request"
+    FILE = "address-file"
 
 
 @dataclass(slots=True)

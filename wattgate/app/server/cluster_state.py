@@ -17,6 +17,13 @@ from wattgate.requests.client import AddressPolicy
 MINUTE_SECONDS, HOUR_SECONDS = 60, 3_600
 
 
+FILES_OF_A_LOAD = 256
+"""Files of pages that an address may get at once, whatever its limit of requests is.
+
+A page is blank without one of its files. The display page loads its files, and its worker then keeps all of them.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterState:
     """State that gateways share.
@@ -54,6 +61,7 @@ def create_budget_limits(settings: Settings) -> BudgetLimits:
 
 def create_address_allowances(settings: Settings) -> dict[AddressPolicy, Allowance]:
     """Return the allowances of each client address. A setting of 0 means no limit."""
+    files = settings.address_requests and max(settings.address_requests, FILES_OF_A_LOAD)
     limits = (
         (AddressPolicy.LOGIN, settings.address_logins, MINUTE_SECONDS),
         (AddressPolicy.REGISTRATION, settings.address_registrations, HOUR_SECONDS),
@@ -62,5 +70,6 @@ def create_address_allowances(settings: Settings) -> dict[AddressPolicy, Allowan
         (AddressPolicy.DOCUMENT, settings.address_documents, MINUTE_SECONDS),
         (AddressPolicy.SHARED_PREVIEW, settings.address_shared_previews, MINUTE_SECONDS),
         (AddressPolicy.REQUEST, settings.address_requests, MINUTE_SECONDS),
+        (AddressPolicy.FILE, files, MINUTE_SECONDS),
     )
     return {policy: Allowance(count, count / seconds) for policy, count, seconds in limits if count}

@@ -34,7 +34,7 @@ from wattgate.app.server.pages.graphql_page import BrowserEndpoint, graphql_page
 from wattgate.app.server.pages.landing_page import Demonstration
 from wattgate.app.server.pages.login_application import log_unknown_default
 from wattgate.app.server.pages.mail_outbox import outbox_routes
-from wattgate.app.server.pages.page_routes import page_routes
+from wattgate.app.server.pages.page_routes import file_routes, page_routes
 from wattgate.app.server.pages.pages import ConstantAnswer, constant_route
 from wattgate.app.server.pages.shared_preview_page import shared_preview_routes, unsubscribe_route
 from wattgate.app.server.schema import gateway_schema, schema_routes
@@ -66,7 +66,7 @@ from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.shared_events import SharedEvents
 from wattgate.requests.bodies import BodyMemory, BodyReader
-from wattgate.requests.client import AddressLimiter
+from wattgate.requests.client import AddressLimiter, AddressPolicy
 from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.routes import RestRouter, build_routes
 from wattgate.tracer import NOOP_TRACER, Tracer
@@ -200,6 +200,7 @@ def create_app(
         Route("/healthz", check_health),
         Route("/readyz", serve_readiness),
         *([Route("/metrics", metrics_endpoint)] if serves_metrics_on_main_port(settings) else []),
+        *limit_by_address(file_routes(), gateway.address_limits, AddressPolicy.FILE),
         *limit_by_address(
             [
                 *page_routes(settings, gateway.runner, demonstration),

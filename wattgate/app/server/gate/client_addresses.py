@@ -232,30 +232,33 @@ class AddressLimited:
     Above the limit, the response is 429 with `Retry-After`.
     """
 
-    def __init__(self, app: ASGIApp, limits: AddressLimiter) -> None:
+    def __init__(self, app: ASGIApp, limits: AddressLimiter, policy: AddressPolicy = AddressPolicy.REQUEST) -> None:
         self._app = app
         self._limits = limits
+        self._policy = policy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await self._limits.charge(AddressPolicy.REQUEST, current_client())
+            await self._limits.charge(self._policy, current_client())
         except RateLimited as error:
             await error_response(error)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
 
-def limit_by_address(routes: Iterable[BaseRoute], limits: AddressLimiter) -> list[BaseRoute]:
+def limit_by_address(
+    routes: Iterable[BaseRoute], limits: AddressLimiter, policy: AddressPolicy = AddressPolicy.REQUEST
+) -> list[BaseRoute]:
     """Return copies of routes that charge each request to the client's address. The given ones stay as they are.
 
     Raise TypeError for a kind of route that cannot be limited, because it would serve without a limit.
     """
-    return [_limited(route, limits) for route in routes]
+    return [_limited(route, limits, policy) for route in routes]
 
 
-def _limited(route: BaseRoute, limits: AddressLimiter) -> Route | Mount:
+def _limited(route: BaseRoute, limits: AddressLimiter, policy: AddressPolicy) -> Route | Mount:
     if not isinstance(route, Route | Mount):
         raise TypeError(f"the route {route!r} has no limit by address: use Route or Mount")
     limited = copy(route)
-    limited.app = AddressLimited(route.app, limits)
+    limited.app = AddressLimited(route.app, limits, policy)
     return limited

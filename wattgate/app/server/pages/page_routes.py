@@ -29,7 +29,7 @@ from wattgate.operations.core.runner import Runner
 
 
 def page_routes(settings: Settings, runner: Runner, demonstration: Demonstration | None) -> list[BaseRoute]:
-    """Return the routes of the pages and their static files. The REST reference is under the REST base path."""
+    """Return the routes of the pages. The REST reference is under the REST base path."""
     configured_id = settings.display_application_id
     return [
         reference_page_route(settings, runner, demonstration),
@@ -43,7 +43,6 @@ def page_routes(settings: Settings, runner: Runner, demonstration: Demonstration
             configured_id=configured_id,
             shell=shell_version(),
         ),
-        *display_shell_routes(),
         login_page_route(
             "/pair",
             "pair/index.html",
@@ -59,8 +58,12 @@ def page_routes(settings: Settings, runner: Runner, demonstration: Demonstration
             configured_id=configured_id,
         ),
         *account_page_routes(runner, configured_id),
-        Mount("/static", StaticFiles(directory=STATIC_DIRECTORY)),
     ]
+
+
+def file_routes() -> list[BaseRoute]:
+    """Return the routes of the files of pages, which are the same for everybody."""
+    return [*display_shell_routes(), Mount("/static", StaticFiles(directory=STATIC_DIRECTORY))]
 
 
 # The shell of /display: the manifest that makes it installable, and the worker that shows it without a network.
