@@ -5,15 +5,19 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.types import Message
 
 from tests.support.plain_gateway import PEER, TOKEN, Connection, head_of, plain_gateway, protocol_config
+from wattgate.app.cli.checks.hardening import check_bounds
+from wattgate.app.cli.checks.result import CheckState
+from wattgate.app.settings import Settings
 from wattgate.errors import Unavailable
 from wattgate.principal import AuthScheme, Principal, Role
-from wattgate.requests.bodies import STEP_BYTES, BodyMemory, BodyReader
+from wattgate.requests.bodies import STEP_BYTES, BodyMemory, BodyReader, announced_length
 from wattgate.requests.client import CURRENT_CLIENT, Client
-from wattgate.requests.request_limits import ADDRESS_PART, OWNER_PART, size_cost
+from wattgate.requests.request_limits import ADDRESS_PART, BODY_MEMORY_BYTES, OWNER_PART, size_cost
 
 CONTINUE = b"HTTP/1.1 100 Continue"
 MEMORY = 2**20
@@ -253,6 +257,26 @@ async def test_chunks_that_find_no_further_memory_are_refused_at_once_and_pay_fo
     for hold in held:
         hold.release()
     assert reader.memory.is_free
+
+
+def test_memory_covers_the_largest_body_of_an_address() -> None:
+    usual = Settings(_env_file=None)
+    assert usual.body_memory == BODY_MEMORY_BYTES
+    assert Settings(_env_file=None, max_body_bytes=2**23).body_memory == 2 * BODY_MEMORY_BYTES
+    assert limited().state.gateway.bodies.memory.is_free
+    with pytest.raises(ValidationError, match="at least 4 times WATTGATE_MAX_BODY_BYTES, which is 16777216"):
+        Settings(_env_file=None, kept_body_bytes=2**24 - 1)
+    assert check_bounds(usual).state is CheckState.OK
+    opened = check_bounds(Settings(_env_file=None, kept_body_bytes=2**40))
+    assert "WATTGATE_KEPT_BODY_BYTES is 1,099,511,627,776" in opened.text
+
+
+@pytest.mark.parametrize("length", ["", "a", "-1", "9" * 5_000, "1e3"])
+def test_length_in_the_first_message_of_a_socket_may_be_any_text(length: str) -> None:
+    """Nobody has checked it, and such a message has no body."""
+    announced = announced_length({"content-length": length})
+    assert announced is not None
+    assert announced <= 0
 
 
 async def test_wait_for_memory_that_is_cancelled_keeps_none() -> None:

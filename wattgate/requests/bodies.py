@@ -64,9 +64,6 @@ MAX_WAITING_BODIES = 64
 MAX_MEMORY_SECONDS = 5.0
 """Maximum time for which a body waits for memory."""
 
-MAX_LENGTH_DIGITS = 19
-"""Maximum digits of the announced bytes of a body."""
-
 UNCOUNTED_BYTES = FREE_BODY_BYTES
 """Maximum bytes of a body that takes no memory of the bound."""
 
@@ -226,8 +223,10 @@ def announced_length(headers: Mapping[str, str]) -> int | None:
     """
     if "transfer-encoding" in headers:
         return None
-    length = headers.get("content-length", "")
-    return int(length) if length.isascii() and length.isdigit() and len(length) <= MAX_LENGTH_DIGITS else 0
+    try:
+        return int(headers.get("content-length", 0))
+    except ValueError:
+        return 0
 
 
 async def _admit(principal: Principal, charge: SizeCharge, hold: BodyHold, length: int) -> None:

@@ -18,12 +18,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wattgate.app.observability.http_metrics import method_label, observe_request, route_template
 from wattgate.app.server.gate.client_addresses import SECURE_SCHEMES, IPNetwork, begin_client, device_cookie
+from wattgate.app.server.gate.request_heads import MAX_LENGTH_DIGITS
 from wattgate.app.server.gate.response_headers import CorsPolicy, HeaderPolicies, SecurityHeaders
 from wattgate.app.settings import Settings
 from wattgate.enums import TRACE_ID
 from wattgate.errors import BadInput, TooLarge
 from wattgate.rate_limit.budgets import CURRENT_BALANCE
-from wattgate.requests.bodies import MAX_LENGTH_DIGITS, media_type_of
+from wattgate.requests.bodies import media_type_of
 from wattgate.requests.client import Client
 from wattgate.requests.request_context import REPEATED_HASH, new_trace_id, parse_traceparent
 from wattgate.requests.request_limits import check_parameters

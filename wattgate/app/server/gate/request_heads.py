@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 import httptools
 
 from wattgate.errors import BadInput, GatewayError, NotSupported, TooLarge
-from wattgate.requests.bodies import MAX_LENGTH_DIGITS
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -38,6 +37,9 @@ CREDENTIALS = MappingProxyType(
 LINE_BYTES = 4
 """The bytes of a line beside the name and the value of its header: a colon, a space, and the end of the line."""
 
+
+MAX_LENGTH_DIGITS = 19
+"""Maximum digits of a header Content-Length, with leading zeros."""
 
 CHUNK_BYTES = 12
 """The bytes of a chunk beside its content: a size of at most eight digits, and two ends of lines."""
