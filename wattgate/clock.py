@@ -33,6 +33,11 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def has_passed(span: timedelta, since: datetime, now: datetime) -> bool:
+    """Return whether a span has passed, or the clock was set back meanwhile, so that nobody knows."""
+    return not timedelta(0) <= now - since < span
+
+
 def to_ms(instant: datetime) -> int:
     """Return the milliseconds since 1970 of an aware datetime, rounded down."""
     return (instant - EPOCH) // ONE_MILLISECOND

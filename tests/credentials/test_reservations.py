@@ -136,6 +136,18 @@ async def test_local_reservation_expires_and_leaves_nothing(clock: Clock) -> Non
     assert (len(store), store._owned, store._counts) == (0, {}, {})
 
 
+async def test_local_reservations_do_not_fill_the_store_after_the_clock_was_set_back(clock: Clock) -> None:
+    store = LocalStreamReservations(clock, max_total=2)
+    await added(store, reservation("account0"), reservation("account1"))
+    clock.now -= timedelta(hours=1)
+    kept = [reservation(f"account{n}") for n in (2, 3)]
+    await added(store, *kept)
+    assert [await store.get(one.digest) for one in kept] == kept
+    clock.now += timedelta(seconds=RESERVATION_SECONDS)
+    assert await store.get(kept[0].digest) is None
+    assert len(store) == 0
+
+
 async def test_redis_deletes_reservations_that_were_not_opened(redis: RedisServer, clock: Clock) -> None:
     client = RedisClient(create_finder(redis.url))
     store = RedisStreamReservations(BestEffortRedis(client), LocalStreamReservations(clock), clock)

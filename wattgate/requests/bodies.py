@@ -9,7 +9,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from starlette.types import Message, Receive
 
-from wattgate.clock import Clock, utc_now
+from wattgate.clock import Clock, has_passed, utc_now
 from wattgate.errors import ENDED_CREDENTIALS, TooLarge, Unauthenticated, Unavailable, UnsupportedMediaType
 from wattgate.principal import Principal, Role
 from wattgate.requests.client import current_client
@@ -26,7 +26,10 @@ from wattgate.requests.request_limits import (
 )
 
 CREDENTIAL_CHECK_INTERVAL = timedelta(seconds=1)
-"""Age at which a long request checks its credentials again, before it reads or writes the next part."""
+"""Age at which a long request checks its credentials again, before it reads or writes the next part.
+
+It also checks them if the clock was set back.
+"""
 
 FindRevoked = Callable[[Collection[Principal]], Awaitable[Collection[Principal]]]
 """Returns the callers whose credentials are no longer valid."""
@@ -180,7 +183,7 @@ class BodyReader:
             message = await receive()
             body += message.get("body", b"")
             _check_announced(len(body), length)
-        if self.clock() - began_at >= CREDENTIAL_CHECK_INTERVAL:
+        if has_passed(CREDENTIAL_CHECK_INTERVAL, began_at, self.clock()):
             await self._check_credentials(principal)
         return body, None
 
@@ -197,7 +200,7 @@ class BodyReader:
                 await _admit(principal, charge, hold, length)
                 began_at = self.clock()
                 body = await _read_announced(receive, length)
-            if self.clock() - began_at >= CREDENTIAL_CHECK_INTERVAL:
+            if has_passed(CREDENTIAL_CHECK_INTERVAL, began_at, self.clock()):
                 await self._check_credentials(principal)
             check_structure(body)
         except BaseException:

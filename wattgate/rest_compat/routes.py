@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Receive, Scope, Send
 from strawberry.types import get_object_definition
 
-from wattgate.clock import Clock, utc_now
+from wattgate.clock import Clock, has_passed, utc_now
 from wattgate.errors import (
     ENDED_CREDENTIALS,
     Forbidden,
@@ -367,7 +367,7 @@ class Dispatcher:
             nonlocal checked_at
             await charge.add_paced(cost_of_call(operation, arguments, clock=self._clock))
             now = self._clock()
-            if now - checked_at >= CREDENTIAL_CHECK_INTERVAL:
+            if has_passed(CREDENTIAL_CHECK_INTERVAL, checked_at, now):
                 if await self._find_revoked([principal]):
                     raise Unauthenticated(ENDED_CREDENTIALS)
                 checked_at = now

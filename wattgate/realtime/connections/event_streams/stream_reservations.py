@@ -107,9 +107,14 @@ class LocalStreamReservations:
         return self._remove(reservation.digest)
 
     def _drop_expired(self) -> None:
-        """Drop the reservations whose time is over. They end in the order in which they were added."""
+        """Drop the reservations whose time is over. They end in the order in which they were added.
+
+        One that would wait longer than the maximum is from before the clock was set back. It would keep its place until
+        the clock has caught up.
+        """
         now = self._clock()
-        while self._reservations and next(iter(self._reservations.values()))[0] <= now:
+        latest = now + timedelta(seconds=RESERVATION_SECONDS)
+        while self._reservations and not now < next(iter(self._reservations.values()))[0] <= latest:
             self._remove(next(iter(self._reservations)))
 
     def _remove(self, digest: str) -> bool:
