@@ -190,7 +190,7 @@ async def do_steps(recorder: StallRecorder, clock: ProcessorClock, *seconds: flo
 @pytest.mark.usefixtures("no_collection")
 async def test_stalls_of_a_request_are_processor_time_of_one_step() -> None:
     clock = ProcessorClock()
-    recorder = StallRecorder(clock=clock, slowdown=lambda: 1.0)
+    recorder = StallRecorder(clock=clock, elapsed=clock, slowdown=lambda: 1.0)
     assert await do_steps(recorder, clock, *[0.09] * 4) == []
     (stall,) = await do_steps(recorder, clock, 0.09, 0.15)
     assert (stall.name, round(stall.seconds, 3)) == ("a request", 0.15)
@@ -199,7 +199,7 @@ async def test_stalls_of_a_request_are_processor_time_of_one_step() -> None:
 @pytest.mark.usefixtures("no_collection")
 async def test_limit_of_a_stall_grows_with_the_slowness_of_the_machine() -> None:
     clock = ProcessorClock()
-    recorder = StallRecorder(clock=clock, slowdown=lambda: 2.0)
+    recorder = StallRecorder(clock=clock, elapsed=clock, slowdown=lambda: 2.0)
     assert await do_steps(recorder, clock, 0.19) == []
     (stall,) = await do_steps(recorder, clock, 0.3)
     assert (stall.name, round(stall.seconds, 3)) == ("a request", 0.15)

@@ -167,7 +167,7 @@ async def erase_user(caller: Caller, principal: Principal) -> None:
 async def confirm_second_factor(caller: Caller, principal: Principal) -> None:
     token = await caller.by_token()
     enrolled = await caller.run(token, second_factor.enrol_second_factor, password=caller.password)
-    code = pyotp.TOTP(enrolled.secret).at(caller.tenant.gateway.subscription_service.now())  # its clock may stand still
+    code = pyotp.TOTP(enrolled.secret).at(caller.tenant.gateway.subscription_service.now())  # its clock may be stopped
     await caller.run(token, second_factor.confirm_second_factor, code=code)
 
 
