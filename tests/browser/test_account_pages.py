@@ -115,12 +115,14 @@ async def test_reset_with_a_wrong_code_or_weak_password_says_what_to_do(page: Pa
         await expect(error).to_contain_text(message)
 
 
+@pytest.mark.long("a side path; the whole path of an account stays in the short form")
 async def test_page_of_a_gateway_with_several_applications_asks_for_one(page: Page, mailed: Mailed) -> None:
     await page.goto("/reset")
     await expect(page.get_by_test_id("login-notice")).to_contain_text("This gateway serves several applications.")
     await expect(page.get_by_test_id("request-form")).to_be_hidden()
 
 
+@pytest.mark.long("every page at every size; the whole path of an account stays in the short form")
 async def test_pages_fit_the_screen_and_are_accessible(page: Page, mailed: Mailed, subtests: pytest.Subtests) -> None:
     assert ACCOUNT_PAGES
     for path in ACCOUNT_PAGES:

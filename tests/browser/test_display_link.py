@@ -238,6 +238,7 @@ async def test_display_waits_half_a_minute_after_connection_limit(page: Page) ->
     await sockets.until(2)
 
 
+@pytest.mark.long("a side path; lost connections and close codes stay in the short form")
 async def test_token_is_renewed_on_open_connection(page: Page) -> None:
     recorded = RecordedSocketMessages(page)
     await page.clock.install()

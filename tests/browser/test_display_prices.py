@@ -106,6 +106,7 @@ async def test_large_screen_shows_the_bands_and_says_the_cheapest_one(page: Page
     assert await accessibility_violations(page) == []
 
 
+@pytest.mark.long("sizes and side paths of prices; the history of earlier days stays in the short form")
 async def test_small_screen_opens_the_curve_from_the_price(page: Page) -> None:
     await page.emulate_media(reduced_motion="reduce")
     await open_display(page)

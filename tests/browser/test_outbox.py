@@ -161,6 +161,7 @@ async def test_mails_are_searched_and_filtered_by_kind_and_recipient(page: Page,
     await expect(page.locator("#count")).to_have_text(f"1 of {all_mails + 1} mails")
 
 
+@pytest.mark.long("sizes of a mail; search, filters and mails stay in the short form")
 async def test_mail_is_shown_at_widths_and_in_emulated_dark_mode(page: Page, outbox: Outbox) -> None:
     await outbox.sent()
     await page.goto("/outbox")
@@ -204,6 +205,7 @@ async def test_hidden_frame_loads_no_mail(page: Page, outbox: Outbox) -> None:
     await expect(heading).to_be_visible()
 
 
+@pytest.mark.long("side path of the outbox; search, filters and mails stay in the short form")
 async def test_times_are_written_in_the_preferred_language(page: Page, outbox: Outbox) -> None:
     await outbox.sent()
     await page.add_init_script("Object.defineProperty(navigator, 'languages', { get: () => ['de-DE'] })")

@@ -95,6 +95,7 @@ async def test_account_without_permission_sees_error(context: BrowserContext) ->
     assert await page.evaluate("() => localStorage.length") == 0
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_new_template_links_to_this_gateway(page: Page) -> None:
     await open_editor(page)
     await page.get_by_test_id("new").click()
@@ -209,6 +210,7 @@ async def test_culture_without_template_falls_back_along_chain(page: Page) -> No
     )
 
 
+@pytest.mark.long("sizes of the preview; publishing, drafts and refusals stay in the short form")
 async def test_mail_is_shown_at_widths_and_in_emulated_dark_mode(page: Page) -> None:
     await open_editor(page)
     frame = page.get_by_test_id("mail")

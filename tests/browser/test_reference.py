@@ -76,6 +76,7 @@ async def test_search_by_keyboard_opens_what_people_mean(page: Page, ids: dict[s
     await expect(page.get_by_test_id("operation").first).to_be_visible()
 
 
+@pytest.mark.long("several loads of the page; all cards and the search stay in the short form")
 async def test_links_name_searches_operations_and_errors(page: Page, ids: dict[str, str]) -> None:
     await page.goto(f"{DOCS_PATH}#search=home")
     await expect(page.get_by_test_id("result").first).to_have_attribute("id", f"result-{ids['GET /virtualentity']}")
@@ -88,6 +89,7 @@ async def test_links_name_searches_operations_and_errors(page: Page, ids: dict[s
     await expect(page.get_by_role("link", name="All error codes")).to_be_visible()
 
 
+@pytest.mark.long("a side path; all cards and the search stay in the short form")
 async def test_link_to_an_operation_of_another_version_offers_a_search(page: Page) -> None:
     await page.goto(f"{DOCS_PATH}#getResourceMeterReadings")
     notice = page.get_by_test_id("unknown-operation")
@@ -97,6 +99,7 @@ async def test_link_to_an_operation_of_another_version_offers_a_search(page: Pag
     await expect(notice).to_be_hidden()
 
 
+@pytest.mark.long("two loads of the page; all cards and the search stay in the short form")
 async def test_code_has_the_values_of_the_form(page: Page, ids: dict[str, str]) -> None:
     await page.goto(f"{DOCS_PATH}#{ids[READINGS]}")
     card = page.locator(f"#{ids[READINGS]}")

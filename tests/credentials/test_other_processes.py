@@ -20,6 +20,7 @@ from tests.support.processes import gateway, process
 from tests.support.redis_server import RedisServer
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import ON_POSTGRESQL_ONLY, Databases, connected
+from tests.support.short_form import sample
 from tests.support.socket import socket
 from wattgate.clock import utc_now
 from wattgate.db.models import Account
@@ -99,7 +100,7 @@ async def end_everything(opened: House, clock: MovableClock, subtests: pytest.Su
     clock.stop()  # so that no body is late unless the test says so
     async with AsyncExitStack() as stack:
         held = []
-        for authenticate, act in BY_OPERATIONS:
+        for authenticate, act in sample(BY_OPERATIONS, name_of):
             caller = await Caller.add(opened.one)
             principal, credential = await authenticate(caller), dict(caller.sent)
             client = await stack.enter_async_context(socket(opened.url))
@@ -207,7 +208,7 @@ async def test_events_that_commit_late_are_read_once(databases: Databases) -> No
         assert await reader.read_new() == [third._replace(is_own=True)]
 
 
-@pytest.mark.long("runs a gateway and two commands as processes; the walk through all ends stays in the short form")
+@pytest.mark.long("runs a gateway and two commands as processes; a walk through ends stays in the short form")
 async def test_commands_end_the_credentials_of_a_running_gateway(tmp_path: Path) -> None:
     """No change succeeds after a command has ended, although the gateway remembers who its callers are."""
     async with settled_in(tmp_path) as settled, gateway(folder=tmp_path, DATABASE_URL=settled.url) as running:
