@@ -9,9 +9,9 @@ from threading import Thread
 import pytest
 
 from tests.support.cli import Command, command_in
-from wattgate.app.cli.imports.line_reader import MAX_SKIPPED_BYTES, read_numbered_lines
 from wattgate.app.cli.input_files import MAX_TEXT_BYTES, UnreadableFile, open_input, read_json, read_text
 from wattgate.errors import BadInput
+from wattgate.reading_files.line_reader import MAX_SKIPPED_BYTES, read_numbered_lines
 
 DEEP = "[" * 50_000
 DIGITS = f"[{'9' * 5_000}]"

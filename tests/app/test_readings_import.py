@@ -12,13 +12,13 @@ from typer.testing import CliRunner
 
 from tests.support.command import wattgate
 from tests.support.house import Tenant, tenant_on
-from wattgate.app.cli.imports.csv_columns import CsvColumns
 from wattgate.app.cli.main import app
 from wattgate.clock import TimeRange
 from wattgate.db.readings.reading_series import ReadingBucket
 from wattgate.enums import Function, Period
 from wattgate.errors import BadInput
 from wattgate.operations.readings import readings
+from wattgate.reading_files.csv_columns import CsvColumns
 
 pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
 

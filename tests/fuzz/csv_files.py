@@ -9,11 +9,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from tests.fuzz.harness import Harness
-from wattgate.app.cli.imports.csv_columns import CsvColumns, CsvReading
-from wattgate.app.cli.imports.line_reader import decode_lines, read_blocks, read_header
 from wattgate.clock import to_ms
 from wattgate.errors import BadInput
-from wattgate.operations.readings.bulk_recorder import InvalidLine
+from wattgate.reading_files.cells import InvalidLine
+from wattgate.reading_files.csv_columns import CsvColumns, CsvReading
+from wattgate.reading_files.line_reader import decode_lines, read_blocks, read_header
 
 BLOCK_LINES = 3
 """Lines of a block, so few that inputs have several blocks."""

@@ -14,7 +14,7 @@ from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
 from wattgate.app.cli.actions.file_imports import parse_record
 from wattgate.energy.meters.meter_messages import parse_message
-from wattgate.operations.readings.bulk_recorder import InvalidLine, parse_number
+from wattgate.reading_files.cells import InvalidLine, parse_number
 from wattgate.values.decimals import InvalidDecimal, parse_decimal
 
 BAD_NUMBERS = [

@@ -32,6 +32,7 @@ AREAS = (
     "realtime",
     "db",
     "delivery",
+    "reading_files",
     "energy",
     "requests",
     "values",

@@ -9,7 +9,7 @@ from graphql.utilities import validate_input_value
 from wattgate.graphql.execution.argument_binder import ArgumentBinder, RawArguments
 from wattgate.graphql.execution.schema import Schema
 from wattgate.operations.core.operation import Operation
-from wattgate.operations.readings.bulk_recorder import InvalidLine
+from wattgate.reading_files.cells import InvalidLine
 
 
 def decode_object(text: str) -> dict[str, Any]:

@@ -26,17 +26,15 @@ from wattgate.operations.readings.bulk_recorder import (
     YIELD_EVERY_LINES,
     BulkRecorder,
     BulkReport,
-    InvalidLine,
     RunOperation,
     SenderGone,
     UnreadableInput,
     WorkCharge,
     decode_line,
-    parse_number,
-    parse_quality,
 )
 from wattgate.operations.readings.bulk_recording import SeriesKey
 from wattgate.operations.readings.raw_readings import ARROW
+from wattgate.reading_files.cells import InvalidLine, parse_number, parse_quality
 from wattgate.requests.request_limits import check_encoding
 from wattgate.rest_compat import arrow
 

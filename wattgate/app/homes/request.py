@@ -16,10 +16,10 @@ from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.execution.schema import Schema
 from wattgate.operations.credentials.login import normalize_username
-from wattgate.operations.readings.bulk_recorder import InvalidLine
 from wattgate.operations.tariffs import build_tariff, set_tariff
 from wattgate.operations.types.meters.tariffs import NewTariff
 from wattgate.operations.vocabulary.arguments import Id
+from wattgate.reading_files.cells import InvalidLine
 from wattgate.time_zones import time_zone_problem
 from wattgate.values.terms import MAX_NAME_CHARACTERS
 

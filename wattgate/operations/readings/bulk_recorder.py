@@ -4,20 +4,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 
 from wattgate.energy.arrays import FloatArray, IntArray
-from wattgate.energy.storage_fields import QUALITY_CODES
-from wattgate.enums import ReadingQuality
 from wattgate.errors import BadInput, GatewayError, RateLimited
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.readings.bulk_recording import BulkReadingBatch, SeriesKey, record_reading_arrays
+from wattgate.reading_files.cells import InvalidLine
 from wattgate.requests.request_limits import check_encoding
-from wattgate.values.decimals import MAX_NUMBER_CHARACTERS, InvalidDecimal, parse_decimal
 
 T = TypeVar("T")
 
@@ -32,9 +29,6 @@ BATCH_SIZE = 50_000
 
 YIELD_EVERY_LINES = 500
 """Number of lines after which other tasks may run."""
-
-MAX_EXACT_CHARACTERS = 15
-"""Numbers with at most this many characters are exact as a double."""
 
 
 class WorkCharge(Protocol):
@@ -62,10 +56,6 @@ class FreeWork:
 
 
 FREE_WORK = FreeWork()
-
-
-class InvalidLine(ValueError):
-    """A line without a valid reading; the message is the reason."""
 
 
 class UnreadableInput(BadInput):
@@ -253,29 +243,3 @@ def decode_line(decoder: msgspec.json.Decoder[T], text: bytes | str) -> T:
         raise InvalidLine(str(error)) from None
     except msgspec.DecodeError as error:
         raise InvalidLine(f"is not JSON: {error}") from None
-
-
-def parse_number(text: str) -> float:
-    """Parse a number. Raise InvalidLine if the text is not a number, or has more digits than a double keeps."""
-    try:
-        number = parse_decimal(text)
-    except InvalidDecimal:
-        raise InvalidLine(f"{text[:MAX_NUMBER_CHARACTERS]!r} is not a number") from None
-    value = float(number)
-    if len(text) > MAX_EXACT_CHARACTERS and Decimal(repr(value)) != number:
-        raise InvalidLine(f"{text} has more digits than can be stored")
-    return value
-
-
-def parse_quality(name: str) -> int:
-    """Return the code of a quality by its name in any case, or of ACTUAL for an empty name.
-
-    Raise InvalidLine if unknown.
-    """
-    if not name:
-        return 0
-    try:
-        return QUALITY_CODES[ReadingQuality[name.upper()]]
-    except KeyError:
-        names = ", ".join(quality.name for quality in ReadingQuality)
-        raise InvalidLine(f"{name!r} is not a quality; use one of: {names}") from None

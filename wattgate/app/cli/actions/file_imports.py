@@ -18,7 +18,6 @@ from sqlmodel import SQLModel
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_gateway
-from wattgate.app.cli.imports.line_reader import read_numbered_lines
 from wattgate.app.cli.imports.tariffs import import_tariffs
 from wattgate.app.cli.input_files import open_input
 from wattgate.app.settings import Settings
@@ -28,9 +27,11 @@ from wattgate.enums import ReadingQuality
 from wattgate.errors import BadInput
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.devices.devices import store_registry_records
-from wattgate.operations.readings.bulk_recorder import BulkReport, InvalidLine, ReportRefusal, decode_line
+from wattgate.operations.readings.bulk_recorder import BulkReport, ReportRefusal, decode_line
 from wattgate.principal import Principal, Role
 from wattgate.private_files import write_private
+from wattgate.reading_files.cells import InvalidLine
+from wattgate.reading_files.line_reader import read_numbered_lines
 from wattgate.values.decimals import is_bounded
 
 R = TypeVar("R", bound=BulkReport, covariant=True)

@@ -11,7 +11,6 @@ from rich.table import Table
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import require_keys, run_async
 from wattgate.app.cli.gateway_context import with_gateway
-from wattgate.app.cli.imports.line_reader import read_numbered_lines
 from wattgate.app.cli.input_files import open_input
 from wattgate.app.cli.passwords import PasswordChoice
 from wattgate.app.cli.reading_context import unreachable_database_reported
@@ -23,6 +22,7 @@ from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.migrate import is_current, is_empty, upgrade
 from wattgate.errors import Conflict
+from wattgate.reading_files.line_reader import read_numbered_lines
 
 SAMPLE_FILE = "readings.csv"
 """The name of the file of readings in the next commands."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
 
-from wattgate.app.cli.imports.csv_columns import SeriesName
 from wattgate.app.homes.home_selection import HomeChoice
 from wattgate.db.models import Resource, VirtualEntity
 from wattgate.db.queries.series.tariffs import COST_SUFFIX
@@ -23,6 +22,7 @@ from wattgate.operations.readings.bulk_recording import SeriesKey
 from wattgate.operations.readings.reading_imports import MAX_RESOURCES, resources_by_id
 from wattgate.operations.types.homes import virtual_entities as types
 from wattgate.principal import Principal, Role
+from wattgate.reading_files.csv_columns import SeriesName
 from wattgate.values.stored_json import is_storable_text
 
 

@@ -14,8 +14,6 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from wattgate.app.cli.imports.csv_columns import CsvColumns, CsvReading
-from wattgate.app.cli.imports.line_reader import decode_lines, read_blocks, read_header
 from wattgate.app.cli.imports.reading_targets import (
     ApplicationResources,
     ImportTarget,
@@ -33,11 +31,14 @@ from wattgate.energy.storage_fields import QUALITIES
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.readings import bulk_recorder
-from wattgate.operations.readings.bulk_recorder import BulkRecorder, BulkReport, InvalidLine, ReportRefusal
+from wattgate.operations.readings.bulk_recorder import BulkRecorder, BulkReport, ReportRefusal
 from wattgate.operations.readings.bulk_recording import BulkReadingBatch, RecordedArrays
 from wattgate.operations.readings.reading_imports import CheckedArrays, check_reading_arrays
 from wattgate.operations.readings.recording import CONFLICTING_DUPLICATE
 from wattgate.principal import Principal
+from wattgate.reading_files.cells import InvalidLine
+from wattgate.reading_files.csv_columns import CsvColumns, CsvReading
+from wattgate.reading_files.line_reader import decode_lines, read_blocks, read_header
 
 MAX_DESCRIBED_SERIES = 20
 """Maximum number of series that a report describes."""

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wattgate.app.cli.imports.csv_columns import SeriesName
 from wattgate.energy.arrays import BoolArray, FloatArray, IntArray
 from wattgate.errors import TooLarge
+from wattgate.reading_files.csv_columns import SeriesName
 
 BUFFERED_LINES = 5_000
 """Number of lines that are written to the temporary database together."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, BinaryIO
 
-from wattgate.app.cli.imports.line_reader import read_numbered_lines
 from wattgate.app.input_parser import InputParser, decode_object
 from wattgate.db.models import Tariff
 from wattgate.enums import TariffKind
@@ -21,11 +20,13 @@ from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.homes.resources import resource
-from wattgate.operations.readings.bulk_recorder import BulkReport, InvalidLine, ReportRefusal
+from wattgate.operations.readings.bulk_recorder import BulkReport, ReportRefusal
 from wattgate.operations.tariffs import MAX_PRICES, set_tariff, set_tariff_prices
 from wattgate.operations.types.homes.resources import Resource
 from wattgate.operations.types.meters.tariffs import NewTariff, NewTariffPrice
 from wattgate.principal import Principal
+from wattgate.reading_files.cells import InvalidLine
+from wattgate.reading_files.line_reader import read_numbered_lines
 
 DEFAULT_SOURCE = "import"
 """The `source` of a tariff if its line has none."""

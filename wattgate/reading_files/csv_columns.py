@@ -18,11 +18,11 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
-from wattgate.app.cli.imports.line_reader import MAX_LINE_BYTES
 from wattgate.energy.arrays import FloatArray, IntArray
 from wattgate.energy.plain_columns import parse_instants, parse_numbers
 from wattgate.errors import BadInput
-from wattgate.operations.readings.bulk_recorder import InvalidLine, parse_number, parse_quality
+from wattgate.reading_files.cells import InvalidLine, parse_number, parse_quality
+from wattgate.reading_files.line_reader import MAX_LINE_BYTES
 
 METER_POINT_COLUMNS = ("mpxn", "mpan", "mprn")
 COLUMNS: Mapping[str, str] = MappingProxyType(

@@ -5,12 +5,12 @@ from datetime import UTC
 
 import pytest
 
-from wattgate.app.cli.imports import line_reader
-from wattgate.app.cli.imports.csv_columns import CsvBlock, CsvColumns
-from wattgate.app.cli.imports.line_reader import MAX_LINE_BYTES, decode_lines, read_blocks
 from wattgate.clock import to_ms
 from wattgate.errors import BadInput
-from wattgate.operations.readings.bulk_recorder import InvalidLine
+from wattgate.reading_files import line_reader
+from wattgate.reading_files.cells import InvalidLine
+from wattgate.reading_files.csv_columns import CsvBlock, CsvColumns
+from wattgate.reading_files.line_reader import MAX_LINE_BYTES, decode_lines, read_blocks
 
 HEADER = "resourceId,at,value,field,quality"
 LINE = b"a,2026-02-01T00:00:00Z,1.5,,\n"
