@@ -35,12 +35,18 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
 
 
 class SeriesName(NamedTuple):
-    """How a line names its series. An empty text means that the line does not say."""
+    """How a line names its series. An empty text means that the line does not say.
+
+    `unit` is that of the values. `is_derived` says that they are computed, such as the energy of a mean power, so that
+    they may have more decimal places than a field stores.
+    """
 
     resource_id: str = ""
     meter_point: str = ""
     classifier: str = ""
     field: str = ""
+    unit: str = ""
+    is_derived: bool = False
 
 
 class CsvReading(NamedTuple):

@@ -1,5 +1,7 @@
-"""Read a file line by line with bounded memory, also if its lines are very long."""
+"""Read a file line by line with bounded memory, also if its lines are very long, and in any encoding of text."""
 
+import codecs
+import io
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
@@ -78,3 +80,93 @@ def _skip_line(pieces: Iterator[bytes]) -> None:
                 f"A line of the file has more than {MAX_SKIPPED_BYTES:,} bytes. Give a text file with one record in "
                 "each line."
             )
+
+
+# Encodings, and files that are no text.
+
+_CHUNK_BYTES = 64 * 1024
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+"""The marks at the start of a file, the longer ones first where one begins like another."""
+
+_SIGNATURES = (
+    (b"\x1f\x8b", "is compressed with gzip. Run `gunzip` on it, and import the result"),
+    (b"PK\x03\x04", "is a ZIP archive or an Excel workbook. Extract the text file, or save the sheet as CSV UTF-8"),
+    (b"PK\x05\x06", "is an empty ZIP archive"),
+    (b"\xd0\xcf\x11\xe0", "is an Excel workbook of the old form. Save the sheet as CSV UTF-8"),
+    (b"BZh", "is compressed with bzip2. Run `bunzip2` on it, and import the result"),
+    (b"\xfd7zXZ\x00", "is compressed with xz. Run `unxz` on it, and import the result"),
+    (b"\x28\xb5\x2f\xfd", "is compressed with Zstandard. Run `unzstd` on it, and import the result"),
+    (b"7z\xbc\xaf", "is a 7-Zip archive. Extract the text file, and import that"),
+    (b"%PDF", "is a PDF document. Ask for the readings as a text file, such as CSV"),
+    (b"PAR1", "is a Parquet file. Convert it to CSV"),
+    (b"SQLite format 3", "is a database. Export the readings as CSV"),
+)
+"""The first bytes of files that are no text, and what to do with them."""
+
+
+def peek(file: BinaryIO, size: int) -> bytes:
+    """Return the first bytes of a file or pipe whose position is its start. The position stays.
+
+    Of a pipe, there may be fewer bytes than exist.
+    """
+    if file.seekable():
+        head = file.read(size)
+        file.seek(0)
+        return head
+    assert isinstance(file, io.BufferedReader)  # what opening a pipe gives
+    return file.peek(size)[:size]
+
+
+def check_is_text(head: bytes) -> None:
+    """Raise BadInput with what to do if the first bytes of a file are those of an archive or another form."""
+    for signature, advice in _SIGNATURES:
+        if head.startswith(signature):
+            raise BadInput(f"The file {advice}.")
+
+
+def marked_encoding(head: bytes) -> str | None:
+    """Return the encoding that the byte order mark at the start of a file says, or None if there is none."""
+    return next((encoding for mark, encoding in _BYTE_ORDER_MARKS if head.startswith(mark)), None)
+
+
+def open_utf8(file: BinaryIO, encoding: str) -> BinaryIO:
+    """Return a file whose content is that of `file` in UTF-8. A byte order mark wins against `encoding`.
+
+    Bytes that are not of the encoding become U+FFFD. Raise BadInput for a file that is no text.
+    """
+    head = peek(file, 16)
+    check_is_text(head)
+    actual = codecs.lookup(marked_encoding(head) or encoding).name
+    return file if actual in ("utf-8", "ascii") else io.BufferedReader(_Transcoder(file, actual), _CHUNK_BYTES)
+
+
+class _Transcoder(io.RawIOBase):
+    """The content of a file in UTF-8."""
+
+    def __init__(self, file: BinaryIO, encoding: str) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+        self._pending = b""
+        self._is_at_end = False
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]
+        """Fill a buffer, and return the number of bytes in it; 0 at the end."""
+        while not self._pending and not self._is_at_end:
+            chunk = self._file.read(_CHUNK_BYTES)
+            self._is_at_end = not chunk
+            self._pending = self._decoder.decode(chunk, final=not chunk).encode("utf-8", errors="replace")
+        size = min(len(buffer), len(self._pending))
+        buffer[:size] = self._pending[:size]
+        self._pending = self._pending[size:]
+        return size
