@@ -349,6 +349,28 @@ class FreshnessCause(Enum):
     UNKNOWN = "UNKNOWN"
 
 
+class DateOrder(Enum):
+    """The order of the parts of a date in a file."""
+
+    DAY_FIRST = "day-first"
+    MONTH_FIRST = "month-first"
+    YEAR_FIRST = "year-first"
+
+
+class Times(Enum):
+    """Whether a time in a file is the start or the end of its interval."""
+
+    START = "start"
+    END = "end"
+
+
+class Epoch(Enum):
+    """What seconds since 1970 in a file count: seconds of UTC, or of the clock on the wall."""
+
+    UTC = "utc"
+    LOCAL = "local"
+
+
 TRACE_ID: ContextVar[str] = ContextVar("trace_id", default="")
 """The id of the current request. Every error response and every log record has it."""
 

@@ -65,7 +65,10 @@ async def import_text(
     assert result.progress == sorted(result.progress)
     result.lines, result.recorded, result.repeated = report.lines, report.recorded, report.repeated
     result.changes = report.added, report.replaced, report.unchanged
-    result.series = [(one.target.field.name, one.count, one.first, one.last, str(one.total)) for one in report.series]
+    result.series = [
+        (one.target.field.name, one.summary.count, one.summary.first, one.summary.last, str(one.summary.total))
+        for one in report.series
+    ]
     return result
 
 

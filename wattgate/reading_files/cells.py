@@ -5,16 +5,16 @@ guessed: a cell that may mean two things raises Ambiguous, which names the optio
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from enum import Enum
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 from wattgate.energy.storage_fields import QUALITY_CODES
-from wattgate.enums import ReadingQuality
+from wattgate.enums import DateOrder, ReadingQuality
 from wattgate.errors import BadInput
 from wattgate.values.decimals import MAX_NUMBER_CHARACTERS, InvalidDecimal, parse_decimal
 
@@ -30,15 +30,14 @@ class InvalidLine(ValueError):
 
 
 class Ambiguous(BadInput):
-    """A cell may mean two things. The message names the option that says which."""
+    """A file may mean two things. The message names the option that says which, and `option` is its member.
 
+    `choices` are the values of the option that the file allows. There are none if the option takes any value.
+    """
 
-class DateOrder(Enum):
-    """The order of the parts of a date."""
-
-    DAY_FIRST = "day-first"
-    MONTH_FIRST = "month-first"
-    YEAR_FIRST = "year-first"
+    def __init__(self, message: str, option: str, choices: Sequence[Any] = ()) -> None:
+        super().__init__(message)
+        self.option, self.choices = option, tuple(choices)
 
 
 def parse_number(text: str) -> float:
@@ -94,7 +93,11 @@ def number_parser(decimal: str | None, thousands: str | None) -> Callable[[str],
     def _with_point(text: str, digits: str) -> float:
         if decimal is None and not _WHOLE.fullmatch(digits):
             if "." in digits or "," in digits:
-                raise Ambiguous(f"{text!r} may have a decimal point or a decimal comma. Use --decimal")
+                raise Ambiguous(
+                    f"{text!r} may have a decimal point or a decimal comma. Use --decimal",
+                    "decimal",
+                    ("point", "comma"),
+                )
         elif decimal == ",":
             if "." in digits:
                 raise InvalidLine(f"{text!r} has a point, and the decimal mark of the file is a comma")
@@ -177,7 +180,8 @@ def parse_date(text: str, order: DateOrder | None) -> date:
     if second.isalpha():
         return _build_date(text, third, second, first)
     if order is None:
-        raise Ambiguous(_unclear_date(text, first, second, third))
+        orders = (DateOrder.DAY_FIRST, DateOrder.MONTH_FIRST)
+        raise Ambiguous(_unclear_date(text, first, second, third), "date_order", orders)
     day, month = (first, second) if order is DateOrder.DAY_FIRST else (second, first)
     return _build_date(text, third, month, day)
 

@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wattgate.clock import ONE_MILLISECOND
-from wattgate.energy.arrays import BoolArray, FloatArray, IntArray
+from wattgate.energy.arrays import BoolArray, FloatArray, IntArray, is_group_start
 from wattgate.energy.buckets import HOUR_MS, MINUTE_MS
 from wattgate.energy.local_times import LocalTimes
 from wattgate.errors import BadInput
@@ -176,28 +176,21 @@ class RegisterDifferences:
         return RefusedLine(low.line, f"the register is {low.total}, and was {was} before")
 
 
-@dataclass(slots=True)
-class IntervalSums:
-    """The sums of fine intervals in longer ones, for readings in the order of series and instant.
+def sum_intervals(
+    at: IntArray, value: FloatArray, *, start_ms: int, interval_ms: int, part_ms: int
+) -> tuple[IntArray, FloatArray, IntArray, BoolArray]:
+    """Return the starts of the longer intervals, their sums, the position of the first part, and which are complete.
 
-    `part_ms` is the length of the fine intervals of the present series. A longer interval of which a part is missing is
-    refused, because its energy is unknown.
+    `at` are instants of one series in their order, at the start of fine intervals of `part_ms`. A longer interval of
+    which a part is missing is not complete: its energy is unknown.
     """
-
-    lines: list[int] = field(default_factory=list)
-
-    def sums(
-        self, at: IntArray, value: FloatArray, start_ms: int, interval_ms: int, part_ms: int
-    ) -> tuple[IntArray, FloatArray, IntArray, BoolArray]:
-        """Return the starts of the longer intervals, their sums, the first position in each, and which are complete."""
-        bucket = (at - start_ms) // interval_ms
-        first = np.flatnonzero(np.concatenate(([True], bucket[1:] != bucket[:-1])))
-        counts = np.diff(np.append(first, len(at)))
-        # whole numbers of billionths: a sum of doubles would have digits that no part has
-        total = np.add.reduceat(np.rint(value * 1e9), first) / 1e9
-        on_grid = np.logical_and.reduceat((at - start_ms) % part_ms == 0, first)
-        complete = on_grid & (counts == interval_ms // part_ms)
-        return bucket[first] * interval_ms + start_ms, total, first, complete
+    bucket = (at - start_ms) // interval_ms
+    first = np.flatnonzero(is_group_start(bucket))
+    counts = np.diff(np.append(first, len(at)))
+    # whole numbers of billionths: a sum of doubles would have digits that no part has
+    total = np.add.reduceat(np.rint(value * 1e9), first) / 1e9
+    is_on_grid = np.logical_and.reduceat((at - start_ms) % part_ms == 0, first)
+    return bucket[first] * interval_ms + start_ms, total, first, is_on_grid & (counts * part_ms == interval_ms)
 
 
 def common_spacing_ms(at: IntArray) -> int | None:

@@ -19,12 +19,11 @@ from defusedxml.ElementTree import DefusedXMLParser
 from wattgate.clock import EPOCH
 from wattgate.energy.buckets import DAY_MS, HOUR_MS
 from wattgate.energy.storage_fields import QUALITY_CODES
-from wattgate.enums import ReadingQuality
+from wattgate.enums import Epoch, ReadingQuality
 from wattgate.errors import BadInput
 from wattgate.reading_files.cells import Ambiguous, InvalidLine
 from wattgate.reading_files.csv_columns import SeriesName
 from wattgate.reading_files.derived_energy import FileReading, RefusedLine
-from wattgate.reading_files.profiles import Epoch
 
 MAX_BLOCKS = 100_000
 MAX_DEPTH = 64
@@ -159,7 +158,7 @@ def _choose_series(feed: _Feed, classifier: str, source: str) -> dict[str, _Seri
         raise BadInput(f"The file has no readings of {source or classifier}. It has: {', '.join(found)}.")
     kinds = [one.name.classifier for one in chosen.values() if isinstance(one, _Series)]
     if len(set(kinds)) < len(kinds):
-        raise Ambiguous(f"The file has several series of one kind: {', '.join(chosen)}. Use --source.")
+        raise Ambiguous(f"The file has several series of one kind: {', '.join(chosen)}. Use --source.", "source")
     return chosen
 
 
@@ -170,7 +169,9 @@ def _check_epoch(feed: _Feed) -> None:
         hours = offset_ms / HOUR_MS
         raise Ambiguous(
             f"The blocks begin at midnight of UTC, and the meter is at UTC{hours:+g}: the times may be local ones. Use "
-            "--epoch utc or --epoch local."
+            "--epoch utc or --epoch local.",
+            "epoch",
+            [*Epoch],
         )
 
 

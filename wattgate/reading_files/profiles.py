@@ -17,9 +17,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec import Struct
 
-from wattgate.enums import ReadingQuality
+from wattgate.enums import DateOrder, Epoch, ReadingQuality, Times
 from wattgate.errors import BadInput
-from wattgate.reading_files.cells import DateOrder
 from wattgate.time_zones import time_zone_problem
 
 MAX_PROFILE_BYTES = 64 * 1024
@@ -31,20 +30,6 @@ NATIVE = "wattgate"
 
 HOME_ZONE = "home"
 """The zone of a profile whose times are local times of the home."""
-
-
-class Times(Enum):
-    """Whether a time is the start or the end of its interval."""
-
-    START = "start"
-    END = "end"
-
-
-class Epoch(Enum):
-    """What a time in seconds since 1970 counts: seconds of UTC, or of the clock on the wall."""
-
-    UTC = "utc"
-    LOCAL = "local"
 
 
 class Format(Enum):
@@ -166,6 +151,7 @@ class ProfileOptions(Struct, frozen=True):
     times: Times | None = None
     interval: str | None = None
     epoch: Epoch | None = None
+    zone: str | None = None
     unit: str | None = None
     columns: Mapping[str, str] = MappingProxyType({})
 
@@ -192,10 +178,15 @@ def profile_names() -> list[str]:
 
 def packaged_profile(name: str) -> FileProfile:
     """Return a profile of the package. Raise BadInput if there is none of this name."""
+    return parse_profile(profile_text(name).encode(), name)
+
+
+def profile_text(name: str) -> str:
+    """Return the file of a profile of the package. Raise BadInput if there is none of this name."""
     if name not in profile_names():
         known = ", ".join(profile_names())
         raise BadInput(f"There is no file profile {name!r}. Use one of: {known}. Or give the path of a TOML file.")
-    return parse_profile((files("wattgate.reading_files") / "profiles" / f"{name}.toml").read_bytes(), name)
+    return (files("wattgate.reading_files") / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def packaged_profiles() -> list[FileProfile]:
@@ -219,6 +210,9 @@ def parse_profile(content: bytes, name: str) -> FileProfile:
         raise BadInput(f"The file profile {name} is not valid: {error}.") from None
     check_profile(profile)
     return profile
+
+
+_TIME_ROLES = ("at", "start", "end", "time", "date", "clock")
 
 
 def check_profile(profile: FileProfile) -> None:
@@ -299,13 +293,16 @@ def with_options(profile: FileProfile, options: ProfileOptions) -> FileProfile:
         times=options.times,
         interval=options.interval,
         epoch=options.epoch,
+        zone=options.zone,
     )
     columns, values = profile.columns, profile.values
+    if any(role in _TIME_ROLES for role in options.columns):  # instead of the columns of times of the profile
+        columns = msgspec.structs.replace(columns, **dict.fromkeys(_TIME_ROLES, ()))
     for role, name in options.columns.items():
         if role == "value":
             values = (Value(columns=(name,), unit=values[0].unit if len(values) == 1 else None),)
         elif role in Columns.__struct_fields__:
-            columns = _with_column(columns, role, name)
+            columns = msgspec.structs.replace(columns, **{role: (name,) if name else ()})
         else:
             known = ", ".join(("value", *Columns.__struct_fields__))
             raise BadInput(f"{role!r} is no column of a file of readings. Use one of: {known}.")
@@ -314,17 +311,6 @@ def with_options(profile: FileProfile, options: ProfileOptions) -> FileProfile:
     changed = msgspec.structs.replace(profile, text=text, time=when, columns=columns, values=values)
     check_profile(changed)
     return changed
-
-
-_TIME_ROLES = ("at", "start", "end", "time", "date")
-
-
-def _with_column(columns: Columns, role: str, name: str) -> Columns:
-    """Return columns in which a role has this name. An empty name leaves the column out."""
-    named = {role: (name,) if name else ()}
-    if role == "time" and name:  # the column that says the time, instead of those of the profile
-        named = dict.fromkeys(_TIME_ROLES, ()) | named
-    return msgspec.structs.replace(columns, **named)
 
 
 def _replaced(struct: Any, **changes: Any) -> Any:

@@ -7,6 +7,7 @@ things raises Ambiguous with the option that decides, before anything is stored.
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -18,6 +19,7 @@ from wattgate.clock import ONE_MILLISECOND
 from wattgate.energy.buckets import MINUTE_MS
 from wattgate.energy.local_times import LocalTimes
 from wattgate.energy.storage_fields import QUALITY_CODES
+from wattgate.enums import Times
 from wattgate.errors import BadInput
 from wattgate.reading_files.cells import (
     Ambiguous,
@@ -50,7 +52,6 @@ from wattgate.reading_files.profiles import (
     UNITS,
     FileProfile,
     Format,
-    Times,
     Value,
     zone_of,
 )
@@ -63,7 +64,9 @@ UNREADABLE = "\ufffd"
 
 _ROUNDED_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)?[eE][+]?[0-9]+")
 _UNITS: Mapping[str, str] = MappingProxyType({unit.lower(): unit for unit in UNITS} | {"m³": "m3"})
-_DAY = timedelta(days=1)
+_DAY, _MINUTE = timedelta(days=1), timedelta(minutes=1)
+MAX_DISTANCES = 100
+"""Maximum number of different distances of times that are counted."""
 
 
 class _OtherSource(Exception):
@@ -136,7 +139,7 @@ class ReadingFile:
             except _OtherSource:
                 self.lines -= 1
             except Ambiguous as error:
-                raise Ambiguous(f"Line {number}: {error.message}.") from None
+                raise Ambiguous(f"Line {number}: {error.message}.", error.option, error.choices) from None
         yield from table.finish()
 
     def _checked(self, number: int, text: str, header: "Header") -> list[str]:
@@ -238,7 +241,7 @@ def match_header(profile: FileProfile, number: int, delimiter: str, cells: Seque
         return None
     if len(values) > 1 and len({value.classifier for value, _ in values}) < len(values):
         found = ", ".join(cells[positions[0]] for _, positions in values)
-        raise Ambiguous(f"The header has several columns of values: {found}. Use --column value=NAME.")
+        raise Ambiguous(f"The header has several columns of values: {found}. Use --column value=NAME.", "columns")
     return Header(number, delimiter, names, list(cells), columns, values)
 
 
@@ -268,6 +271,9 @@ class _Table:
     interval_ms: int | None
     times_are_ends: bool
     registers: dict[SeriesName, RegisterDifferences] = field(default_factory=dict)
+    needs_interval: bool = False
+    last_time: datetime | None = None
+    distances: Counter[timedelta] = field(default_factory=Counter)
     source: str | None = None
     is_source_chosen: bool = False
     labels: "list[timedelta] | int | None" = None
@@ -283,7 +289,7 @@ class _Table:
                 continue
             unit = value.unit or ""
             if not unit and "unit" not in header.columns and profile.name != NATIVE:
-                raise Ambiguous("The file does not say the unit of its values. Use --unit.")
+                raise Ambiguous("The file does not say the unit of its values. Use --unit.", "unit", UNITS)
             series = SeriesName(classifier=value.classifier, unit=POWER_UNITS.get(unit, unit))
             values.append((value, positions, series._replace(is_derived=unit in POWER_UNITS), unit))
         if not values:
@@ -318,15 +324,18 @@ class _Table:
         elif times is None:
             raise Ambiguous(
                 "The file does not say whether a time is the start or the end of its interval. Use --times start or "
-                "--times end."
+                "--times end.",
+                "times",
+                [*Times],
             )
         else:
             self.times_are_ends = times is Times.END
         needs_interval = any(unit in POWER_UNITS or value.register for value, _, _, unit in self.values)
         has_both = "start" in columns and "end" in columns
-        if self.interval_ms is None and (self.times_are_ends or (needs_interval and not has_both)):
+        self.needs_interval = not has_both and (self.times_are_ends or needs_interval)
+        if self.interval_ms is None and self.needs_interval:
             why = "The times are ends of intervals" if self.times_are_ends else "The values need an interval"
-            raise Ambiguous(f"{why}, and the file does not say how long these are. Use --interval, such as PT30M.")
+            raise Ambiguous(f"{why}, and nothing says how long these are. Use --interval, such as PT30M.", "interval")
 
     def read(self, number: int, cells: Sequence[str]) -> Iterator[Event]:
         """Yield the readings of a line. Raise InvalidLine if it has none."""
@@ -334,6 +343,8 @@ class _Table:
             yield from self._read_day(number, cells)
             return
         time, interval_ms = self._time(cells)
+        if self.needs_interval:
+            self._count_distance(time)
         shift_ms = (interval_ms or 0) if self.times_are_ends else 0
         name, quality = self._names(cells), self._quality(cells)
         for value, positions, series, unit in self.values:
@@ -354,9 +365,33 @@ class _Table:
             yield FileReading(number, self._named(series, name), time, amount, quality, shift_ms)
 
     def finish(self) -> Iterator[Event]:
-        """Yield what the end of the file decides."""
+        """Yield what the end of the file decides. Raise BadInput if its times have another interval than was said."""
+        self._check_distances()
         for differences in self.registers.values():
             yield from differences.finish()
+
+    def _count_distance(self, time: datetime) -> None:
+        """Count the distance from the time of the line before."""
+        before, self.last_time = self.last_time, time
+        if before is not None and (before.tzinfo is None) == (time.tzinfo is None):
+            distance = abs(time - before)
+            if len(self.distances) < MAX_DISTANCES or distance in self.distances:
+                self.distances[distance] += 1
+
+    def _check_distances(self) -> None:
+        """Raise BadInput if most times are not one interval apart: energy of power, or starts, would be wrong."""
+        distances = self.distances
+        del distances[timedelta(0)]
+        if not distances or self.interval_ms is None:
+            return
+        (usual, _), expected = distances.most_common(1)[0], self.interval_ms * ONE_MILLISECOND
+        closer = sum(count for distance, count in distances.items() if distance < expected)
+        if usual != expected or closer * 20 > distances.total():
+            shortest = usual if usual != expected else min(distances)
+            raise BadInput(
+                f"The times of the file are {shortest // _MINUTE} minutes apart, and the interval is said to be "
+                f"{expected // _MINUTE}. Use --interval, such as PT{shortest // _MINUTE}M."
+            )
 
     def _differences(self, series: SeriesName) -> RegisterDifferences:
         if series not in self.registers:
@@ -365,7 +400,7 @@ class _Table:
 
     def _known_interval(self, interval_ms: int | None) -> int:
         if interval_ms is None:
-            raise Ambiguous("The values need an interval. Use --interval, such as PT30M")
+            raise Ambiguous("The values need an interval. Use --interval, such as PT30M", "interval")
         return interval_ms
 
     def _with_unit(self, series: SeriesName, text: str) -> tuple[SeriesName, str]:
@@ -474,7 +509,9 @@ class _Table:
         is_end = labels[0] == step and labels[-1] in (_DAY, timedelta(0))
         is_start = labels[0] == timedelta(0) and labels[-1] == _DAY - step
         if not is_end and not is_start and times is None:
-            raise Ambiguous("The columns do not cover a day, so they may be starts or ends. Use --times.")
+            raise Ambiguous(
+                "The columns do not cover a day, so they may be starts or ends. Use --times.", "times", [*Times]
+            )
         found = is_end if is_end or is_start else times is Times.END
         if times is not None and (times is Times.END) != found:
             first = self.header.written[_label_positions(self.header).start]

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from wattgate.app.cli.reading_context import require_current
+from wattgate.app.cli.reading_context import require_current, require_existing
 from wattgate.app.server.components import Components, build_components
 from wattgate.app.settings import Settings
 
@@ -22,6 +22,8 @@ async def with_gateway(settings: Settings, work: Callable[[Components], Awaitabl
 
 async def with_current_gateway(settings: Settings, work: Callable[[Components], Awaitable[T]]) -> T:
     """Run `work` as `with_gateway` does. Raise Conflict unless the database has the schema of this version."""
+
+    require_existing(settings)
 
     async def check_and_work(gateway: Components) -> T:
         await require_current(gateway.database)

@@ -15,8 +15,10 @@ _MJ_PER_KWH = Decimal("3.6")
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
 """More digits than the product of two accepted numbers has, so that only the last step of a conversion rounds."""
 
-_SPELLINGS: Mapping[str, str] = MappingProxyType({"wh": "Wh", "kwh": "kWh", "m3": "m3", "m³": "m3"})
-_WH_PER_UNIT: Mapping[str, Decimal] = MappingProxyType({"Wh": Decimal(1), "kWh": Decimal(1000)})
+_SPELLINGS: Mapping[str, str] = MappingProxyType({"wh": "Wh", "kwh": "kWh", "mwh": "MWh", "m3": "m3", "m³": "m3"})
+_WH_PER_UNIT: Mapping[str, Decimal] = MappingProxyType(
+    {"Wh": Decimal(1), "kWh": Decimal(1000), "MWh": Decimal(1_000_000)}
+)
 _GAS_CLASSIFIER = "gas"
 
 
@@ -37,8 +39,8 @@ def unit_converter(
 ) -> Callable[[Decimal], Decimal]:
     """Return a function that converts values of a unit to the unit of a field. Raise UnitError if that is impossible.
 
-    Conversions between Wh and kWh are exact. Energy of a volume is rounded to `decimals`, half to even, because it has
-    no end as a decimal number. `classifier` is that of the resource: only gas has a volume.
+    Conversions between Wh, kWh and MWh are exact. Energy of a volume is rounded to `decimals`, half to even,
+    because it has no end as a decimal number. `classifier` is that of the resource: only gas has a volume.
     """
     source, target = _SPELLINGS.get(unit.lower()), _SPELLINGS.get(target_unit.lower())
     if source is None or target is None:
@@ -69,6 +71,11 @@ def _volume_converter(source: str, target: str, decimals: int, gas: GasPropertie
         return _CONTEXT.divide(_CONTEXT.multiply(value, multiply_by), divide_by).quantize(last_place, context=_CONTEXT)
 
     return convert
+
+
+def round_half_even(value: Decimal, decimals: int) -> Decimal:
+    """Return a computed value with the decimal places of its field."""
+    return value.quantize(Decimal(1).scaleb(-decimals), context=_CONTEXT)
 
 
 def _is_gas(classifier: str) -> bool:

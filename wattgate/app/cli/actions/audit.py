@@ -5,7 +5,7 @@ import typer
 
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
-from wattgate.app.cli.gateway_context import with_gateway
+from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.clock import format_iso
@@ -29,7 +29,7 @@ def audit_export(*, application: str, after: int) -> None:
                 return
             last = entries[-1].sequence
 
-    run_async(with_gateway(Settings(), print_entries))
+    run_async(with_current_gateway(Settings(), print_entries))
 
 
 def audit_verify(*, application: str | None) -> None:
@@ -43,7 +43,7 @@ def audit_verify(*, application: str | None) -> None:
             for application_id in applications
         }
 
-    checks = run_async(with_gateway(Settings(), check))
+    checks = run_async(with_current_gateway(Settings(), check))
     for application_id, result in checks.items():
         for problem in result.problems:
             err.print(f"{application_id}: {problem}", soft_wrap=True, markup=False)

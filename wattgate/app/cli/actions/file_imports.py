@@ -17,7 +17,7 @@ from sqlmodel import SQLModel
 
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
-from wattgate.app.cli.gateway_context import with_gateway
+from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.cli.imports.tariffs import import_tariffs
 from wattgate.app.cli.input_files import open_input
 from wattgate.app.settings import Settings
@@ -96,7 +96,7 @@ async def _import_with_progress(file: Path, refused: Path | None, importer: File
         def progress(bytes_read: int) -> None:
             bar.update(task, completed=bytes_read)
 
-        return await with_gateway(
+        return await with_current_gateway(
             Settings(), lambda gateway: importer(source, runner=gateway.runner, refuse=refuse, progress=progress)
         )
 

@@ -1,6 +1,12 @@
 """Carry out the import of readings."""
 
-from datetime import UTC
+import hashlib
+import json
+import os
+import shlex
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, tzinfo
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -8,18 +14,81 @@ from typing import Any, BinaryIO
 from zoneinfo import ZoneInfo
 
 import typer
+from msgspec.structs import replace
 
 from wattgate.app.cli.actions.file_imports import run_import
-from wattgate.app.cli.commands.import_commands import Unit
+from wattgate.app.cli.actions.file_inspection import command_options, load_profile, native_problem, parse_columns
+from wattgate.app.cli.commands.import_commands import DecimalMark, Delimiter, ThousandsMark, Unit
+from wattgate.app.cli.consoles import err
 from wattgate.app.cli.imports.reading_targets import UnitOptions, resources_of_home
-from wattgate.app.cli.imports.readings import ImportReport, import_csv
+from wattgate.app.cli.imports.readings import ImportReport, SeriesReport, import_csv
+from wattgate.app.cli.input_files import open_input
 from wattgate.app.homes.home_selection import HomeChoice, Meter, find_home
 from wattgate.clock import format_iso_ms
 from wattgate.db.queries.displays import DEFAULT_ZONE
 from wattgate.energy.meters.unit_conversion import DEFAULT_CALORIFIC_VALUE, DEFAULT_VOLUME_CORRECTION, GasProperties
+from wattgate.enums import DateOrder, Epoch, Times
+from wattgate.errors import BadInput
 from wattgate.operations.core.runner import Runner
 from wattgate.principal import Principal, Role
+from wattgate.private_files import write_private
+from wattgate.reading_files.inspection import SAMPLE_BYTES, inspect_sample
+from wattgate.reading_files.line_reader import check_is_text
+from wattgate.reading_files.profiles import NATIVE, FileProfile, ProfileOptions, with_options
+from wattgate.reading_files.reader import ReadingFile
 from wattgate.time_zones import time_zone_problem
+
+MAX_SHOWN_MONTHS = 36
+"""Maximum number of months of a series that are printed."""
+
+POWER = (Unit.W, Unit.KW)
+"""The units that need the interval of a file profile."""
+
+INTERRUPTED = 130
+"""The exit status after Ctrl+C, as shells have it."""
+
+CHECKPOINT_SUFFIX = ".wattgate-import"
+
+
+class FileCheckpoint:
+    """Notes beside a file how many of its readings are recorded, until all are.
+
+    The note is used only for the same content and the same options. Without permission to write it, an interrupted
+    import begins anew, which does no harm: readings that are stored already stay.
+    """
+
+    def __init__(self, file: Path, options: str) -> None:
+        self._file, self._note = file, file.with_name(file.name + CHECKPOINT_SUFFIX)
+        self._options = options
+        self._key = ""
+
+    def recorded(self) -> int:
+        """Return how many readings an interrupted import of the same file has recorded."""
+        if not self._file.is_file():
+            return 0
+        with self._file.open("rb") as content:
+            digest = hashlib.file_digest(content, "sha256")
+        digest.update(self._options.encode())
+        self._key = digest.hexdigest()
+        try:
+            note = json.loads(self._note.read_text()[:1_000])
+            return int(note["recorded"]) if note["key"] == self._key else 0
+        except (OSError, ValueError, KeyError, TypeError):
+            return 0
+
+    def save(self, recorded: int) -> None:
+        """Note that so many readings are recorded."""
+        if self._key and recorded:
+            with suppress(OSError):
+                new = self._note.with_name(self._note.name + ".new")
+                with write_private(new) as note:
+                    note.write(json.dumps({"key": self._key, "recorded": recorded}))
+                os.replace(new, self._note)
+
+    def finish(self) -> None:
+        """Remove the note: all readings are recorded."""
+        with suppress(OSError):
+            self._note.unlink(missing_ok=True)
 
 
 def readings_import(
@@ -36,21 +105,97 @@ def readings_import(
     unit: Unit | None,
     calorific_value: float | None,
     volume_correction: float | None,
+    profile: str | None,
+    decimal: DecimalMark | None,
+    thousands: ThousandsMark | None,
+    delimiter: Delimiter | None,
+    date_order: DateOrder | None,
+    times: Times | None,
+    interval: str | None,
+    encoding: str | None,
+    epoch: Epoch | None,
+    column: list[str] | None,
+    source: str | None,
+    combine: bool,
     dry_run: bool,
     refused: Path | None,
 ) -> None:
-    """Record the readings of a CSV file of any size."""
+    """Record the readings of a file of any size."""
     meters = [meter for meter, chosen in zip(Meter, (electricity, gas, export), strict=True) if chosen]
+    choice = _parse_home_choice(home, application, user, resource, meters)
+    zone = _parse_zone(time_zone) if time_zone else None
+    units = _parse_units(unit, calorific_value, volume_correction)
+    form = ProfileOptions(
+        encoding=encoding,
+        delimiter=delimiter and delimiter.value,
+        decimal=decimal and decimal.value,
+        thousands=thousands and thousands.value,
+        date_order=date_order,
+        times=times,
+        interval=interval,
+        epoch=epoch,
+        zone=time_zone,
+        columns=parse_columns(column or ()),
+    )
+    file_profile = _parse_profile(profile, form, unit, is_source_chosen=source is not None)
+    opened = None
+    if file_profile is None:
+        _check_columns(file, names_resource=resource is not None, names_home=home is not None, zone=zone or UTC)
+    else:
+        units = UnitOptions(None, units.gas)
+        classifier = meters[0].value if meters else ""
+        opened = partial(ReadingFile, profile=file_profile, classifier=classifier, source=source or "")
+    meaning = repr((choice, application, resource, zone, units, file_profile, combine, source))
     importer = partial(
         _import_readings,
-        choice=_parse_home_choice(home, application, user, resource, meters),
+        choice=choice,
         application=application,
         resource_id=resource,
-        zone=_parse_zone(time_zone) if time_zone else None,
-        units=_parse_units(unit, calorific_value, volume_correction),
+        zone=zone,
+        opened=opened,
+        units=units,
         dry_run=dry_run,
+        combine=combine,
+        checkpoint=FileCheckpoint(file, meaning),
     )
-    run_import(file, refused, importer, partial(_describe_readings, dry_run=dry_run))
+    try:
+        run_import(file, refused, importer, partial(_describe_readings, dry_run=dry_run))
+    except KeyboardInterrupt:
+        err.print("Interrupted. What is recorded stays. Run the same command again to continue.")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _parse_profile(
+    name: str | None, form: ProfileOptions, unit: Unit | None, *, is_source_chosen: bool
+) -> FileProfile | None:
+    """Return the profile of the file with what options override, or None if it has wattgate's own columns."""
+    is_plain = form == ProfileOptions(zone=form.zone) and unit not in POWER
+    if name is None and is_plain and not is_source_chosen:
+        return None
+    return with_options(load_profile(name or NATIVE), replace(form, unit=unit.value if unit else None))
+
+
+def _check_columns(file: Path, *, names_resource: bool, names_home: bool, zone: tzinfo) -> None:
+    """Raise BadInput with the profiles that fit if a file has not wattgate's own columns.
+
+    The content of a pipe is not looked at.
+    """
+    with open_input(file) as opened:
+        if not opened.seekable():
+            return
+        sample = opened.read(SAMPLE_BYTES)
+    check_is_text(sample)
+    problem = native_problem(sample, names_resource=names_resource, names_home=names_home)
+    if problem is None:
+        return
+    inspection = inspect_sample(sample, is_whole=len(sample) < SAMPLE_BYTES, zone=zone)
+    if not inspection.fits:
+        raise BadInput(f"{problem}. No file profile fits. The file begins: {' | '.join(inspection.lines[:3])}")
+    raise BadInput(
+        f"{problem}. Nothing is recorded. The file fits the profile {inspection.fits[0].profile.name}. Look at it "
+        f"with:\n  wattgate readings inspect {shlex.quote(str(file))}\n"
+        f"and import it with the options:\n  {command_options(inspection.fits[0])}"
+    )
 
 
 async def _import_readings(
@@ -61,20 +206,31 @@ async def _import_readings(
     application: str | None,
     resource_id: str | None,
     zone: ZoneInfo | None,
+    opened: Callable[..., ReadingFile] | None,
     **options: Any,
 ) -> ImportReport:
     """Import a file of readings of the home that is meant, or of an application if `choice` is None."""
     if choice is None:
         principal = Principal(Role.SYSTEM, application_id=application)
+        at = zone or UTC
+        source = opened(file, zone=at) if opened else None
         return await import_csv(
-            file, runner=runner, principal=principal, resource_id=resource_id, zone=zone or UTC, **options
+            file, runner=runner, principal=principal, resource_id=resource_id, zone=at, source=source, **options
         )
     home = await find_home(runner, choice)
     resources = await resources_of_home(runner, home, choice)
     principal = Principal(Role.SYSTEM, application_id=home.application_id)
     home_zone = zone or ZoneInfo(home.time_zone or DEFAULT_ZONE)
+    source = opened(file, zone=home_zone) if opened else None
     return await import_csv(
-        file, runner=runner, principal=principal, resource_id=None, zone=home_zone, home=resources, **options
+        file,
+        runner=runner,
+        principal=principal,
+        resource_id=None,
+        zone=home_zone,
+        home=resources,
+        source=source,
+        **options,
     )
 
 
@@ -114,13 +270,39 @@ def _describe_readings(report: ImportReport, *, dry_run: bool) -> str:
         f"{report.added:,} new, {report.replaced:,} with another value than the stored one, "
         f"{report.unchanged:,} stored already",
     ]
-    lines += [
-        f"{one.target.classifier} {one.target.field.name}: {one.count:,} readings from {format_iso_ms(one.first)} "
-        f"to {format_iso_ms(one.last)}, sum {one.total:,} {one.target.field.unit}"
-        for one in report.series
-        if one.first is not None and one.last is not None
-    ]
+    if report.resumed:
+        lines.append(
+            f"{report.resumed:,} more readings were recorded before the interruption, and are not counted here"
+        )
+    for one in report.series:
+        lines += _describe_series(one)
     return "\n".join(lines)
+
+
+def _describe_series(series: SeriesReport) -> list[str]:
+    """Return what a series contains: number, span and sum, the sums by month, and the gaps."""
+    target, summary = series.target, series.summary
+    if summary.first is None or summary.last is None:
+        return []
+    unit = target.field.unit
+    lines = [
+        f"{target.classifier} {target.field.name}: {summary.count:,} readings from {format_iso_ms(summary.first)} "
+        f"to {format_iso_ms(summary.last)}, sum {summary.total:,} {unit}"
+    ]
+    if len(summary.months) > 1:
+        lines += [
+            f"  {month}: {summary.unscaled(total):,} {unit} in {count:,} readings"
+            for month, (count, total) in list(summary.months.items())[:MAX_SHOWN_MONTHS]
+        ]
+        hidden = len(summary.months) - MAX_SHOWN_MONTHS
+        lines += [f"  and {hidden:,} more months"] if hidden > 0 else []
+    if summary.gap_count:
+        lines.append(f"  {summary.missing:,} readings are missing in {summary.gap_count:,} gaps, the first ones:")
+        lines += [
+            f"    {format_iso_ms(gap.start)} to {format_iso_ms(gap.end)}: {gap.missing:,} readings"
+            for gap in summary.gaps
+        ]
+    return lines
 
 
 def _parse_zone(name: str) -> ZoneInfo:

@@ -45,6 +45,8 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "home_show": "actions.homes",
         "move": "actions.moves",
         "readings_import": "actions.readings",
+        "readings_inspect": "actions.file_inspection",
+        "readings_profiles": "actions.file_inspection",
         "tariff_import": "actions.file_imports",
         "network_import": "actions.file_imports",
         "template_check": "actions.gateway.templates",

@@ -8,6 +8,7 @@ import typer
 
 from wattgate.app.cli.commands.dispatch import dispatched
 from wattgate.energy.meters.unit_conversion import DEFAULT_CALORIFIC_VALUE, DEFAULT_VOLUME_CORRECTION
+from wattgate.enums import DateOrder, Epoch, Times
 
 
 class Unit(Enum):
@@ -15,7 +16,35 @@ class Unit(Enum):
 
     WH = "Wh"
     KWH = "kWh"
+    MWH = "MWh"
+    W = "W"
+    KW = "kW"
     M3 = "m3"
+
+
+class DecimalMark(Enum):
+    """The decimal marks of numbers."""
+
+    POINT = "point"
+    COMMA = "comma"
+
+
+class ThousandsMark(Enum):
+    """The marks between thousands."""
+
+    COMMA = "comma"
+    POINT = "point"
+    SPACE = "space"
+    APOSTROPHE = "apostrophe"
+
+
+class Delimiter(Enum):
+    """The characters between cells."""
+
+    COMMA = "comma"
+    SEMICOLON = "semicolon"
+    TAB = "tab"
+    PIPE = "pipe"
 
 
 network_app = typer.Typer(no_args_is_help=True, help="Fill the registry of the meter network.")
@@ -24,7 +53,7 @@ network_app = typer.Typer(no_args_is_help=True, help="Fill the registry of the m
 tariff_app = typer.Typer(no_args_is_help=True, help="Import tariffs and prices.")
 
 
-readings_app = typer.Typer(no_args_is_help=True, help="Import readings.")
+readings_app = typer.Typer(no_args_is_help=True, help="Inspect files of readings, and import them.")
 
 
 JsonLinesArgument = Annotated[
@@ -57,13 +86,19 @@ HomeUserOption = Annotated[
 
 TimeZoneOption = Annotated[
     str | None,
-    typer.Option(help="IANA time zone of the column localTime. Default: that of the home, or UTC without --home."),
+    typer.Option(
+        help="IANA time zone of local times. Default: that of the file profile or of the home, or UTC without --home."
+    ),
 ]
 
 
 UnitOption = Annotated[
     Unit | None,
-    typer.Option(help="Unit of all values, which are converted. Default: those of the fields.", case_sensitive=False),
+    typer.Option(
+        help="Unit of all values, which are converted. kW and W are mean power. Default: that of the file profile, or "
+        "those of the fields.",
+        case_sensitive=False,
+    ),
 ]
 
 
@@ -88,10 +123,96 @@ RefusedFileOption = Annotated[
 ]
 
 
+ProfileOption = Annotated[
+    str | None,
+    typer.Option(help="Name of a file profile, or path of a TOML file. `readings inspect` says which one fits."),
+]
+
+
+DecimalOption = Annotated[DecimalMark | None, typer.Option(help="Decimal mark of numbers, instead of the profile's.")]
+
+
+ThousandsOption = Annotated[ThousandsMark | None, typer.Option(help="Mark between thousands. Default: none.")]
+
+
+DelimiterOption = Annotated[Delimiter | None, typer.Option(help="Character between cells, instead of the profile's.")]
+
+
+DateOrderOption = Annotated[
+    DateOrder | None, typer.Option("--date-order", help="Order of day, month and year, as in 02/03/2026.")
+]
+
+
+TimesOption = Annotated[Times | None, typer.Option(help="Whether a time is the start or the end of its interval.")]
+
+
+IntervalOption = Annotated[
+    str | None,
+    typer.Option(help="Interval of the readings as ISO 8601, such as PT30M, if the file does not say it."),
+]
+
+
+EncodingOption = Annotated[
+    str | None, typer.Option(help="Encoding of the text, such as cp1252. A byte order mark in the file wins.")
+]
+
+
+EpochOption = Annotated[Epoch | None, typer.Option(help="What seconds since 1970 count in a Green Button file.")]
+
+
+ColumnOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ROLE=NAME",
+        help="Name of a column in the header. ROLE is value, start, end, time, date, clock, at, quality, unit, source, "
+        "meter_point, classifier, resource_id or field. An empty NAME leaves a column out. Can be repeated.",
+    ),
+]
+
+
+SourceOption = Annotated[
+    str | None, typer.Option(help="Meter, stream or series to read, if the file has several of one kind.")
+]
+
+
+CombineOption = Annotated[
+    bool, typer.Option("--combine", help="Add readings of finer intervals than those that the field stores.")
+]
+
+
+@readings_app.command("inspect")
+@dispatched
+def readings_inspect(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of readings in any form.")],
+    time_zone: Annotated[str, typer.Option(help="IANA time zone of local times.")] = "UTC",
+    profile: ProfileOption = None,
+) -> None:
+    """Show what a file of readings looks like, and the command that imports it.
+
+    The command reads the start of the file: its encoding, delimiter, header, marks of numbers, order of dates, interval
+    and unit. It tries each file profile. What the file does not decide, it asks: the option then has its choices, such
+    as `--times start|end`. With --profile, it tries this profile alone and says what it refuses. The exit status is 1
+    if no profile fits.
+
+    Example: wattgate readings inspect meter.csv --time-zone Europe/London
+    """
+
+
+@readings_app.command("profiles")
+@dispatched
+def readings_profiles(
+    name: Annotated[str | None, typer.Argument(help="Name of a profile, whose file is printed.")] = None,
+) -> None:
+    """List the file profiles, or print the file of one.
+
+    Example: wattgate readings profiles octopus
+    """
+
+
 @readings_app.command("import")
 @dispatched
 def readings_import(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="CSV file with a header line.")],
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of readings.")],
     home: HomeOption = None,
     application: HomeApplicationOption = None,
     user: HomeUserOption = None,
@@ -103,15 +224,30 @@ def readings_import(
     unit: UnitOption = None,
     calorific_value: CalorificValueOption = None,
     volume_correction: VolumeCorrectionOption = None,
+    profile: ProfileOption = None,
+    decimal: DecimalOption = None,
+    thousands: ThousandsOption = None,
+    delimiter: DelimiterOption = None,
+    date_order: DateOrderOption = None,
+    times: TimesOption = None,
+    interval: IntervalOption = None,
+    encoding: EncodingOption = None,
+    epoch: EpochOption = None,
+    column: ColumnOption = None,
+    source: SourceOption = None,
+    combine: CombineOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what the import would do. Store nothing.")] = False,
     refused: RefusedFileOption = None,
 ) -> None:
-    """Record the readings of a CSV file of any size.
+    """Record the readings of a file of any size.
 
-    Columns: value; at (UTC, or with an offset) or localTime; resourceId; field; quality. With --home, also mpxn and
-    classifier, or none of them if the home has only one matching resource. A reading replaces the stored one of the
-    same resource, field and instant. The command reports each line that it rejects and records the others. The exit
-    status is 1 if a line was rejected.
+    --profile says what the file looks like; single options override it. Without a profile, the file is CSV with the
+    columns value; at (UTC, or with an offset) or localTime; resourceId; field; quality. With --home, also mpxn and
+    classifier, or none of them if the home has only one matching resource.
+
+    A reading replaces the stored one of the same resource, field and instant. The command reports each line that it
+    rejects and records the others. What a file does not decide is asked, and nothing is recorded. The exit status is 1
+    if a line was rejected. After an interruption, the same command continues.
 
     Example: wattgate readings import readings.csv --home "My home" --electricity --unit Wh
     """

@@ -12,7 +12,12 @@ from wattgate.app.homes.home_selection import HomeChoice
 from wattgate.db.models import Resource, VirtualEntity
 from wattgate.db.queries.series.tariffs import COST_SUFFIX
 from wattgate.energy.meters.meter_points import canonical_meter_point, parse_meter_point_number
-from wattgate.energy.meters.unit_conversion import GasProperties, UnitError, unit_converter
+from wattgate.energy.meters.unit_conversion import (
+    GasProperties,
+    UnitError,
+    round_half_even,
+    unit_converter,
+)
 from wattgate.energy.storage_fields import ReadingField, StorageError, find_field, parse_fields
 from wattgate.errors import BadInput
 from wattgate.operations.core.fields import find_edge
@@ -98,19 +103,23 @@ def _build_target(
     reading_field = find_field(parse_fields(resource.storage), series.field or None)
     if reading_field is None:
         return UnknownSeries(f"the resource has no field {series.field}")
-    convert = None
-    if units.unit is not None and units.unit != reading_field.unit:
-        try:
-            convert = unit_converter(
-                units.unit,
-                reading_field.unit,
-                classifier=resource.classifier,
-                decimals=reading_field.decimals,
-                gas=units.gas,
-            )
-        except UnitError as error:
-            return UnknownSeries(str(error))
+    try:
+        convert = _build_converter(series, units.unit or series.unit, resource, reading_field, units.gas)
+    except UnitError as error:
+        return UnknownSeries(str(error))
     return ImportTarget(resource.resource_id, resource.classifier, reading_field, convert)
+
+
+def _build_converter(
+    series: SeriesName, unit: str, resource: Resource, field_: ReadingField, gas: GasProperties
+) -> Callable[[Decimal], Decimal] | None:
+    """Return the conversion of values in a unit, or None if they are stored as they are. Raise UnitError."""
+    convert = None
+    if unit and unit != field_.unit:
+        convert = unit_converter(unit, field_.unit, classifier=resource.classifier, decimals=field_.decimals, gas=gas)
+    if not series.is_derived:
+        return convert
+    return lambda value: round_half_even(value if convert is None else convert(value), field_.decimals)
 
 
 @dataclass(frozen=True, slots=True)

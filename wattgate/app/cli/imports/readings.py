@@ -1,16 +1,18 @@
-"""Import a CSV file of readings of any size (`csv_columns` lists its columns).
+"""Import a file of readings of any size: one with wattgate's own columns (`csv_columns`), or one with a file profile.
 
-The import has three steps. It parses the file into a temporary database, resolves what one line alone does not say, and
+The import has three steps. It reads the file into a temporary database, resolves what one line alone does not say, and
 records the readings in batches, in the order of series and instants. The order of the lines of a day resolves repeated
 local times (`energy.repeated_hours`). Lines of one instant are compared wherever they are in the file.
 """
 
-from collections.abc import Callable
+import asyncio
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, tzinfo
-from decimal import Decimal
+from datetime import UTC, datetime, tzinfo
 from itertools import chain, islice
-from typing import Any, BinaryIO
+from stat import S_ISREG
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
@@ -24,10 +26,12 @@ from wattgate.app.cli.imports.reading_targets import (
 )
 from wattgate.app.cli.imports.staged_readings import NightLine, StagedColumns, StagedReadings
 from wattgate.clock import format_iso_ms, from_ms, to_ms
-from wattgate.energy.arrays import BoolArray, FloatArray, IntArray, is_group_start
+from wattgate.energy.arrays import BoolArray, is_group_start
+from wattgate.energy.buckets import MINUTE_MS
 from wattgate.energy.local_times import LocalTimes, local_ms
 from wattgate.energy.repeated_hours import DayLine, resolve_repeated
 from wattgate.energy.storage_fields import QUALITIES
+from wattgate.errors import BadInput
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.readings import bulk_recorder
@@ -37,11 +41,17 @@ from wattgate.operations.readings.reading_imports import CheckedArrays, check_re
 from wattgate.operations.readings.recording import CONFLICTING_DUPLICATE
 from wattgate.principal import Principal
 from wattgate.reading_files.cells import InvalidLine
-from wattgate.reading_files.csv_columns import CsvColumns, CsvReading
-from wattgate.reading_files.line_reader import decode_lines, read_blocks, read_header
+from wattgate.reading_files.csv_columns import CsvColumns, SeriesName
+from wattgate.reading_files.derived_energy import RefusedLine, common_spacing_ms, sum_intervals
+from wattgate.reading_files.line_reader import check_is_text, decode_lines, peek, read_blocks, read_header
+from wattgate.reading_files.reader import ReadingFile
+from wattgate.reading_files.summary import SeriesSummary
 
 MAX_DESCRIBED_SERIES = 20
 """Maximum number of series that a report describes."""
+
+MIN_OFF_GRID, MIN_OFF_GRID_SHARE = 8, 4
+"""From so many readings, and this part of all (a quarter), readings that do not fit the intervals refuse the file."""
 
 MAX_DAY_LINES = 200_000
 """Maximum lines of a series on a day on which local times repeat: they are resolved in memory."""
@@ -49,25 +59,10 @@ MAX_DAY_LINES = 200_000
 
 @dataclass(slots=True)
 class SeriesReport:
-    """The recorded readings of a series: their number, first and last instant (ms), and the sum of their values."""
+    """The target of a series, and what its recorded readings contain."""
 
     target: ImportTarget
-    count: int = 0
-    first: int | None = None
-    last: int | None = None
-    scaled_sum: int = 0
-
-    @property
-    def total(self) -> Decimal:
-        return Decimal(self.scaled_sum).scaleb(-self.target.field.decimals)
-
-    def add(self, at: IntArray, value: FloatArray) -> None:
-        """Add readings in the order of their instants."""
-        if len(at):
-            self.count += len(at)
-            self.first = int(at[0]) if self.first is None else self.first
-            self.last = int(at[-1])
-            self.scaled_sum += sum(np.rint(value * 10.0**self.target.field.decimals).astype(np.int64).tolist())
+    summary: SeriesSummary
 
 
 @dataclass(slots=True)
@@ -75,7 +70,8 @@ class ImportReport(BulkReport):
     """The result of an import. `repeated` counts exact repeats of earlier lines of the file.
 
     The recorded readings are new (`added`), replace a stored reading (`replaced`), or are stored already (`unchanged`).
-    `series` describes the recorded readings of each series, if these are at most MAX_DESCRIBED_SERIES.
+    `series` describes the recorded readings of each series, if these are at most MAX_DESCRIBED_SERIES. `resumed` counts
+    staged readings that an interrupted import of the same file has recorded before.
     """
 
     series: list[SeriesReport] = field(default_factory=list)
@@ -83,6 +79,23 @@ class ImportReport(BulkReport):
     added: int = 0
     replaced: int = 0
     unchanged: int = 0
+    resumed: int = 0
+
+
+class Checkpoint(Protocol):
+    """Remembers how many readings of an import are recorded, so that it continues after an interruption."""
+
+    def recorded(self) -> int:
+        """Return how many readings an interrupted import of the same file has recorded."""
+        ...
+
+    def save(self, recorded: int) -> None:
+        """Note that so many readings are recorded."""
+        ...
+
+    def finish(self) -> None:
+        """Note that all readings are recorded."""
+        ...
 
 
 async def import_csv(
@@ -97,26 +110,108 @@ async def import_csv(
     home: ResourceFinder | None = None,
     units: UnitOptions | None = None,
     dry_run: bool = False,
+    combine: bool = False,
+    source: ReadingFile | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> ImportReport:
     """Record the reading of each valid line. Call `refuse` with the number and reason of each other line.
 
     Call `progress` with a number of bytes: half of the bytes read, and half of the share of the readings recorded. A
     reading replaces the stored one of the same instant. If two valid lines of the file contradict each other, the first
     is recorded and the second is refused. With `home`, the lines name resources of a home. With `dry_run`, the result
-    is the same, but nothing is stored.
+    is the same, but nothing is stored. With `combine`, readings of finer intervals than those of a field are summed.
+
+    `source` is the file with its profile. Without it, the file has wattgate's own columns.
     """
-    number, header = read_header(file)
-    columns = CsvColumns.from_header(header, names_resource=resource_id is not None, names_home=home is not None)
+    state = _file_state(file)
     with StagedReadings() as staged:
-        task = _ReadingImport(runner, principal, refuse, progress, staged, LocalTimes(zone), dry_run)
-        for first, lines in read_blocks(file, first=number + 1):
-            task.add_lines(first, columns, lines)
-            progress(file.tell() // 2)
+        local_times = LocalTimes(source.zone if source else zone)
+        task = _ReadingImport(runner, principal, refuse, progress, staged, local_times, zone, dry_run, combine)
+        if source is None:
+            await task.add_csv(file, names_resource=resource_id is not None, names_home=home is not None)
+        else:
+            await task.add_file(source)
+        if _file_state(file) != state:
+            raise BadInput("The file changed while it was read. Wait until it is complete. Nothing is recorded.")
         finder = home or ApplicationResources(runner, principal, resource_id)
-        task.set_targets(await find_targets(finder, staged.series, units or UnitOptions()))
+        targets = await find_targets(finder, staged.series, units or UnitOptions())
+        if source is not None:
+            _check_all_known(staged.series, targets)
+        task.set_targets(targets)
         task.resolve_nights()
-        await task.record(file.tell())
+        task.check_grid()
+        await task.record(file.tell(), checkpoint)
     return task.report
+
+
+def _file_state(file: BinaryIO) -> tuple[int, int] | None:
+    """Return what changes if another program writes to a regular file: its size, and the time of the last change."""
+    try:
+        state = os.fstat(file.fileno())
+    except OSError:  # it is in memory
+        return None
+    return (state.st_size, state.st_mtime_ns) if S_ISREG(state.st_mode) else None
+
+
+def _check_all_known(series: Sequence[SeriesName], targets: Sequence[ImportTarget | UnknownSeries]) -> None:
+    """Raise BadInput if a series that the file profile names has no target. It is asked which ones are meant."""
+    for name, target in zip(series, targets, strict=True):
+        if isinstance(target, UnknownSeries) and name.classifier:
+            raise BadInput(
+                f"The file has {name.classifier}, which cannot be recorded: {target}. Use --electricity, --gas or "
+                "--export to import one of its parts."
+            )
+
+
+@dataclass(slots=True)
+class IntervalParts:
+    """The readings of a target whose longer interval may have parts in the next batch."""
+
+    target: ImportTarget
+    part_ms: int | None = None
+    kept: StagedColumns | None = None
+
+    def add(self, number: int, readings: StagedColumns, refuse: Callable[[int, str], None]) -> StagedColumns:
+        """Return readings in which those of the target are sums. Its last interval is kept for the next batch."""
+        mine = readings.target == number
+        if not mine.any():
+            return readings
+        parts = readings.take(mine) if self.kept is None else self.kept.followed_by(readings.take(mine))
+        self.part_ms = self.part_ms or common_spacing_ms(parts.at)
+        interval, start = self.target.field.interval_ms, self.target.field.start_ms
+        if interval is None:
+            raise BadInput(f"--combine needs a field with intervals, and {self.target.field.name} has none.")
+        if self.part_ms is None or self.part_ms >= interval:
+            return readings
+        bucket = (parts.at - start) // interval
+        is_last = bucket == bucket[-1]
+        self.kept = parts.take(is_last)
+        return self._sum(parts.take(~is_last), refuse).followed_by(readings.take(~mine))
+
+    def finish(self, number: int, refuse: Callable[[int, str], None]) -> StagedColumns:
+        """Return the sum of the last interval."""
+        kept, self.kept = self.kept, None
+        return StagedColumns.from_rows([]) if kept is None else self._sum(kept, refuse)
+
+    def _sum(self, parts: StagedColumns, refuse: Callable[[int, str], None]) -> StagedColumns:
+        interval, part = self.target.field.interval_ms, self.part_ms
+        if not len(parts.at) or not interval or not part:
+            return parts
+        at, value, first, complete = sum_intervals(
+            parts.at, parts.value, start_ms=self.target.field.start_ms, interval_ms=interval, part_ms=part
+        )
+        sizes = np.diff(np.append(first, len(parts.at)))
+        for position in np.flatnonzero(~complete).tolist():
+            begin, size = int(first[position]), int(sizes[position])
+            for line in parts.line[begin : begin + size].tolist():
+                refuse(
+                    line,
+                    f"the interval from {format_iso_ms(int(at[position]))} has {size} of its {interval // part} "
+                    "parts in the file",
+                )
+        quality = np.maximum.reduceat(parts.quality, first)
+        sums = StagedColumns(parts.target[first], at, parts.line[first], value, quality)
+        return sums.take(complete)
 
 
 @dataclass(slots=True)
@@ -129,13 +224,41 @@ class _ReadingImport:
     progress: Callable[[int], None]
     staged: StagedReadings
     local_times: LocalTimes
+    zone: tzinfo
     dry_run: bool
+    combine: bool = False
     report: ImportReport = field(default_factory=ImportReport)
     targets: list[ImportTarget] = field(default_factory=list)
+    combined: dict[int, IntervalParts] = field(default_factory=dict)
 
     def refuse(self, line: int, reason: str) -> None:
         self.report.refused += 1
         self.report_refusal(line, reason)
+
+    async def add_csv(self, file: BinaryIO, *, names_resource: bool, names_home: bool) -> None:
+        """Stage the lines of a file with wattgate's own columns."""
+        check_is_text(peek(file, 16))
+        number, header = read_header(file)
+        columns = CsvColumns.from_header(header, names_resource=names_resource, names_home=names_home)
+        for first, lines in read_blocks(file, first=number + 1):
+            self.add_lines(first, columns, lines)
+            self.progress(file.tell() // 2)
+            await asyncio.sleep(0)  # so that Ctrl+C ends a long import
+
+    async def add_file(self, source: ReadingFile) -> None:
+        """Stage the readings of a file with its profile. Raise BadInput if they name a home or resource twice."""
+        for count, event in enumerate(source, start=1):
+            if isinstance(event, RefusedLine):
+                self.refuse(event.line, event.reason)
+            else:
+                try:
+                    self._stage(event.line, event.series, event.time, event.value, event.quality, event.shift_ms)
+                except InvalidLine as error:
+                    self.refuse(event.line, str(error))
+            if count % 1_000 == 0:
+                self.progress(source.file.tell() // 2)
+                await asyncio.sleep(0)
+        self.report.lines = source.lines
 
     def add_lines(self, first: int, columns: CsvColumns, lines: list[bytes]) -> None:
         """Parse lines and stage their readings: together if all have the usual form, otherwise one by one."""
@@ -153,22 +276,26 @@ class _ReadingImport:
         """Parse a line and stage its reading, or refuse the line."""
         self.report.lines += 1
         try:
-            self._stage(number, columns.parse_line(text))
+            self._stage(number, *columns.parse_line(text))
         except InvalidLine as error:
             self.refuse(number, str(error))
 
-    def _stage(self, line: int, reading: CsvReading) -> None:
-        series, (_, time, value, quality) = self.staged.number_of(reading.series), reading
+    def _stage(
+        self, line: int, name: SeriesName, time: datetime, value: float, quality: int, shift_ms: int = 0
+    ) -> None:
+        """Stage a reading whose interval begins `shift_ms` before `time`. Raise InvalidLine if that is no time."""
+        series = self.staged.number_of(name)
         try:
             if time.tzinfo is not None:
-                self.staged.add(series, to_ms(time.astimezone(UTC)), line, value, quality)
+                self.staged.add(series, to_ms(time.astimezone(UTC)) - shift_ms, line, value, quality)
                 return
             instants, night = self.local_times.instants(time), self.local_times.day(time.date()).night
         except OverflowError:
             raise InvalidLine(f"{time.isoformat()} is outside the supported range of times") from None
         if not instants:
             raise InvalidLine(f"{time.isoformat()} does not exist in {self.local_times.zone}: the clocks went forward")
-        first, second = instants if len(instants) == 2 else (instants[0], None)
+        first = instants[0] - shift_ms
+        second = instants[1] - shift_ms if len(instants) == 2 else None
         if night is not None:
             self.staged.add_night_line(night, NightLine(series, line, local_ms(time), first, second, value, quality))
         if second is None:
@@ -188,7 +315,9 @@ class _ReadingImport:
             by_series.append(numbers[target.key])
         self.staged.set_targets(by_series)
         if len(self.targets) <= MAX_DESCRIBED_SERIES:
-            self.report.series = [SeriesReport(target) for target in self.targets]
+            self.report.series = [
+                SeriesReport(target, SeriesSummary(target.field.decimals, self.zone)) for target in self.targets
+            ]
         for line, series in self.staged.refused_lines():
             self.refuse(line, str(targets[series]))
 
@@ -225,19 +354,52 @@ class _ReadingImport:
             f"{second.isoformat()}, and {reason}. Give the time with its offset in a column `at`",
         )
 
-    async def record(self, size: int) -> None:
-        """Record the staged readings, or only check them in a dry run. `size` is that of the file in bytes."""
+    def check_grid(self) -> None:
+        """Raise BadInput if the readings of a series do not fit the intervals of its field.
+
+        Single lines that do not fit are refused later. Many mean that the file has other intervals. If only those that
+        fit were recorded, they would look like all the energy.
+        """
+        if self.combine:
+            self.combined = {number: IntervalParts(target) for number, target in enumerate(self.targets)}
+            return
+        grids = [(one.field.start_ms, one.field.interval_ms) if one.field.interval_ms else None for one in self.targets]
+        for target, (count, off) in zip(self.targets, self.staged.off_grid(grids), strict=True):
+            if off >= MIN_OFF_GRID and off * MIN_OFF_GRID_SHARE >= count:
+                minutes = (target.field.interval_ms or 0) // MINUTE_MS
+                raise BadInput(
+                    f"Nothing is recorded: {off:,} of {count:,} readings of {target.classifier} do not begin at the "
+                    f"intervals of {target.field.name}, which have {minutes} minutes from the full hour of UTC. If the "
+                    "readings are finer, use --combine, which adds them. If times are ends of intervals, use --times "
+                    "end."
+                )
+
+    async def record(self, size: int, checkpoint: Checkpoint | None = None) -> None:
+        """Record the staged readings, or only check them in a dry run. `size` is that of the file in bytes.
+
+        A checkpoint is saved after each batch. Readings before the checkpoint of an earlier run are not recorded again.
+        """
         bulk, done = BulkRecorder(self._record_batch, self.refuse), 0
+        self.report.resumed = resumed = checkpoint.recorded() if checkpoint and not self.dry_run else 0
         before: StagedColumns | None = None
         for readings in self.staged.readings(bulk_recorder.BATCH_SIZE):
             storable = self._find_storable(readings)
             first, before = self._select_first(readings.take(storable), before)
+            for number in self.combined:
+                first = self.combined[number].add(number, first, self.refuse)
             recorded = first if storable.all() else first.followed_by(readings.take(~storable))
-            if len(recorded.line):
+            if len(recorded.line) and done >= resumed:
                 await bulk.add_arrays(recorded.line, self._build_batch(recorded))
+                if checkpoint and not self.dry_run:
+                    checkpoint.save(done)  # the batch before is recorded now
             done += len(readings.line)
             self.progress(size // 2 + size * done // (2 * self.staged.count))
+        for number, parts in self.combined.items():
+            if len((rest := parts.finish(number, self.refuse)).line):
+                await bulk.add_arrays(rest.line, self._build_batch(rest))
         self.report.recorded = (await bulk.finish()).recorded
+        if checkpoint:
+            checkpoint.finish()
         self.progress(size)
 
     def _find_storable(self, readings: StagedColumns) -> BoolArray:
@@ -313,4 +475,4 @@ class _ReadingImport:
         for series in self.report.series:
             if series.target.key in batch.series:
                 chosen = accepted & (batch.series_index == batch.series.index(series.target.key))
-                series.add(batch.at[chosen], batch.value[chosen])
+                series.summary.add(batch.at[chosen], batch.value[chosen])

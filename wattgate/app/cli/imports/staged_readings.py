@@ -148,6 +148,18 @@ class StagedReadings:
         self._write()
         self._database.executemany("INSERT INTO series VALUES (?, ?)", enumerate(targets))
 
+    def off_grid(self, grids: Sequence[tuple[int, int] | None]) -> list[tuple[int, int]]:
+        """Return for each target how many readings it has, and how many are not on its grid of start and interval."""
+        self._write()
+        self._database.execute("CREATE TEMP TABLE grid (target INTEGER PRIMARY KEY, start INTEGER, step INTEGER)")
+        rows = ((target, *grid) for target, grid in enumerate(grids) if grid is not None)
+        self._database.executemany("INSERT INTO grid VALUES (?, ?, ?)", rows)
+        found = self._database.execute("""
+            SELECT target, count(*), sum((at - start) % step <> 0)
+            FROM reading JOIN series USING (series) JOIN grid USING (target) GROUP BY target""")
+        counts = {target: (count, off) for target, count, off in found}
+        return [counts.get(target, (0, 0)) for target in range(len(grids))]
+
     def refused_lines(self) -> Iterator[tuple[int, int]]:
         """Yield the line and the series of each line whose series has no target, in the order of the file."""
         yield from self._database.execute("""

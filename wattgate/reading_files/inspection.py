@@ -1,0 +1,382 @@
+"""Inspect a file of readings: its first lines, what they look like, what is ambiguous, and the options that read it.
+
+Each profile of the package is tried on the start of the file. What a profile leaves open is decided only if the file
+excludes all other answers, such as a day 13. Otherwise it is a question.
+"""
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, timedelta, tzinfo
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+import numpy as np
+from charset_normalizer import from_bytes
+
+from wattgate.clock import to_ms
+from wattgate.enums import DateOrder, Times
+from wattgate.errors import BadInput
+from wattgate.reading_files.cells import Ambiguous, InvalidLine, parse_clock, parse_date, parse_time
+from wattgate.reading_files.derived_energy import FileReading, common_spacing_ms
+from wattgate.reading_files.line_reader import check_is_text, marked_encoding, open_utf8
+from wattgate.reading_files.profiles import (
+    DELIMITERS,
+    FileProfile,
+    Format,
+    ProfileOptions,
+    packaged_profile,
+    packaged_profiles,
+    with_options,
+)
+from wattgate.reading_files.reader import ReadingFile, split_line
+
+SAMPLE_BYTES = 512 * 1024
+"""The start of a file that is inspected."""
+
+SAMPLE_LINES = 4_000
+SHOWN_LINES, SHOWN_CHARACTERS = 6, 200
+MAX_QUESTIONS = 8
+MAX_REFUSED_SHARE = 0.1
+"""A profile fits if it refuses at most this share of the lines of the sample."""
+
+GENERIC = "spreadsheet"
+"""The profile of a table whose columns are named by options."""
+
+_UNIT_IN_NAME = re.compile(r"(?:^|[^a-z0-9])(mwh|kwh|wh|kw|w|m3|m³)(?:$|[^a-z0-9])")
+_UNIT_NAMES: Mapping[str, str] = MappingProxyType(
+    {"mwh": "MWh", "kwh": "kWh", "wh": "Wh", "kw": "kW", "w": "W", "m3": "m3", "m³": "m3"}
+)
+_ENCODINGS = ("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "iso8859_15", "shift_jis", "gb18030")
+"""The encodings of spreadsheets that are not Unicode."""
+
+_NUMBER = re.compile(r"[+-]?[0-9][0-9.,' \u00a0\u202f]{0,30}")
+
+_VARIANTS = (
+    ProfileOptions(),
+    ProfileOptions(decimal="comma"),
+    ProfileOptions(decimal="point", thousands="comma"),
+    ProfileOptions(decimal="comma", thousands="point"),
+    ProfileOptions(decimal="comma", thousands="space"),
+    ProfileOptions(decimal="point", thousands="apostrophe"),
+)
+"""Marks of numbers that are tried, the usual first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that the file does not decide: the question, the option that answers it, and its choices."""
+
+    text: str
+    option: str
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Fit:
+    """A profile that reads the file with these options, as far as the sample shows."""
+
+    profile: FileProfile
+    options: ProfileOptions
+    questions: list[Question] = field(default_factory=list)
+    readings: int = 0
+    refused: list[tuple[int, str]] = field(default_factory=list)
+    first: str = ""
+    interval: timedelta | None = None
+
+
+@dataclass(slots=True)
+class Inspection:
+    """What the start of a file shows. `fits` are the profiles that read it, the best first."""
+
+    encoding: str
+    encoding_is_certain: bool
+    lines: list[str]
+    delimiter: str | None = None
+    header: list[str] | None = None
+    fits: list[Fit] = field(default_factory=list)
+
+
+def inspect_sample(sample: bytes, *, is_whole: bool, zone: tzinfo) -> Inspection:
+    """Inspect the start of a file, or the whole of a small one. Raise BadInput for a file that is no text."""
+    check_is_text(sample)
+    encoding, is_certain = find_encoding(sample)
+    content = _whole_lines(sample, encoding, is_whole=is_whole)
+    text = content.decode(errors="replace")
+    lines = text.splitlines()
+    inspection = Inspection(encoding, is_certain, [line[:SHOWN_CHARACTERS] for line in lines[:SHOWN_LINES]])
+    option = ProfileOptions(encoding=None if marked_encoding(sample) or encoding == "utf-8" else encoding)
+    kind = _kind(lines)
+    for profile in packaged_profiles():
+        if profile.format is kind and profile.name != GENERIC and (fit := try_profile(content, profile, zone)):
+            inspection.fits.append(fit)
+    if not inspection.fits and kind is Format.TABLE:
+        inspection.fits += _generic_fits(content, lines, zone)
+    inspection.fits.sort(key=lambda fit: (len(fit.refused), len(fit.questions), "spreadsheet" in fit.profile.name))
+    for fit in inspection.fits:
+        fit.options = _merged(fit.options, option)
+    if kind is Format.TABLE:
+        inspection.delimiter, inspection.header = _find_table(lines)
+    return inspection
+
+
+def find_encoding(sample: bytes) -> tuple[str, bool]:
+    """Return the encoding of a text, and whether that is certain: by a byte order mark, or as valid UTF-8."""
+    if marked := marked_encoding(sample):
+        return marked, True
+    for position, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        half = sample[position:2_000:2]
+        if len(half) > 10 and half.count(0) > len(half) // 2:
+            return encoding, True
+    try:
+        sample[: len(sample) - 4 if len(sample) >= SAMPLE_BYTES else None].decode()
+    except UnicodeDecodeError:
+        best = from_bytes(sample[: SAMPLE_BYTES // 8], cp_isolation=[*_ENCODINGS]).best()
+        return (best.encoding if best else _ENCODINGS[0]), False
+    return "utf-8", True
+
+
+def _whole_lines(sample: bytes, encoding: str, *, is_whole: bool) -> bytes:
+    """Return the sample in UTF-8, without a last line that is cut off."""
+    content = open_utf8(io.BytesIO(sample), encoding).read().removeprefix(b"\xef\xbb\xbf")
+    lines = content.splitlines(keepends=True)
+    if not is_whole and lines:
+        lines.pop()
+    return b"".join(lines[:SAMPLE_LINES])
+
+
+def _kind(lines: Sequence[str]) -> Format:
+    first = next((line.strip() for line in lines if line.strip()), "")
+    if first.startswith("100,NEM12"):
+        return Format.NEM12
+    return Format.GREEN_BUTTON if first.startswith("<") else Format.TABLE
+
+
+def try_profile(content: bytes, profile: FileProfile, zone: tzinfo, given: ProfileOptions | None = None) -> Fit | None:
+    """Return how a profile reads the sample, or None if it does not fit."""
+    fits = [fit for marks in _VARIANTS if (fit := _try_marks(content, profile, zone, _merged(marks, given)))]
+    if not fits:
+        return None
+    fewest = min(len(fit.refused) for fit in fits)
+    best = [fit for fit in fits if len(fit.refused) == fewest]
+    plain = best[0]
+    if any(fit.first != plain.first for fit in best) and fits[0].refused and plain is not fits[0]:
+        text = f"A number may be {' or '.join(dict.fromkeys(fit.first for fit in best))}: it has one mark alone."
+        plain.questions.append(Question(text, "decimal", ("point", "comma")))
+        plain.options = msgspec.structs.replace(plain.options, decimal=None, thousands=None)
+    return plain
+
+
+def _try_marks(content: bytes, profile: FileProfile, zone: tzinfo, options: ProfileOptions) -> Fit | None:
+    fit = Fit(profile, options)
+    for _ in range(MAX_QUESTIONS):
+        try:
+            return _read_sample(content, fit, zone)
+        except Ambiguous as asked:
+            answers = list(_answers(content, fit, zone, asked))
+            if not answers:
+                return None
+            fit = answers[0]
+            if len(answers) > 1 or not asked.choices:
+                fit.questions.append(_question(asked))
+        except BadInput:
+            return None
+    return None
+
+
+def _answers(content: bytes, fit: Fit, zone: tzinfo, asked: Ambiguous) -> Iterator[Fit]:
+    """Yield the profile with each answer that the sample allows, the one with the fewest refused lines first."""
+    if asked.option == "interval":
+        interval = _common_interval(content, fit, zone)
+        yield Fit(fit.profile, _merged(fit.options, ProfileOptions(interval=interval)), fit.questions)
+        return
+    tried = list[tuple[int, Fit]]()
+    for choice in asked.choices:
+        answer = Fit(fit.profile, _merged(fit.options, ProfileOptions(**{asked.option: choice})), [*fit.questions])
+        try:
+            tried.append(
+                (len(_read_sample(content, Fit(fit.profile, answer.options), zone, at_least=0).refused), answer)
+            )
+        except Ambiguous:
+            tried.append((0, answer))
+        except BadInput:
+            continue
+    fewest = min((refused for refused, _ in tried), default=0)
+    yield from (answer for refused, answer in tried if refused == fewest)
+
+
+def _common_interval(content: bytes, fit: Fit, zone: tzinfo) -> str:
+    """Return the most frequent distance of times as an ISO 8601 duration, or that of half hours."""
+    trial = Fit(fit.profile, _merged(fit.options, ProfileOptions(interval="PT30M")))
+    try:
+        interval = _read_sample(content, trial, zone, at_least=0).interval
+    except BadInput:
+        interval = None
+    return format_interval(interval or timedelta(minutes=30))
+
+
+def format_interval(interval: timedelta) -> str:
+    """Return an interval as an ISO 8601 duration, such as PT30M."""
+    minutes = interval // timedelta(minutes=1)
+    return f"PT{minutes // 60}H" if minutes % 60 == 0 else f"PT{minutes}M"
+
+
+def _question(asked: Ambiguous) -> Question:
+    choices = tuple(str(getattr(choice, "value", choice)) for choice in asked.choices)
+    return Question(asked.message, asked.option, choices)
+
+
+def _read_sample(content: bytes, fit: Fit, zone: tzinfo, *, at_least: int = 1) -> Fit:
+    """Read the sample. Raise BadInput if the profile does not fit."""
+    source = ReadingFile(io.BytesIO(content), with_options(fit.profile, fit.options), zone)
+    at, first = list[int](), ""
+    for event in source:
+        if isinstance(event, FileReading):
+            first = first or f"{event.time.isoformat(' ')}: {event.value:g} {event.series.unit}".rstrip()
+            time = event.time if event.time.tzinfo else event.time.replace(tzinfo=UTC)
+            at.append(to_ms(time))
+        else:
+            fit.refused.append((event.line, event.reason))
+    if len(at) < at_least or (len(fit.refused) > MAX_REFUSED_SHARE * source.lines + 1 and at_least):
+        raise BadInput("The profile does not fit.")
+    fit.readings, fit.first = len(at), first
+    spacing = common_spacing_ms(np.unique(np.array(at, np.int64)))
+    fit.interval = timedelta(milliseconds=spacing) if spacing else None
+    return fit
+
+
+def _merged(options: ProfileOptions, more: ProfileOptions | None) -> ProfileOptions:
+    """Return options with what others add."""
+    changes = {} if more is None else {name: value for name, value in msgspec.structs.asdict(more).items() if value}
+    return msgspec.structs.replace(options, **changes)
+
+
+# Tables that no profile knows.
+
+
+@dataclass(slots=True)
+class _Column:
+    name: str
+    times: int = 0
+    dates: int = 0
+    clocks: int = 0
+    numbers: int = 0
+
+
+def _find_table(lines: Sequence[str]) -> tuple[str | None, list[str] | None]:
+    """Return the delimiter and the cells of the header: the first line with as many cells as most lines have."""
+    counts = {
+        delimiter: _usual_count([line.count(delimiter) for line in lines if line.strip()])
+        for delimiter in DELIMITERS.values()
+    }
+    delimiter, (count, share) = max(counts.items(), key=lambda item: (item[1][1] > 0.5 and item[1][0] > 0, item[1]))
+    if count == 0 or share < 0.5:
+        return None, None
+    for line in lines:
+        if line.count(delimiter) == count:
+            try:
+                return delimiter, split_line(line.removeprefix("\ufeff"), delimiter)
+            except InvalidLine:
+                continue
+    return delimiter, None
+
+
+def _usual_count(counts: Sequence[int]) -> tuple[int, float]:
+    if not counts:
+        return 0, 0.0
+    usual = max(set(counts), key=counts.count)
+    return usual, counts.count(usual) / len(counts)
+
+
+def _generic_fits(content: bytes, lines: Sequence[str], zone: tzinfo) -> list[Fit]:
+    """Return how the table can be read with the columns that look like times and numbers."""
+    delimiter, header = _find_table(lines)
+    if delimiter is None or header is None or len(set(header)) < len(header):
+        return []
+    columns = _classify(lines, delimiter, header)
+    roles = _time_roles(columns)
+    values = [column.name for column in columns if column.numbers and column.name not in roles.values()]
+    named = [name for name in values if _UNIT_IN_NAME.search(name.casefold())] or values
+    name = next(name for name, mark in DELIMITERS.items() if mark == delimiter)
+    fits = list[Fit]()
+    for value in named[:3] if roles else []:
+        found = _UNIT_IN_NAME.search(value.casefold())
+        options = ProfileOptions(
+            delimiter=name, columns={**roles, "value": value}, unit=_UNIT_NAMES[found.group(1)] if found else None
+        )
+        if fit := try_profile(content, packaged_profile(GENERIC), zone, options):
+            if len(named) > 1:
+                text = f"Several columns have numbers: {', '.join(named)}. Choose one with --column value=NAME."
+                fit.questions.append(Question(text, "column"))
+            fits.append(fit)
+    return fits[:1]
+
+
+def _classify(lines: Sequence[str], delimiter: str, header: Sequence[str]) -> list[_Column]:
+    """Count in each column the cells that look like times, dates, times of day and numbers."""
+    columns = [_Column(name) for name in header]
+    rows = [line for line in lines if line.count(delimiter) == len(header) - 1][1:200]
+    for line in rows:
+        try:
+            cells = split_line(line, delimiter)
+        except InvalidLine:
+            continue
+        for column, cell in zip(columns, cells, strict=False):
+            column.numbers += bool(_NUMBER.fullmatch(cell))
+            column.clocks += _parses(parse_clock, cell) and ":" in cell
+            is_date = any(_parses(parse_date, cell, order) for order in DateOrder) and not cell.isdigit()
+            column.dates += is_date
+            column.times += not is_date and any(_parses(parse_time, cell, order) for order in DateOrder) and ":" in cell
+    return columns
+
+
+def _parses(parse: Any, *arguments: Any) -> bool:
+    try:
+        parse(*arguments)
+    except (InvalidLine, Ambiguous):
+        return False
+    return True
+
+
+def _time_roles(columns: Sequence[_Column]) -> dict[str, str]:
+    """Return the columns that say the time, by their roles."""
+    times = [column.name for column in columns if column.times]
+    if len(times) == 2:
+        return {"start": times[0], "end": times[1]}
+    if times:
+        return {"time": times[0]}
+    dates, clocks = ([one.name for one in columns if getattr(one, kind)] for kind in ("dates", "clocks"))
+    if dates and clocks:
+        return {"date": dates[0], "clock": clocks[0]}
+    return {"date": dates[0]} if dates else {}
+
+
+# The command.
+
+
+def option_words(fit: Fit) -> list[str]:
+    """Return the options of the command that imports the file. An open question stands as its choices."""
+    words = ["--profile", fit.profile.name]
+    asked = {question.option: question for question in fit.questions}
+    for name, value in msgspec.structs.asdict(fit.options).items():
+        if name == "columns" or value is None or (name in asked and name != "interval"):
+            continue
+        words += [f"--{name.replace('_', '-')}", str(getattr(value, "value", value))]
+    for name, question in asked.items():
+        if name in ("interval", "columns", "column"):
+            continue
+        words += [f"--{name.replace('_', '-')}", "|".join(question.choices) or "VALUE"]
+    for role, name in fit.options.columns.items():
+        words += ["--column", f"{role}={name}"]
+    return words
+
+
+def describe_time(fit: Fit) -> str:
+    """Return what is known about the times of a file: the interval, and starts or ends."""
+    when = with_options(fit.profile, fit.options).time
+    known = [] if fit.interval is None else [format_interval(fit.interval)]
+    if when.times is not None and not any(question.option == "times" for question in fit.questions):
+        known.append("times are starts" if when.times is Times.START else "times are ends")
+    return ", ".join(known)
