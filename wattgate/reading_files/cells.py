@@ -113,7 +113,7 @@ def number_parser(decimal: str | None, thousands: str | None) -> Callable[[str],
     return parse
 
 
-_LIKE_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}([., '\u00a0\u202f])[0-9]{3}(\1[0-9]{3})*([.,][0-9]+)?")
+_LIKE_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}([., '\u00a0\u202f])[0-9]{3}(\1[0-9]{3})*([.,][0-9]+)?")
 _LIKE_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 

@@ -271,7 +271,7 @@ def _column_problems(profile: FileProfile, columns: Columns) -> list[str]:
 def is_encoding(name: str) -> bool:
     """Return whether this is the name of an encoding of text."""
     try:
-        return b"".decode(name) == ""
+        return isinstance("0".encode(name).decode(name), str)  # an empty text needs no encoding
     except (LookupError, ValueError):
         return False
 

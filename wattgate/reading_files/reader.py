@@ -65,8 +65,8 @@ UNREADABLE = "\ufffd"
 _ROUNDED_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)?[eE][+]?[0-9]+")
 _UNITS: Mapping[str, str] = MappingProxyType({unit.lower(): unit for unit in UNITS} | {"m³": "m3"})
 _DAY, _MINUTE = timedelta(days=1), timedelta(minutes=1)
-MAX_DISTANCES = 100
-"""Maximum number of different distances of times that are counted."""
+MIN_DISTANCES, MAX_DISTANCES = 4, 100
+"""From so many distances of times, the interval is checked. So many different ones are counted."""
 
 
 class _OtherSource(Exception):
@@ -382,7 +382,7 @@ class _Table:
         """Raise BadInput if most times are not one interval apart: energy of power, or starts, would be wrong."""
         distances = self.distances
         del distances[timedelta(0)]
-        if not distances or self.interval_ms is None:
+        if distances.total() < MIN_DISTANCES or self.interval_ms is None:
             return
         (usual, _), expected = distances.most_common(1)[0], self.interval_ms * ONE_MILLISECOND
         closer = sum(count for distance, count in distances.items() if distance < expected)

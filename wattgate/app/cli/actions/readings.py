@@ -117,6 +117,7 @@ def readings_import(
     column: list[str] | None,
     source: str | None,
     combine: bool,
+    round_values: bool,
     dry_run: bool,
     refused: Path | None,
 ) -> None:
@@ -124,7 +125,7 @@ def readings_import(
     meters = [meter for meter, chosen in zip(Meter, (electricity, gas, export), strict=True) if chosen]
     choice = _parse_home_choice(home, application, user, resource, meters)
     zone = _parse_zone(time_zone) if time_zone else None
-    units = _parse_units(unit, calorific_value, volume_correction)
+    units = _parse_units(unit, calorific_value, volume_correction, rounds=round_values)
     form = ProfileOptions(
         encoding=encoding,
         delimiter=delimiter and delimiter.value,
@@ -142,7 +143,7 @@ def readings_import(
     if file_profile is None:
         _check_columns(file, names_resource=resource is not None, names_home=home is not None, zone=zone or UTC)
     else:
-        units = UnitOptions(None, units.gas)
+        units = UnitOptions(None, units.gas, round_values)
         classifier = meters[0].value if meters else ""
         opened = partial(ReadingFile, profile=file_profile, classifier=classifier, source=source or "")
     meaning = repr((choice, application, resource, zone, units, file_profile, combine, source))
@@ -249,16 +250,18 @@ def _parse_home_choice(
     return None
 
 
-def _parse_units(unit: Unit | None, calorific_value: float | None, volume_correction: float | None) -> UnitOptions:
+def _parse_units(
+    unit: Unit | None, calorific_value: float | None, volume_correction: float | None, *, rounds: bool
+) -> UnitOptions:
     if unit is None:
         if calorific_value is not None or volume_correction is not None:
             raise typer.BadParameter("--calorific-value and --volume-correction need --unit.")
-        return UnitOptions()
+        return UnitOptions(rounds=rounds)
     gas = GasProperties(
         DEFAULT_CALORIFIC_VALUE if calorific_value is None else Decimal(repr(calorific_value)),
         DEFAULT_VOLUME_CORRECTION if volume_correction is None else Decimal(repr(volume_correction)),
     )
-    return UnitOptions(unit.value, gas)
+    return UnitOptions(unit.value, gas, rounds)
 
 
 def _describe_readings(report: ImportReport, *, dry_run: bool) -> str:

@@ -180,6 +180,12 @@ CombineOption = Annotated[
 ]
 
 
+RoundOption = Annotated[
+    bool,
+    typer.Option("--round", help="Round values to the decimal places of the field. Default: longer ones are refused."),
+]
+
+
 @readings_app.command("inspect")
 @dispatched
 def readings_inspect(
@@ -236,6 +242,7 @@ def readings_import(
     column: ColumnOption = None,
     source: SourceOption = None,
     combine: CombineOption = False,
+    round_values: RoundOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what the import would do. Store nothing.")] = False,
     refused: RefusedFileOption = None,
 ) -> None:

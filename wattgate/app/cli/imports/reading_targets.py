@@ -37,10 +37,15 @@ class UnknownSeries(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class UnitOptions:
-    """The unit of all values of a file, or None if they are in the units of their fields, and the properties of gas."""
+    """The unit of all values of a file, or None if they are in the units of their fields, and the properties of gas.
+
+    With `rounds`, values are rounded half to even to the decimal places of their field, and otherwise refused if they
+    have more.
+    """
 
     unit: str | None = None
     gas: GasProperties = field(default_factory=GasProperties)
+    rounds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,22 +109,24 @@ def _build_target(
     if reading_field is None:
         return UnknownSeries(f"the resource has no field {series.field}")
     try:
-        convert = _build_converter(series, units.unit or series.unit, resource, reading_field, units.gas)
+        convert = _build_converter(series, units, resource, reading_field)
     except UnitError as error:
         return UnknownSeries(str(error))
     return ImportTarget(resource.resource_id, resource.classifier, reading_field, convert)
 
 
 def _build_converter(
-    series: SeriesName, unit: str, resource: Resource, field_: ReadingField, gas: GasProperties
+    series: SeriesName, units: UnitOptions, resource: Resource, target: ReadingField
 ) -> Callable[[Decimal], Decimal] | None:
-    """Return the conversion of values in a unit, or None if they are stored as they are. Raise UnitError."""
-    convert = None
-    if unit and unit != field_.unit:
-        convert = unit_converter(unit, field_.unit, classifier=resource.classifier, decimals=field_.decimals, gas=gas)
-    if not series.is_derived:
+    """Return the conversion of the values of a series, or None if they are stored as they are. Raise UnitError."""
+    unit, convert = units.unit or series.unit, None
+    if unit and unit != target.unit:
+        convert = unit_converter(
+            unit, target.unit, classifier=resource.classifier, decimals=target.decimals, gas=units.gas
+        )
+    if not (series.is_derived or units.rounds):
         return convert
-    return lambda value: round_half_even(value if convert is None else convert(value), field_.decimals)
+    return lambda value: round_half_even(value if convert is None else convert(value), target.decimals)
 
 
 @dataclass(frozen=True, slots=True)

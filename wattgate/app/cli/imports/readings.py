@@ -398,7 +398,7 @@ class _ReadingImport:
             if len((rest := parts.finish(number, self.refuse)).line):
                 await bulk.add_arrays(rest.line, self._build_batch(rest))
         self.report.recorded = (await bulk.finish()).recorded
-        if checkpoint:
+        if checkpoint and not self.dry_run:
             checkpoint.finish()
         self.progress(size)
 
