@@ -365,7 +365,7 @@ class Times(Enum):
 
 
 class Epoch(Enum):
-    """What seconds since 1970 in a file count: seconds of UTC, or of the clock on the wall."""
+    """The clock of the seconds since 1970 in a file: UTC, or local time."""
 
     UTC = "utc"
     LOCAL = "local"

@@ -1,4 +1,4 @@
-"""The import of files with a profile: what is stored, the dry run, finer intervals, interruptions, and questions."""
+"""The import of files with a profile: stored readings, the dry run, finer intervals, interruptions, and questions."""
 
 import gzip
 import io

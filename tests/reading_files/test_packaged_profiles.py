@@ -42,7 +42,7 @@ Summary = dict[str, tuple[dict[str, str], int, str, str]]
 def summary(readings: list[FileReading], zone: tzinfo) -> Summary:
     """Return the sums in kWh by month, the number, and the first and last start of each classifier.
 
-    Of a local time that occurs twice, the first one is taken: the import decides these by the order of the lines.
+    Of a local time that occurs twice, it counts the first one: the import decides these by the order of the lines.
     """
     local, found = LocalTimes(zone), dict[str, list[tuple[datetime, Decimal]]]()
     for one in readings:

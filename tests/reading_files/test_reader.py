@@ -1,4 +1,4 @@
-"""What the reader of files refuses, by its line and reason, and what it asks. Each case is a form that people have."""
+"""Lines that the reader of files refuses, with the reason, and its questions. Each case is a form that people have."""
 
 import io
 import tracemalloc
@@ -98,7 +98,7 @@ def test_numbers_are_never_cut(decimal: str, thousands: str | None, text: str, r
         number_parser(decimal, thousands)(text)
 
 
-def test_a_mark_that_is_not_known_is_asked() -> None:
+def test_a_mark_that_is_not_known_is_a_question() -> None:
     with pytest.raises(Ambiguous, match="Use --decimal"):
         number_parser(None, None)("1,234")
 
@@ -106,7 +106,7 @@ def test_a_mark_that_is_not_known_is_asked() -> None:
 HEADER = "Date and time,kWh\n"
 
 
-def test_day_or_month_first_is_asked() -> None:
+def test_day_or_month_first_is_a_question() -> None:
     form = with_options(packaged_profile("spreadsheet"), ProfileOptions(times=Times.START, unit="kWh", decimal="point"))
     with pytest.raises(
         Ambiguous, match=r"Line 2: '02/03/2026' may be 2 March 2026 or 3 February 2026. Use --date-order"
@@ -124,7 +124,9 @@ def test_day_or_month_first_is_asked() -> None:
         ("english-spreadsheet", "Start,kWh,Wh", {}, "--column value=NAME"),
     ],
 )
-def test_what_the_header_leaves_open_is_asked(name: str, header: str, options: dict[str, object], asked: str) -> None:
+def test_facts_that_a_header_leaves_open_are_questions(
+    name: str, header: str, options: dict[str, object], asked: str
+) -> None:
     with pytest.raises(Ambiguous, match=asked):
         read(f"{header}\n", with_options(packaged_profile(name), ProfileOptions(**options)))  # type: ignore[arg-type]
 
@@ -190,7 +192,7 @@ def test_a_preamble_and_a_declared_delimiter_are_skipped() -> None:
     assert read(content, profile()) == ([0.5], {})
 
 
-def test_a_file_without_the_header_says_what_is_needed() -> None:
+def test_a_file_without_the_header_names_the_needed_columns() -> None:
     with pytest.raises(BadInput, match=r"No line of the file is a header of the profile octopus. It needs one of"):
         read("a,b\n1,2\n", packaged_profile("octopus"))
 
@@ -210,7 +212,7 @@ def test_mean_power_is_energy_of_its_interval() -> None:
     assert read(content, profile()) == ([1.5, 0.75], {})
     times = ("10", "20", "30", "40", "50")
     wrong = "Horodate;Valeur\n" + "".join(f"2026-03-01T00:{minute}:00+01:00;600\n" for minute in times)
-    with pytest.raises(BadInput, match=r"are 10 minutes apart, and the interval is said to be 30\. Use --interval"):
+    with pytest.raises(BadInput, match=r"are 10 minutes apart, and the stated interval is 30\. Use --interval"):
         read(wrong, packaged_profile("enedis-load-curve"))
     ten = with_options(packaged_profile("enedis-load-curve"), ProfileOptions(interval="PT10M"))
     assert read(wrong, ten) == ([100.0] * 5, {})
@@ -364,7 +366,7 @@ def test_green_button_has_a_power_of_ten(power: int, value: float) -> None:
     assert read(green(WH.format(power)), packaged_profile("green-button")) == ([value], {})
 
 
-def test_green_button_with_times_that_may_be_local_is_asked() -> None:
+def test_green_button_asks_about_times_that_may_be_local() -> None:
     content = green(start=UTC_DAY)
     with pytest.raises(Ambiguous, match=r"the meter is at UTC-5: the times may be local ones. Use --epoch"):
         read(content, packaged_profile("green-button"))

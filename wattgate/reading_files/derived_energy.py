@@ -1,4 +1,4 @@
-"""Energy that a file does not state, and that follows from what it states. No I/O.
+"""Energy that a file does not state: of mean power, of registers, and of longer intervals. No I/O.
 
 - Mean power of an interval is energy: its product with the length of the interval.
 - Cumulative registers are energy: the difference of two successive ones, if they are one interval apart. A register
@@ -99,7 +99,7 @@ class RegisterDifferences:
     _low: RegisterReading | None = None
 
     def add(self, reading: RegisterReading) -> Iterator[FileReading | RefusedLine]:
-        """Yield what is decided by the next reading. Raise BadInput if it is earlier than the one before."""
+        """Yield the readings that the next one decides. Raise BadInput if it is earlier than the one before."""
         before = self._low or self._held or self._base
         if before is None:
             self._base = reading

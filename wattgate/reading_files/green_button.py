@@ -73,7 +73,10 @@ class _Series:
 
 @dataclass(slots=True)
 class _Feed:
-    """What the first reading of a file finds. `blocks` has the address of the meter reading of each entry of blocks."""
+    """The types and blocks that the first pass over a file finds.
+
+    `blocks` has the address of the meter reading of each entry of blocks.
+    """
 
     reading_types: dict[str, dict[str, str]] = field(default_factory=dict)
     meter_readings: dict[str, list[str]] = field(default_factory=dict)

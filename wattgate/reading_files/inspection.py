@@ -1,7 +1,7 @@
-"""Inspect a file of readings: its first lines, what they look like, what is ambiguous, and the options that read it.
+"""Inspect a file of readings: its form, the questions that it leaves open, and the options that read it.
 
-Each profile of the package is tried on the start of the file. What a profile leaves open is decided only if the file
-excludes all other answers, such as a day 13. Otherwise it is a question.
+Each profile of the package is tried on the start of the file. A fact that a profile leaves open is decided only if the
+file excludes all other answers, such as a day 13. Otherwise it is a question.
 """
 
 import io
@@ -89,7 +89,7 @@ class Fit:
 
 @dataclass(slots=True)
 class Inspection:
-    """What the start of a file shows. `fits` are the profiles that read it, the best first."""
+    """The form of a file, as far as its start shows it. `fits` are the profiles that read it, the best first."""
 
     encoding: str
     encoding_is_certain: bool
@@ -248,7 +248,7 @@ def _read_sample(content: bytes, fit: Fit, zone: tzinfo, *, at_least: int = 1) -
 
 
 def _merged(options: ProfileOptions, more: ProfileOptions | None) -> ProfileOptions:
-    """Return options with what others add."""
+    """Return options, to which others add."""
     changes = {} if more is None else {name: value for name, value in msgspec.structs.asdict(more).items() if value}
     return msgspec.structs.replace(options, **changes)
 
@@ -357,7 +357,7 @@ def _time_roles(columns: Sequence[_Column]) -> dict[str, str]:
 
 
 def option_words(fit: Fit) -> list[str]:
-    """Return the options of the command that imports the file. An open question stands as its choices."""
+    """Return the options of the command that imports the file. An open question is listed as its choices."""
     words = ["--profile", fit.profile.name]
     asked = {question.option: question for question in fit.questions}
     for name, value in msgspec.structs.asdict(fit.options).items():
@@ -374,7 +374,7 @@ def option_words(fit: Fit) -> list[str]:
 
 
 def describe_time(fit: Fit) -> str:
-    """Return what is known about the times of a file: the interval, and starts or ends."""
+    """Return the known facts about the times of a file: the interval, and starts or ends."""
     when = with_options(fit.profile, fit.options).time
     known = [] if fit.interval is None else [format_interval(fit.interval)]
     if when.times is not None and not any(question.option == "times" for question in fit.questions):

@@ -120,7 +120,7 @@ def peek(file: BinaryIO, size: int) -> bytes:
         head = file.read(size)
         file.seek(0)
         return head
-    assert isinstance(file, io.BufferedReader)  # what opening a pipe gives
+    assert isinstance(file, io.BufferedReader)  # an opened pipe is one
     return file.peek(size)[:size]
 
 

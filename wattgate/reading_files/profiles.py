@@ -1,7 +1,7 @@
 """File profiles: what a file of readings from one source looks like. A profile is a TOML file.
 
-The package has profiles of known sources in the folder `profiles`. A user's own is read by its path. What a profile
-does not say is not guessed: the reader asks for the option that says it.
+The package has profiles of known sources in the folder `profiles`. A user's own is read by its path. The reader
+guesses nothing that a profile leaves open: it asks for the option that says it.
 """
 
 import re
@@ -277,7 +277,7 @@ def is_encoding(name: str) -> bool:
 
 
 def with_options(profile: FileProfile, options: ProfileOptions) -> FileProfile:
-    """Return a profile with what options override. Raise BadInput if the result is not valid."""
+    """Return a profile that options override. Raise BadInput if the result is not valid."""
     text = _replaced(
         profile.text,
         encoding=options.encoding,

@@ -1,8 +1,8 @@
 """Read a file of readings with a file profile: a stream of readings and of refused lines, in bounded memory.
 
 A reading has the time, the value and the unit of the file. The caller resolves local times, finds the resource, and
-stores the reading. A line that is not understood is refused by its number with what was found. A file that may mean two
-things raises Ambiguous with the option that decides, before anything is stored.
+stores the reading. A line that is not understood is refused by its number with the text that it has. A file that
+may mean two things raises Ambiguous with the option that decides, before anything is stored.
 """
 
 import csv
@@ -280,7 +280,7 @@ class _Table:
 
     @classmethod
     def create(cls, profile: FileProfile, header: Header, zone: LocalTimes, classifier: str) -> "_Table":
-        """Return the table of a header. Raise Ambiguous if neither the profile nor an option says what is needed."""
+        """Return the table of a header. Raise Ambiguous if neither the profile nor an option decides a fact."""
         text = profile.text
         parse = number_parser(DECIMAL_MARKS.get(text.decimal or ""), THOUSANDS_MARKS.get(text.thousands or ""))
         values = []
@@ -365,7 +365,7 @@ class _Table:
             yield FileReading(number, self._named(series, name), time, amount, quality, shift_ms)
 
     def finish(self) -> Iterator[Event]:
-        """Yield what the end of the file decides. Raise BadInput if its times have another interval than was said."""
+        """Yield what the end of the file decides. Raise BadInput if its times have another interval than stated."""
         self._check_distances()
         for differences in self.registers.values():
             yield from differences.finish()
@@ -389,7 +389,7 @@ class _Table:
         if usual != expected or closer * 20 > distances.total():
             shortest = usual if usual != expected else min(distances)
             raise BadInput(
-                f"The times of the file are {shortest // _MINUTE} minutes apart, and the interval is said to be "
+                f"The times of the file are {shortest // _MINUTE} minutes apart, and the stated interval is "
                 f"{expected // _MINUTE}. Use --interval, such as PT{shortest // _MINUTE}M."
             )
 

@@ -1,4 +1,4 @@
-"""What the readings of a series contain: their number, span, sums by month, and gaps. No I/O."""
+"""A summary of the readings of a series: their number, span, sums by month, and gaps. No I/O."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -162,14 +162,14 @@ def readings_import(
     try:
         run_import(file, refused, importer, partial(_describe_readings, dry_run=dry_run))
     except KeyboardInterrupt:
-        err.print("Interrupted. What is recorded stays. Run the same command again to continue.")
+        err.print("Interrupted. Recorded readings stay. Run the same command again to continue.")
         raise typer.Exit(INTERRUPTED) from None
 
 
 def _parse_profile(
     name: str | None, form: ProfileOptions, unit: Unit | None, *, is_source_chosen: bool
 ) -> FileProfile | None:
-    """Return the profile of the file with what options override, or None if it has wattgate's own columns."""
+    """Return the profile of the file, which options override, or None if the file has wattgate's own columns."""
     is_plain = form == ProfileOptions(zone=form.zone) and unit not in POWER
     if name is None and is_plain and not is_source_chosen:
         return None

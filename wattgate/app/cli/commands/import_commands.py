@@ -157,7 +157,9 @@ EncodingOption = Annotated[
 ]
 
 
-EpochOption = Annotated[Epoch | None, typer.Option(help="What seconds since 1970 count in a Green Button file.")]
+EpochOption = Annotated[
+    Epoch | None, typer.Option(help="Whether seconds since 1970 in a Green Button file count UTC or local time.")
+]
 
 
 ColumnOption = Annotated[
@@ -196,9 +198,9 @@ def readings_inspect(
     """Show what a file of readings looks like, and the command that imports it.
 
     The command reads the start of the file: its encoding, delimiter, header, marks of numbers, order of dates, interval
-    and unit. It tries each file profile. What the file does not decide, it asks: the option then has its choices, such
-    as `--times start|end`. With --profile, it tries this profile alone and says what it refuses. The exit status is 1
-    if no profile fits.
+    and unit. It tries each file profile. It asks about each fact that the file does not decide: the option then has its
+    choices, such as `--times start|end`. With --profile, it tries this profile alone and says what it refuses. The exit
+    status is 1 if no profile fits.
 
     Example: wattgate readings inspect meter.csv --time-zone Europe/London
     """
@@ -253,8 +255,8 @@ def readings_import(
     classifier, or none of them if the home has only one matching resource.
 
     A reading replaces the stored one of the same resource, field and instant. The command reports each line that it
-    rejects and records the others. What a file does not decide is asked, and nothing is recorded. The exit status is 1
-    if a line was rejected. After an interruption, the same command continues.
+    rejects and records the others. If the file can mean two things, the command asks, and records nothing. The exit
+    status is 1 if a line was rejected. After an interruption, the same command continues.
 
     Example: wattgate readings import readings.csv --home "My home" --electricity --unit Wh
     """

@@ -154,7 +154,7 @@ def _file_state(file: BinaryIO) -> tuple[int, int] | None:
 
 
 def _check_all_known(series: Sequence[SeriesName], targets: Sequence[ImportTarget | UnknownSeries]) -> None:
-    """Raise BadInput if a series that the file profile names has no target. It is asked which ones are meant."""
+    """Raise BadInput if a series that the file profile names has no target: the user selects the part to import."""
     for name, target in zip(series, targets, strict=True):
         if isinstance(target, UnknownSeries) and name.classifier:
             raise BadInput(
