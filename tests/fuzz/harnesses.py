@@ -7,6 +7,7 @@ from tests.fuzz import (
     liquid_templates,
     meter_payloads,
     ndjson_bodies,
+    profile_files,
     socket_frames,
     web_tokens,
 )
@@ -15,6 +16,7 @@ HARNESSES = (
     http_streams.HARNESS,
     socket_frames.HARNESS,
     csv_files.HARNESS,
+    profile_files.HARNESS,
     ndjson_bodies.HARNESS,
     arrow_streams.HARNESS,
     meter_payloads.HARNESS,

@@ -42,6 +42,9 @@ MAX_QUESTIONS = 8
 MAX_REFUSED_SHARE = 0.1
 """A profile fits if it refuses at most this share of the lines of the sample."""
 
+MARKS = "marks"
+"""The question about the marks of numbers, whose choices are whole options."""
+
 GENERIC = "spreadsheet"
 """The profile of a table whose columns are named by options."""
 
@@ -84,6 +87,7 @@ class Fit:
     readings: int = 0
     refused: list[tuple[int, str]] = field(default_factory=list)
     first: str = ""
+    total: float = 0.0
     interval: timedelta | None = None
 
 
@@ -156,17 +160,28 @@ def _kind(lines: Sequence[str]) -> Format:
 
 def try_profile(content: bytes, profile: FileProfile, zone: tzinfo, given: ProfileOptions | None = None) -> Fit | None:
     """Return how a profile reads the sample, or None if it does not fit."""
-    fits = [fit for marks in _VARIANTS if (fit := _try_marks(content, profile, zone, _merged(marks, given)))]
+    usual, *others = (_try_marks(content, profile, zone, _merged(marks, given)) for marks in _VARIANTS)
+    if usual is not None and not usual.refused:
+        return usual
+    fits = [fit for fit in (usual, *others) if fit is not None]
     if not fits:
         return None
     fewest = min(len(fit.refused) for fit in fits)
     best = [fit for fit in fits if len(fit.refused) == fewest]
-    plain = best[0]
-    if any(fit.first != plain.first for fit in best) and fits[0].refused and plain is not fits[0]:
-        text = f"A number may be {' or '.join(dict.fromkeys(fit.first for fit in best))}: it has one mark alone."
-        plain.questions.append(Question(text, "decimal", ("point", "comma")))
-        plain.options = msgspec.structs.replace(plain.options, decimal=None, thousands=None)
-    return plain
+    chosen = best[0]
+    marks = {fit.total: fit for fit in reversed(best)}
+    if chosen is not usual and len(marks) > 1:
+        shown = " or ".join(dict.fromkeys(fit.first for fit in best))
+        choices = tuple(" ".join(_mark_words(fit.options)) for fit in reversed(marks.values()))
+        text = f"Numbers have one kind of mark alone, so the first reading may be {shown}. Use {' or '.join(choices)}."
+        chosen.questions.append(Question(text, MARKS, choices))
+        chosen.options = msgspec.structs.replace(chosen.options, decimal=None, thousands=None)
+    return chosen
+
+
+def _mark_words(options: ProfileOptions) -> list[str]:
+    marks = (("--thousands", options.thousands),) if options.thousands else (("--decimal", options.decimal),)
+    return [word for name, mark in marks for word in (name, mark or "")]
 
 
 def _try_marks(content: bytes, profile: FileProfile, zone: tzinfo, options: ProfileOptions) -> Fit | None:
@@ -195,16 +210,30 @@ def _answers(content: bytes, fit: Fit, zone: tzinfo, asked: Ambiguous) -> Iterat
     tried = list[tuple[int, Fit]]()
     for choice in asked.choices:
         answer = Fit(fit.profile, _merged(fit.options, ProfileOptions(**{asked.option: choice})), [*fit.questions])
-        try:
-            tried.append(
-                (len(_read_sample(content, Fit(fit.profile, answer.options), zone, at_least=0).refused), answer)
-            )
-        except Ambiguous:
-            tried.append((0, answer))
-        except BadInput:
-            continue
+        refused = _count_refused(content, Fit(fit.profile, answer.options), zone)
+        if refused is not None:
+            tried.append((refused, answer))
     fewest = min((refused for refused, _ in tried), default=0)
     yield from (answer for refused, answer in tried if refused == fewest)
+
+
+def _count_refused(content: bytes, fit: Fit, zone: tzinfo) -> int | None:
+    """Return how many lines of the sample a profile refuses, or None if it does not fit.
+
+    Other open questions get their first answer here.
+    """
+    for _ in range(MAX_QUESTIONS):
+        try:
+            return len(_read_sample(content, fit, zone, at_least=0).refused)
+        except Ambiguous as asked:
+            if asked.option in ("columns", "source"):
+                return None
+            answer = "PT30M" if asked.option == "interval" else asked.choices[0]
+            given: dict[str, Any] = {asked.option: answer}
+            fit = Fit(fit.profile, _merged(fit.options, ProfileOptions(**given)))
+        except BadInput:
+            return None
+    return None
 
 
 def _common_interval(content: bytes, fit: Fit, zone: tzinfo) -> str:
@@ -231,17 +260,18 @@ def _question(asked: Ambiguous) -> Question:
 def _read_sample(content: bytes, fit: Fit, zone: tzinfo, *, at_least: int = 1) -> Fit:
     """Read the sample. Raise BadInput if the profile does not fit."""
     source = ReadingFile(io.BytesIO(content), with_options(fit.profile, fit.options), zone)
-    at, first = list[int](), ""
+    at, first, total = list[int](), "", 0.0
     for event in source:
         if isinstance(event, FileReading):
             first = first or f"{event.time.isoformat(' ')}: {event.value:g} {event.series.unit}".rstrip()
             time = event.time if event.time.tzinfo else event.time.replace(tzinfo=UTC)
             at.append(to_ms(time))
+            total += event.value
         else:
             fit.refused.append((event.line, event.reason))
     if len(at) < at_least or (len(fit.refused) > MAX_REFUSED_SHARE * source.lines + 1 and at_least):
         raise BadInput("The profile does not fit.")
-    fit.readings, fit.first = len(at), first
+    fit.readings, fit.first, fit.total = len(at), first, round(total, 6)
     spacing = common_spacing_ms(np.unique(np.array(at, np.int64)))
     fit.interval = timedelta(milliseconds=spacing) if spacing else None
     return fit
@@ -365,6 +395,9 @@ def option_words(fit: Fit) -> list[str]:
             continue
         words += [f"--{name.replace('_', '-')}", str(getattr(value, "value", value))]
     for name, question in asked.items():
+        if name == MARKS:
+            words.append("|".join(question.choices))
+            continue
         if name in ("interval", "columns", "column"):
             continue
         words += [f"--{name.replace('_', '-')}", "|".join(question.choices) or "VALUE"]
