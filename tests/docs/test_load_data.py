@@ -10,6 +10,9 @@ import pytest
 
 from tests.support.house import House
 from wattgate.app.cli.imports.readings import import_csv
+from wattgate.reading_files.derived_energy import FileReading
+from wattgate.reading_files.profiles import parse_profile, profile_names
+from wattgate.reading_files.reader import ReadingFile
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "load-data.md").read_text()
 
@@ -35,6 +38,20 @@ async def test_types_resources_and_homes_are_created_and_a_line_is_recorded(serv
     headers = {**served.one.headers["account"], "Content-Type": "application/x-ndjson"}
     recorded = await served.call("POST", "/readings", headers, content=json.dumps(line))
     assert recorded.json() == {"status": "OK", "recorded": 1, "refused": 0}
+
+
+def test_the_file_profile_of_the_page_is_valid() -> None:
+    (shown,) = blocks("toml")
+    profile = parse_profile(shown.encode(), "solar.toml")
+    content = io.BytesIO("Kunde;A\nZeit;Ertrag\n01.03.2026 00:15;0,5\n".encode("cp1252"))
+    (reading,) = ReadingFile(content, profile, ZoneInfo("Europe/London"))
+    assert isinstance(reading, FileReading)
+    assert (reading.value, reading.shift_ms, reading.series.classifier) == (0.5, 900_000, "electricity.export")
+
+
+def test_the_page_lists_each_file_profile() -> None:
+    for name in profile_names():
+        assert f"`{name}`" in PAGE
 
 
 @pytest.mark.parametrize(("file", "refused_lines"), [(0, []), (1, [3, 4, 5, 6])])
