@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from decimal import Decimal
 from functools import partial
@@ -91,6 +92,55 @@ class FileCheckpoint:
             self._note.unlink(missing_ok=True)
 
 
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """The options of the command."""
+
+    file: Path
+    home: str | None
+    application: str | None
+    user: str | None
+    resource: str | None
+    electricity: bool
+    gas: bool
+    export: bool
+    time_zone: str | None
+    unit: Unit | None
+    calorific_value: float | None
+    volume_correction: float | None
+    profile: str | None
+    decimal: DecimalMark | None
+    thousands: ThousandsMark | None
+    delimiter: Delimiter | None
+    date_order: DateOrder | None
+    times: Times | None
+    interval: str | None
+    encoding: str | None
+    epoch: Epoch | None
+    column: list[str] | None
+    source: str | None
+    combine: bool
+    round_values: bool
+    dry_run: bool
+    refused: Path | None
+
+    @property
+    def form(self) -> ProfileOptions:
+        """The options that override a file profile, but for the unit."""
+        return ProfileOptions(
+            encoding=self.encoding,
+            delimiter=self.delimiter and self.delimiter.value,
+            decimal=self.decimal and self.decimal.value,
+            thousands=self.thousands and self.thousands.value,
+            date_order=self.date_order,
+            times=self.times,
+            interval=self.interval,
+            epoch=self.epoch,
+            zone=self.time_zone,
+            columns=parse_columns(self.column or ()),
+        )
+
+
 def readings_import(
     *,
     file: Path,
@@ -122,71 +172,65 @@ def readings_import(
     refused: Path | None,
 ) -> None:
     """Record the readings of a file of any size."""
-    meters = [meter for meter, chosen in zip(Meter, (electricity, gas, export), strict=True) if chosen]
-    choice = _parse_home_choice(home, application, user, resource, meters)
-    zone = _parse_zone(time_zone) if time_zone else None
-    units = _parse_units(unit, calorific_value, volume_correction, rounds=round_values)
-    form = ProfileOptions(
-        encoding=encoding,
-        delimiter=delimiter and delimiter.value,
-        decimal=decimal and decimal.value,
-        thousands=thousands and thousands.value,
-        date_order=date_order,
-        times=times,
-        interval=interval,
-        epoch=epoch,
-        zone=time_zone,
-        columns=parse_columns(column or ()),
-    )
-    file_profile = _parse_profile(profile, form, unit, is_source_chosen=source is not None)
+    _run(ImportOptions(**locals()))
+
+
+def _run(options: ImportOptions) -> None:
+    """Import the file that the options name, and print the report."""
+    chosen = (options.electricity, options.gas, options.export)
+    meters = [meter for meter, is_chosen in zip(Meter, chosen, strict=True) if is_chosen]
+    choice = _parse_home_choice(options.home, options.application, options.user, options.resource, meters)
+    zone = _parse_zone(options.time_zone) if options.time_zone else None
+    units = _parse_units(options)
+    profile = _parse_profile(options)
     opened = None
-    if file_profile is None:
-        _check_columns(file, names_resource=resource is not None, names_home=home is not None, zone=zone or UTC)
+    if profile is None:
+        _check_columns(options, zone or UTC)
     else:
-        units = UnitOptions(None, units.gas, round_values)
+        units = UnitOptions(None, units.gas, units.rounds)
         classifier = meters[0].value if meters else ""
-        opened = partial(ReadingFile, profile=file_profile, classifier=classifier, source=source or "")
-    meaning = repr((choice, application, resource, zone, units, file_profile, combine, source))
+        opened = partial(ReadingFile, profile=profile, classifier=classifier, source=options.source or "")
+    meaning = (choice, options.application, options.resource, zone, units, profile, options.combine, options.source)
     importer = partial(
         _import_readings,
         choice=choice,
-        application=application,
-        resource_id=resource,
+        application=options.application,
+        resource_id=options.resource,
         zone=zone,
         opened=opened,
         units=units,
-        dry_run=dry_run,
-        combine=combine,
-        checkpoint=FileCheckpoint(file, meaning),
+        dry_run=options.dry_run,
+        combine=options.combine,
+        checkpoint=FileCheckpoint(options.file, repr(meaning)),
     )
     try:
-        run_import(file, refused, importer, partial(_describe_readings, dry_run=dry_run))
+        run_import(options.file, options.refused, importer, partial(_describe_readings, dry_run=options.dry_run))
     except KeyboardInterrupt:
         err.print("Interrupted. Recorded readings stay. Run the same command again to continue.")
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _parse_profile(
-    name: str | None, form: ProfileOptions, unit: Unit | None, *, is_source_chosen: bool
-) -> FileProfile | None:
+def _parse_profile(options: ImportOptions) -> FileProfile | None:
     """Return the profile of the file, which options override, or None if the file has wattgate's own columns."""
-    is_plain = form == ProfileOptions(zone=form.zone) and unit not in POWER
-    if name is None and is_plain and not is_source_chosen:
+    form, unit = options.form, options.unit
+    is_plain = form == ProfileOptions(zone=form.zone) and unit not in POWER and options.source is None
+    if options.profile is None and is_plain:
         return None
-    return with_options(load_profile(name or NATIVE), replace(form, unit=unit.value if unit else None))
+    return with_options(load_profile(options.profile or NATIVE), replace(form, unit=unit.value if unit else None))
 
 
-def _check_columns(file: Path, *, names_resource: bool, names_home: bool, zone: tzinfo) -> None:
+def _check_columns(options: ImportOptions, zone: tzinfo) -> None:
     """Raise BadInput with the profiles that fit if a file has not wattgate's own columns.
 
     The content of a pipe is not looked at.
     """
+    file = options.file
     with open_input(file) as opened:
         if not opened.seekable():
             return
         sample = opened.read(SAMPLE_BYTES)
     check_is_text(sample)
-    problem = native_problem(sample, names_resource=names_resource, names_home=names_home)
+    problem = native_problem(sample, names_resource=options.resource is not None, names_home=options.home is not None)
     if problem is None:
         return
     inspection = inspect_sample(sample, is_whole=len(sample) < SAMPLE_BYTES, zone=zone)
@@ -250,18 +294,15 @@ def _parse_home_choice(
     return None
 
 
-def _parse_units(
-    unit: Unit | None, calorific_value: float | None, volume_correction: float | None, *, rounds: bool
-) -> UnitOptions:
-    if unit is None:
-        if calorific_value is not None or volume_correction is not None:
-            raise typer.BadParameter("--calorific-value and --volume-correction need --unit.")
-        return UnitOptions(rounds=rounds)
+def _parse_units(options: ImportOptions) -> UnitOptions:
+    unit, calorific_value, volume_correction = options.unit, options.calorific_value, options.volume_correction
+    if unit is None and options.profile is None and (calorific_value is not None or volume_correction is not None):
+        raise typer.BadParameter("--calorific-value and --volume-correction need --unit.")
     gas = GasProperties(
         DEFAULT_CALORIFIC_VALUE if calorific_value is None else Decimal(repr(calorific_value)),
         DEFAULT_VOLUME_CORRECTION if volume_correction is None else Decimal(repr(volume_correction)),
     )
-    return UnitOptions(unit.value, gas, rounds)
+    return UnitOptions(unit and unit.value, gas, options.round_values)
 
 
 def _describe_readings(report: ImportReport, *, dry_run: bool) -> str:
