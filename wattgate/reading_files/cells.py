@@ -69,6 +69,15 @@ def parse_quality(name: str) -> int:
 _SPACES = "\u0020\u00a0\u2009\u202f"
 """The characters that a thousands mark "space" means: spreadsheets use several."""
 
+_GROUPED_BY_COMMA = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?![0-9])")
+_GROUPED_BY_POINT = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?![0-9])")
+_GROUPED_BY_SPACE = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:[ \u00a0\u2009\u202f][0-9]{3})+(?![0-9])")
+_GROUPED_BY_APOSTROPHE = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:'[0-9]{3})+(?![0-9])")
+_GROUPED: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {",": _GROUPED_BY_COMMA, ".": _GROUPED_BY_POINT, " ": _GROUPED_BY_SPACE, "'": _GROUPED_BY_APOSTROPHE}
+)
+"""Whole numbers with a thousands mark, by the mark."""
+
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
@@ -77,8 +86,7 @@ def number_parser(decimal: str | None, thousands: str | None) -> Callable[[str],
 
     The function raises InvalidLine for text that is not such a number, and Ambiguous if it needs a mark that is None.
     """
-    mark = f"[{_SPACES}]" if thousands == " " else re.escape(thousands or "")
-    grouped = re.compile(rf"[+-]?[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+(?![0-9])") if thousands else None
+    grouped = _GROUPED.get(thousands or "")
     separators = str.maketrans("", "", _SPACES if thousands == " " else thousands or "")
 
     def parse(text: str) -> float:

@@ -11,10 +11,9 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import Any, BinaryIO
-from xml.etree.ElementTree import ParseError
 
 from defusedxml.common import DefusedXmlException
-from defusedxml.ElementTree import DefusedXMLParser
+from defusedxml.ElementTree import DefusedXMLParser, ParseError
 
 from wattgate.clock import EPOCH
 from wattgate.energy.buckets import DAY_MS, HOUR_MS

@@ -48,7 +48,7 @@ MARKS = "marks"
 GENERIC = "spreadsheet"
 """The profile of a table whose columns are named by options."""
 
-_UNIT_IN_NAME = re.compile(r"(?:^|[^a-z0-9])(mwh|kwh|wh|kw|w|m3|m³)(?:$|[^a-z0-9])")
+_UNIT_IN_NAME = re.compile(r"(?<![a-z0-9])(mwh|kwh|wh|kw|w|m3|m³)(?![a-z0-9])")
 _UNIT_NAMES: Mapping[str, str] = MappingProxyType(
     {"mwh": "MWh", "kwh": "kWh", "wh": "Wh", "kw": "kW", "w": "W", "m3": "m3", "m³": "m3"}
 )

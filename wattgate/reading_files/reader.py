@@ -62,6 +62,7 @@ BYTE_ORDER_MARK = "\ufeff"
 UNREADABLE = "\ufffd"
 """The character that takes the place of bytes which are not of the encoding."""
 
+_DECLARED_DELIMITER = re.compile(r"\ufeff?sep=(.)[ \r\n]{0,4}")
 _ROUNDED_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)?[eE][+]?[0-9]+")
 _UNITS: Mapping[str, str] = MappingProxyType({unit.lower(): unit for unit in UNITS} | {"m³": "m3"})
 _DAY, _MINUTE = timedelta(days=1), timedelta(minutes=1)
@@ -192,7 +193,7 @@ def find_header(profile: FileProfile, numbered: Iterator[tuple[int, str]]) -> He
     """Return the header: the first line that has the columns of the profile. Raise BadInput if there is none."""
     delimiters, seen = list(profile.delimiters), list[str]()
     for position, (number, text) in enumerate(numbered):
-        if number == 1 and (declared := re.fullmatch(r"\ufeff?sep=(.)\s*", text)):
+        if number == 1 and (declared := _DECLARED_DELIMITER.fullmatch(text)):
             delimiters = [declared.group(1)]
             continue
         if position > profile.text.preamble_lines + 1:
