@@ -42,6 +42,9 @@ MAX_QUESTIONS = 8
 MAX_REFUSED_SHARE = 0.1
 """A profile fits if it refuses at most this share of the lines of the sample."""
 
+_INTERVALS = ("PT30M", "PT1H", "PT15M", "PT5M", "PT10M", "PT24H")
+"""Usual intervals of readings."""
+
 MARKS = "marks"
 """The question about the marks of numbers, whose choices are whole options."""
 
@@ -228,7 +231,7 @@ def _count_refused(content: bytes, fit: Fit, zone: tzinfo) -> int | None:
         except Ambiguous as asked:
             if asked.option in ("columns", "source"):
                 return None
-            answer = "PT30M" if asked.option == "interval" else asked.choices[0]
+            answer = _common_interval(content, fit, zone) if asked.option == "interval" else asked.choices[0]
             given: dict[str, Any] = {asked.option: answer}
             fit = Fit(fit.profile, _merged(fit.options, ProfileOptions(**given)))
         except BadInput:
@@ -237,13 +240,12 @@ def _count_refused(content: bytes, fit: Fit, zone: tzinfo) -> int | None:
 
 
 def _common_interval(content: bytes, fit: Fit, zone: tzinfo) -> str:
-    """Return the most frequent distance of times as an ISO 8601 duration, or that of half hours."""
-    trial = Fit(fit.profile, _merged(fit.options, ProfileOptions(interval="PT30M")))
-    try:
-        interval = _read_sample(content, trial, zone, at_least=0).interval
-    except BadInput:
-        interval = None
-    return format_interval(interval or timedelta(minutes=30))
+    """Return the first usual interval that the times of the sample have, or half hours if they have none."""
+    for interval in _INTERVALS:
+        trial = Fit(fit.profile, _merged(fit.options, ProfileOptions(interval=interval)))
+        if _count_refused(content, trial, zone) is not None:
+            return interval
+    return _INTERVALS[0]
 
 
 def format_interval(interval: timedelta) -> str:
