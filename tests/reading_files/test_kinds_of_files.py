@@ -93,8 +93,8 @@ KINDS = {
     ),
     "start and end": Kind(
         "Start,End,kWh\n02/03/2026 00:00,02/03/2026 00:30,0.5\n02/03/2026 00:30,02/03/2026 01:00,0.25\n",
-        {},
-        "--profile english-spreadsheet",
+        {"date_order": "day-first"},
+        "--profile english-spreadsheet --date-order day-first|month-first",
         0.75,
     ),
     "a preamble of account lines": Kind(
@@ -105,14 +105,14 @@ KINDS = {
     ),
     "mean power": Kind(
         "Start,End,kW\n02/03/2026 00:00,02/03/2026 00:30,3\n02/03/2026 00:30,02/03/2026 01:00,1\n",
-        {},
-        "--profile english-spreadsheet",
+        {"date_order": "day-first"},
+        "--profile english-spreadsheet --date-order day-first|month-first",
         2.0,
     ),
     "meter points with an apostrophe": Kind(
         "Start,kWh,MPAN\n02/03/2026 00:00,0.5,'2300000000116\n02/03/2026 00:30,0.25,'2300000000116\n",
-        {},
-        "--profile english-spreadsheet",
+        {"date_order": "day-first"},
+        "--profile english-spreadsheet --date-order day-first|month-first",
         0.75,
     ),
     "one line a day with 48 columns": Kind(

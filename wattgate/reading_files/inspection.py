@@ -39,6 +39,7 @@ SAMPLE_BYTES = 512 * 1024
 SAMPLE_LINES = 4_000
 SHOWN_LINES, SHOWN_CHARACTERS = 6, 200
 MAX_QUESTIONS = 8
+DAY_MS = 86_400_000
 MAX_REFUSED_SHARE = 0.1
 """A profile fits if it refuses at most this share of the lines of the sample."""
 
@@ -58,6 +59,7 @@ _UNIT_NAMES: Mapping[str, str] = MappingProxyType(
 _ENCODINGS = ("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "iso8859_15", "shift_jis", "gb18030")
 """The encodings of spreadsheets that are not Unicode."""
 
+_UNCLEAR_DATE = re.compile(r"(?:^|[^0-9])[0-9]{1,2}[/-][0-9]{1,2}[/-][0-9]{2}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?[0-9][0-9.,' \u00a0\u202f]{0,30}")
 
 _VARIANTS = (
@@ -117,7 +119,12 @@ def inspect_sample(sample: bytes, *, is_whole: bool, zone: tzinfo) -> Inspection
     option = ProfileOptions(encoding=None if marked_encoding(sample) or encoding == "utf-8" else encoding)
     kind = _kind(lines)
     for profile in packaged_profiles():
-        if profile.format is kind and profile.name != GENERIC and (fit := try_profile(content, profile, zone)):
+        if profile.format is not kind or profile.name == GENERIC:
+            continue
+        if fit := try_profile(content, _with_open_order(profile, text), zone):
+            fit.profile = profile
+            if fit.options.date_order is profile.time.date_order and not _asks_for_order(fit):
+                fit.options = msgspec.structs.replace(fit.options, date_order=None)
             inspection.fits.append(fit)
     if not inspection.fits and kind is Format.TABLE:
         inspection.fits += _generic_fits(content, lines, zone)
@@ -127,6 +134,20 @@ def inspect_sample(sample: bytes, *, is_whole: bool, zone: tzinfo) -> Inspection
     if kind is Format.TABLE:
         inspection.delimiter, inspection.header = _find_table(lines)
     return inspection
+
+
+def _with_open_order(profile: FileProfile, text: str) -> FileProfile:
+    """Return a profile without its order of day and month, if the dates of a file do not show their order.
+
+    Dates with points have the day first. The others have both orders, also in files with the columns of the profile.
+    """
+    if profile.time.date_order is DateOrder.YEAR_FIRST or not _UNCLEAR_DATE.search(text):
+        return profile
+    return msgspec.structs.replace(profile, time=msgspec.structs.replace(profile.time, date_order=None))
+
+
+def _asks_for_order(fit: Fit) -> bool:
+    return any(question.option == "date_order" for question in fit.questions)
 
 
 def find_encoding(sample: bytes) -> tuple[str, bool]:
@@ -275,7 +296,7 @@ def _read_sample(content: bytes, fit: Fit, zone: tzinfo, *, at_least: int = 1) -
         raise BadInput("The profile does not fit.")
     fit.readings, fit.first, fit.total = len(at), first, round(total, 6)
     spacing = common_spacing_ms(np.unique(np.array(at, np.int64)))
-    fit.interval = timedelta(milliseconds=spacing) if spacing else None
+    fit.interval = timedelta(milliseconds=spacing) if spacing and spacing <= DAY_MS else None
     return fit
 
 
