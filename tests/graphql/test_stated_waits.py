@@ -178,7 +178,9 @@ async def test_wait_of_a_socket_covers_the_size(tmp_path: Path) -> None:
                     assert message["type"] == "next", message
 
 
-async def test_request_above_a_full_budget_costs_too_much(tmp_path: Path) -> None:
+async def test_request_above_a_full_budget_costs_too_much_and_states_no_wait(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
     """The size and the operation fit into the budget, but not together."""
     async with waiting_gateway(tmp_path) as gateway:
         caller = gateway.tenant.headers["account"]
@@ -188,6 +190,17 @@ async def test_request_above_a_full_budget_costs_too_much(tmp_path: Path) -> Non
         answer = await gateway.post(content, caller)
         (error,) = answer.json()["errors"]
         assert (answer.status_code, error["extensions"]["code"]) == (400, "COST_TOO_HIGH"), answer.text
+        headers = {"content-type": "application/json", **caller}
+        for name, padding in (("the size alone", 256 * (CAPACITY + 100)), ("both", 256 * (CAPACITY - 20))):
+            with subtests.test(f"REST, {name}"):
+                gateway.wait(SECONDS)
+                body = json.dumps({"name": "Ada"}) + " " * padding
+                rest = await gateway.http.post("/api/v0-1/account/name", content=body, headers=headers)
+                assert (rest.status_code, rest.json()["code"]) == (400, "COST_TOO_HIGH"), rest.text
+                assert "retry-after" not in rest.headers
+                assert rest.headers["ratelimit"].count("=") == 1  # the rest of the budget, and no time
+        assert "retry-after" not in answer.headers
+        assert answer.headers["ratelimit"].count("=") == 1
 
 
 async def test_wait_covers_the_hash_of_basic_credentials_but_not_on_sockets(tmp_path: Path) -> None:

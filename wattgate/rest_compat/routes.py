@@ -20,10 +20,12 @@ from strawberry.types import get_object_definition
 from wattgate.clock import Clock, has_passed, utc_now
 from wattgate.errors import (
     ENDED_CREDENTIALS,
+    CostTooHigh,
     Forbidden,
     GatewayError,
     RateLimited,
     Unauthenticated,
+    Unavailable,
     UnsupportedMediaType,
 )
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
@@ -274,7 +276,7 @@ class Dispatcher:
             _check_scheme(endpoint, principal)
             check_permission(principal, endpoint.operation.needs, is_read=endpoint.operation.is_read)
             return await self._parse_request(endpoint, request, principal, charge)
-        except RateLimited:
+        except (RateLimited, CostTooHigh, Unavailable):  # the size is refused, or there is no memory for it
             raise
         except GatewayError:
             if principal.role is not Role.ANONYMOUS:

@@ -20,7 +20,7 @@ from wattgate.app.observability.http_metrics import metrics_endpoint, serves_met
 from wattgate.app.observability.stalls import LoopWatchdog
 from wattgate.app.observability.tracing import NO_TRACING, TracingBackend, create_tracing_backend
 from wattgate.app.server.background_workers import BackgroundTask, background_workers
-from wattgate.app.server.components import build_components
+from wattgate.app.server.components import Components, build_components
 from wattgate.app.server.edge.direct_graphql import DirectGraphQL
 from wattgate.app.server.edge.drain import Readiness
 from wattgate.app.server.edge.socket_upgrade import SocketUpgrade
@@ -124,16 +124,7 @@ def build_gateway(
     documents = TrustedDocumentStore(runner)
     identity = create_identity(settings, database, address_limits, budgets)
     authenticator = Authenticator(identity, clock)
-    pipeline = GraphQLPipeline(
-        schema,
-        runner,
-        persisted_documents=PersistedDocuments(documents, state.apq_store),
-        budgets=budgets,
-        time_limit_seconds=settings.operation_seconds,
-        clock=clock,
-        address_limits=address_limits,
-        find_payer=authenticator.find_payer,
-    )
+    pipeline = _build_pipeline(settings, components, schema, documents, authenticator, clock)
     hub = Hub(bus)
     service = SubscriptionService(
         pipeline, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
@@ -157,6 +148,26 @@ def build_gateway(
         access_log=components.access_log,
         address_limits=address_limits,
         bodies=BodyReader(service.find_revoked, service.now, BodyMemory(settings.body_memory)),
+    )
+
+
+def _build_pipeline(
+    settings: Settings,
+    components: Components,
+    schema: Schema,
+    documents: TrustedDocumentStore,
+    authenticator: Authenticator,
+    clock: Clock,
+) -> GraphQLPipeline:
+    return GraphQLPipeline(
+        schema,
+        components.runner,
+        persisted_documents=PersistedDocuments(documents, components.cluster_state.apq_store),
+        budgets=components.budgets,
+        time_limit_seconds=settings.operation_seconds,
+        clock=clock,
+        address_limits=components.address_limits,
+        find_payer=authenticator.find_payer,
     )
 
 
