@@ -198,6 +198,7 @@ class CredentialLookup:
         It is remembered for the client's address alone, and not while the address has to wait with this name: a right
         guess would get another answer than a wrong one, and neither would count.
         """
+        REPEATED_HASH.set(None)  # the refusal of this hash states its cost by itself
         name = self._password_digest(application_id, username, "")
         digest = self._password_digest(application_id, username, password)
         principal = None if self._refused.get(name) else self.remembered.get(digest, now)
