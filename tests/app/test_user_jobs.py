@@ -225,14 +225,15 @@ async def test_a_second_erasure_changes_nothing(post: Post) -> None:
 async def test_export_of_a_worker_that_died_is_built_again(post: Post) -> None:
     """The parts of the first worker are dropped, and it can add no more."""
     tenant = post.tenant
-    await post.runner.run(data_exports.export_my_data, tenant.account, {})
+    account = replace(tenant.account, user_id=(await people.active(tenant))["userId"])
+    await post.runner.run(data_exports.export_my_data, account, {})
     claimed = await post.runner.run(data_exports.claim_export, system(tenant), {})
     stale = {"export_id": claimed.export_id, "attempt": claimed.attempt, "files": 3, "files_done": 1}
     assert await post.runner.run(data_exports.add_export_parts, system(tenant), {**stale, "contents": [b"old"]})
     post.pass_time(data_exports.LEASE)
     await finish(post)
     assert not await post.runner.run(data_exports.add_export_parts, system(tenant), {**stale, "contents": [b"old"]})
-    part = await post.runner.run(data_exports.data_export_part, tenant.account, {})
+    part = await post.runner.run(data_exports.data_export_part, account, {})
     assert part.data.startswith(b"PK")
 
 
