@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattgate.clock import format_iso, format_iso_ms, to_ms
+from wattgate.clock import format_iso, format_iso_ms, has_passed, to_ms
 
 ZONES = [UTC, ZoneInfo("Europe/London"), ZoneInfo("Pacific/Auckland"), timezone(timedelta(hours=5, minutes=45))]
 
@@ -30,3 +30,11 @@ def test_instant_is_formatted_in_utc_with_milliseconds(instant: datetime) -> Non
 )
 def test_format_iso(instant: datetime, text: str) -> None:
     assert format_iso(instant) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "passed"), [(-3600.0, True), (-0.001, True), (0.0, False), (0.999, False), (1.0, True), (3600.0, True)]
+)
+def test_a_span_has_passed_also_if_the_clock_was_set_back(seconds: float, passed: bool) -> None:
+    since = datetime(2026, 11, 29, tzinfo=UTC)
+    assert has_passed(timedelta(seconds=1), since, since + timedelta(seconds=seconds)) is passed
