@@ -8,6 +8,7 @@ from argon2.exceptions import VerifyMismatchError
 from sqlalchemy import select
 from sqlmodel import col
 
+from tests.support import people
 from tests.support.house import PASSWORD, House, basic
 from tests.support.passwords import gateway_cost
 from tests.support.scopes import EVERYTHING
@@ -111,9 +112,11 @@ async def test_deleting_the_token_of_a_basic_call_is_rejected(served: House) -> 
 
 
 async def test_listed_token_can_be_revoked(served: House) -> None:
-    mine = await served.one.add_token()
+    who = (await people.active(served.one))["username"]
+    body = {"username": who, "password": PASSWORD, "applicationId": served.one.application_id}
+    mine = (await served.call("POST", "/auth", {}, json=body)).json()["token"]
     before = (await served.call("GET", "/auth/token", {"token": mine})).json()
-    stolen = await served.one.add_token()
+    stolen = (await served.call("POST", "/auth", {}, json=body)).json()["token"]
     listed = (await served.call("GET", "/auth/token", {"token": mine})).json()
     assert stolen not in str(listed)
     (new_id,) = {token["tokenId"] for token in listed} - {token["tokenId"] for token in before}
