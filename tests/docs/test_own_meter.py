@@ -38,7 +38,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "wattgate", folder / "wattgate", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
-    subprocess.run([sys.executable, "-c", BUILD], cwd=folder, check=True, capture_output=True, timeout=100)
+    subprocess.run([sys.executable, "-c", BUILD], cwd=folder, check=True, capture_output=True, timeout=500)
     (built,) = (folder / "dist").glob("wattgate-*.whl")
     return built
 
@@ -59,7 +59,7 @@ def shell(folder: Path, *lines: str) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=500,
         check=False,
     )
     assert completed.returncode == 0, completed.stdout + completed.stderr
@@ -135,6 +135,7 @@ def has_readings_of_today(folder: Path) -> bool:
 
 @pytest.mark.long("builds a wheel, installs it and imports a year; imports and the display have tests of their own")
 @pytest.mark.browser
+@pytest.mark.timeout(600)
 async def test_display_shows_the_cost_of_today(browser: Browser, prepared: tuple[Path, str]) -> None:
     folder, password = prepared
     check_sample(folder)
