@@ -64,8 +64,8 @@ class RedisLink(asyncio.Protocol):
 class Display:
     """The state of a home's display: the energy and the cost of today, from readings of power."""
 
-    def __init__(self, pence_per_kwh: float) -> None:
-        self._price, self._energy = pence_per_kwh, 0.0
+    def __init__(self, pounds_per_kwh: float) -> None:
+        self._rate, self._energy = pounds_per_kwh, 0.0
         self._last: ReadingRecorded | None = None
 
     def draw(self, reading: ReadingRecorded) -> bytes:
@@ -75,10 +75,10 @@ class Display:
         self._last = reading
         display = {
             "at": reading.at,
-            "power": {"net": reading.value, "unit": reading.unit, "at": reading.at},
+            "power": {"net": {"value": reading.value, "unit": "WATT"}, "at": reading.at},
             "today": {
-                "electricity": {"value": round(self._energy, 3), "unit": "kWh"},
-                "cost": {"total": round(self._energy * self._price / 100, 2)},
+                "electricity": {"energy": {"value": f"{self._energy:.3f}", "unit": "KILOWATT_HOUR"}},
+                "cost": {"total": {"amount": f"{self._energy * self._rate:.2f}", "currency": "GBP"}},
             },
             "freshness": {"state": "LIVE", "ageSeconds": 0},
         }
@@ -138,7 +138,7 @@ class Client(asyncio.Protocol):
     def _read_resource(self, variables: dict[str, Any]) -> str:
         """Read the resource twice, or that of a home with a display. Return its id."""
         if "id" in variables:
-            self.display = Display(pence_per_kwh=24.5)
+            self.display = Display(pounds_per_kwh=0.245)
             query = "SELECT resource_id FROM virtual_entity_resource WHERE ve_id = ?"
             resource_id: str = self._database.execute(query, (variables["id"],)).fetchone()[0]
         else:

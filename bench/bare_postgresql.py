@@ -90,7 +90,7 @@ class BareServer:
                 "baseUnit": unit,
                 "type": {"name": types[type_id][0], "label": types[type_id][1]},
                 "current": {"at": format_at(current[number][0]), "value": current[number][1] / 1000},
-                "tariff": {"name": tariffs[resource_id][0], "rate": format_rate(tariffs[resource_id][1])},
+                "tariff": {"name": tariffs[resource_id][0], "rate": {"amount": format_rate(tariffs[resource_id][1])}},
             }
             for resource_id, resource_name, classifier, unit, type_id, number in resources
         ]
@@ -118,8 +118,8 @@ def format_at(at: int) -> str:
 
 @cache
 def format_rate(rate: int) -> str:
-    """Return a stored rate as the decimal of its text."""
-    return str(Decimal(rate).scaleb(-6))
+    """Return a stored rate, in millionths of a penny, as the text of its pounds."""
+    return f"{Decimal(rate).scaleb(-8).normalize():f}"
 
 
 if __name__ == "__main__":

@@ -13,12 +13,16 @@ from strawberry import ID
 from bench.gateway import SeededGateway
 from tests.support.house import operation
 from wattgate.clock import utc_now
+from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import TariffKind
 from wattgate.operations.types.meters import readings as reading_types
 from wattgate.operations.types.meters import tariffs as tariff_types
+from wattgate.operations.vocabulary.scalars import Currency
 
 DISPLAY = """subscription ($id: ID!) { display(veId: $id) {
-    at power { net unit at } today { electricity { value unit } cost { total } } freshness { state ageSeconds } } }"""
+    at power { net { value unit } at }
+    today { electricity { energy { value unit } } cost { total { amount currency } } }
+    freshness { state ageSeconds } } }"""
 
 STORED_DAYS = 2
 POWER_SAMPLES = 60
@@ -41,7 +45,12 @@ async def add_homes_with_readings(seeded: SeededGateway, resource_ids: Sequence[
 
 async def _set_tariff(seeded: SeededGateway, resource_id: str, valid_from: datetime) -> None:
     tariff = tariff_types.NewTariff(
-        resource_id=ID(resource_id), name="Flat", kind=TariffKind.FLAT, valid_from=valid_from, rate=Decimal("24.5")
+        resource_id=ID(resource_id),
+        name="Flat",
+        kind=TariffKind.FLAT,
+        valid_from=valid_from,
+        currency=Currency(CURRENCY),
+        rate=Decimal("0.245"),
     )
     await seeded.gateway.runner.run(operation("set_tariff"), seeded.system, {"input": tariff})
 

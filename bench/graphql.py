@@ -60,7 +60,8 @@ HOME = """query ($id: ID!) {
   virtualEntity(veId: $id) {
     veId name city timeZone
     resources {
-      resourceId name classifier baseUnit type { name label } current { at value } tariff { name rate }
+      resourceId name classifier baseUnit type { name label } current { at value }
+      tariff { name rate { amount } }
     }
   }
 }"""

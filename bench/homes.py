@@ -12,11 +12,13 @@ from strawberry import ID
 from bench.gateway import PASSWORD, USERNAME, SeededGateway, seeded_gateway
 from tests.support.house import operation
 from wattgate.app.settings import Settings
+from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import TariffKind
 from wattgate.operations.credentials import tokens
 from wattgate.operations.types.homes import virtual_entities as home_types
 from wattgate.operations.types.meters import readings as reading_types
 from wattgate.operations.types.meters import tariffs as tariff_types
+from wattgate.operations.vocabulary.scalars import Currency
 from wattgate.principal import Principal, Role
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
@@ -78,7 +80,12 @@ async def _add_homes(seeded: SeededGateway, count: int) -> list[str]:
 
 async def _set_tariff(seeded: SeededGateway, resource_id: str) -> None:
     tariff = tariff_types.NewTariff(
-        resource_id=ID(resource_id), name="Flat", kind=TariffKind.FLAT, valid_from=START, rate=Decimal("24.5")
+        resource_id=ID(resource_id),
+        name="Flat",
+        kind=TariffKind.FLAT,
+        valid_from=START,
+        currency=Currency(CURRENCY),
+        rate=Decimal("0.245"),
     )
     await seeded.gateway.runner.run(operation("set_tariff"), seeded.system, {"input": tariff})
 

@@ -23,6 +23,7 @@ from bench.table import print_table
 from tests.support.house import operation
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms, utc_now
+from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import Channel, RuleKind, TariffKind, ThresholdSide
 from wattgate.graphql.execution.compiled.engine import ExecutionEngine
 from wattgate.graphql.execution.documents.document_limits import DocumentLimits
@@ -34,6 +35,7 @@ from wattgate.operations.types.messages.alert_types import NewAlertType
 from wattgate.operations.types.meters import devices as device_types
 from wattgate.operations.types.meters import tariffs as tariff_types
 from wattgate.operations.vocabulary.cost_weights import UNIT_MICROSECONDS
+from wattgate.operations.vocabulary.scalars import Currency
 
 RESOURCES, DAYS, ROUNDS = 40, 366, 7
 BULK_READINGS = 50_000
@@ -63,7 +65,7 @@ EDGES: dict[str, tuple[str, str]] = {
     "freshness": ("", "freshness { state }"),
     "firstTime": ("", "firstTime"),
     "tariff": ("", "tariff { name }"),
-    "currentRates": ("", "currentRates { rate }"),
+    "currentRates": ("", "currentRates { band }"),
     "tariffs, of which there are two": ("", "tariffs { name }"),
     "device": ("", "device { hardwareId }"),
     "status, of a device": ("device { hardwareId }", "device { hardwareId status { status } }"),
@@ -78,9 +80,9 @@ EDGES: dict[str, tuple[str, str]] = {
         readings_field(31, "PT30M", BASELINE),
     ),
     "completeTo": (MONTH, readings_field(31, "PT30M", "completeTo")),
-    "cost, a day": ("", f"cost({range_argument(1)}) {{ total }}"),
-    "cost, 31 days": ("", f"cost({range_argument(31)}) {{ total }}"),
-    "cost, 366 days": ("", f"cost({range_argument(366)}) {{ total }}"),
+    "cost, a day": ("", f"cost({range_argument(1)}) {{ estimated }}"),
+    "cost, 31 days": ("", f"cost({range_argument(31)}) {{ estimated }}"),
+    "cost, 366 days": ("", f"cost({range_argument(366)}) {{ estimated }}"),
     "costs, 31 days by the day": ("", f"costs({range_argument(31)}, period: P1D) {{ currency }}"),
     "costs, 31 days by the half hour": ("", f"costs({range_argument(31)}, period: PT30M) {{ currency }}"),
 }
@@ -225,8 +227,8 @@ async def _operations(home: BenchHome) -> list[tuple[str, float]]:
     columns = [{"resourceId": home.owner.resource_ids[1], "at": instants, "value": [1] * count}]
     costs.append((f"recordReadingColumns, {count:,}", await home.min_cpu_microseconds(document, series=columns)))
     document = f"""mutation ($prices: [NewTariffPrice!]!) {{
-        setTariffPrices(tariffId: "{ids["dynamic"]}", prices: $prices) {{ __typename }} }}"""
-    prices = [{"at": at, "rate": 20} for at in instants]
+        setTariffPrices(tariffId: "{ids["dynamic"]}", currency: "GBP", prices: $prices) {{ __typename }} }}"""
+    prices = [{"at": at, "rate": "0.2"} for at in instants]
     costs.append((f"setTariffPrices, {count:,}", await home.min_cpu_microseconds(document, prices=prices)))
     tariff = f'{{ resource(resourceId: "{ids["live"]}") {{ tariff {{ prices({range_argument(31)}) {{ rate }} }} }} }}'
     costs.append(("prices of 31 days", await home.min_cpu_microseconds(tariff)))
@@ -315,16 +317,17 @@ async def _fill(
 
 
 def _tariff(
-    resource_id: str, valid_from: datetime, kind: TariffKind = TariffKind.FLAT, rate: Decimal | None = Decimal("24.5")
+    resource_id: str, valid_from: datetime, kind: TariffKind = TariffKind.FLAT, rate: Decimal | None = Decimal("0.245")
 ) -> tariff_types.NewTariff:
     return tariff_types.NewTariff(
         resource_id=ID(resource_id),
         name="Tariff",
         kind=kind,
         valid_from=valid_from,
+        currency=Currency(CURRENCY),
         rate=rate,
-        standing_charge=Decimal(50),
-        vat_rate=Decimal(5),
+        standing_charge=Decimal("0.5"),
+        vat_percent=Decimal(5),
     )
 
 

@@ -200,7 +200,7 @@ async def test_unknown_paths_and_methods_are_reported_in_the_same_form(served: H
 async def test_sibling_fields_have_their_own_sessions(served: House) -> None:
     document = """{
       a: viewer { homes { edges { node { resources {
-        current { value } firstTime lastTime tariff { rate } type { name } } } } } }
+        current { value } firstTime lastTime tariff { rate { amount } } type { name } } } } } }
       b: viewer { accounts { edges { node { name } } } }
       c: viewer { resources { edges { node { lastTime } } } }
     }"""
@@ -212,7 +212,7 @@ async def test_sibling_fields_have_their_own_sessions(served: House) -> None:
     response = await served.graphql(document, user.headers["account"])
     assert "errors" not in response, response["errors"]
     (home,) = response["data"]["a"]["homes"]["edges"]
-    assert home["node"]["resources"][0]["tariff"]["rate"] == "24.500000"
+    assert home["node"]["resources"][0]["tariff"]["rate"] == {"amount": "0.245"}
 
 
 async def test_web_pages_of_other_origins_may_call_with_tokens(served: House) -> None:

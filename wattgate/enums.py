@@ -146,6 +146,33 @@ class CostLineKind(Enum):
     STANDING_CHARGE = "STANDING_CHARGE"
 
 
+class EnergyUnit(Enum):
+    """The unit of an amount of energy, or of gas."""
+
+    WATT_HOUR = "Wh"
+    KILOWATT_HOUR = "kWh"
+    MEGAWATT_HOUR = "MWh"
+    CUBIC_METRE = "m3"
+    OTHER = "other"
+
+
+class PowerUnit(Enum):
+    """The unit of a power."""
+
+    WATT = "W"
+
+
+class RateUnit(Enum):
+    """The unit for which a rate is the price. Each unit of energy is one of them, under the same name."""
+
+    WATT_HOUR = "Wh"
+    KILOWATT_HOUR = "kWh"
+    MEGAWATT_HOUR = "MWh"
+    CUBIC_METRE = "m3"
+    DAY = "day"
+    OTHER = "other"
+
+
 class CatchUpState(Enum):
     """The progress of a request for past readings from the meter network."""
 

@@ -176,7 +176,8 @@ async def test_consents_are_valid_but_one_that_was_withdrawn(demo: Demo) -> None
 
 
 async def test_user_can_join_the_open_event_that_the_neighbour_has_joined(demo: Demo) -> None:
-    document = """{ viewer { dfsEvents { edges { node { dfsEventId name state startsAt endsAt reward } } }
+    document = """{ viewer {
+      dfsEvents { edges { node { dfsEventId name state startsAt endsAt reward { amount currency per } } } }
       dfsEnrolments { mpxn } dfsParticipations { edges { node { event { name } } } } } }"""
     data = (await demo.graphql(USERNAME, document))["viewer"]
     (event,) = nodes_of(data["dfsEvents"])
@@ -271,7 +272,7 @@ async def _kept_mails(demo: Demo) -> list[Any]:
 
 async def test_dynamic_tariff_has_the_prices_of_today_and_after_16_of_tomorrow(demo: Demo) -> None:
     document = """query ($range: TimeRange!) { viewer { homes { edges { node { name resources {
-      classifier currentRates { rate } tariff { kind prices(range: $range) { at rate } }
+      classifier currentRates { rate { amount } } tariff { kind prices(range: $range) { at rate } }
     } } } } } }"""
     before = utc_now()
     range_ = {"start": format_iso(before - timedelta(days=1)), "end": format_iso(before + timedelta(days=9))}
@@ -288,7 +289,7 @@ async def test_dynamic_tariff_has_the_prices_of_today_and_after_16_of_tomorrow(d
 async def test_home_without_a_tariff_has_readings_and_the_reason_for_no_cost(demo: Demo) -> None:
     document = """query ($range: TimeRange!) { viewer { homes { edges { node { name resources {
       resourceId classifier
-      tariff { name } cost(range: $range) { total } noCostReason(range: $range)
+      tariff { name } cost(range: $range) { total { amount } } noCostReason(range: $range)
       readings(range: $range, period: P1D) { total }
     } } } } } }"""
     now = utc_now()

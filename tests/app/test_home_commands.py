@@ -33,7 +33,7 @@ from wattgate.principal import Principal, Role
 
 APPLICATION, USER, HOME, ZONE = "My app", "ada@mine.example", "My home", "Europe/London"
 MPAN, OTHER_MPAN, EXPORT_MPAN, MPRN = "2300000000116", "2300000000222", "1000000000012", "9000000011"
-FLAT = {"unit_rate": "24.5", "standing_charge": "53.8"}
+FLAT = {"unit_rate": "0.245", "standing_charge": "0.538"}
 ELECTRICITY, GAS, EXPORT = "electricity.consumption", "gas.consumption", "electricity.export"
 
 
@@ -286,10 +286,10 @@ def test_invalid_options_are_refused_before_the_database_is_touched(
         ({"name": " "}, ["--name: is empty"]),
         ({"name": "x" * 201}, ["--name: has 201 characters"]),
         ({"application": ""}, ["--application: is empty"]),
-        ({"unit_rate": "24.5"}, ["--standing-charge: is missing"]),
-        ({"standing_charge": "53.8"}, ["--unit-rate: is missing"]),
-        ({"unit_rate": "cheap", "standing_charge": "1"}, ["--unit-rate: 'cheap' is not a number of pence"]),
-        ({"unit_rate": "nan", "standing_charge": "1"}, ["--unit-rate: NaN is not a number"]),
+        ({"unit_rate": "0.245"}, ["--standing-charge: is missing"]),
+        ({"standing_charge": "0.538"}, ["--unit-rate: is missing"]),
+        ({"unit_rate": "cheap", "standing_charge": "1"}, ["--unit-rate: 'cheap' is not a decimal number"]),
+        ({"unit_rate": "nan", "standing_charge": "1"}, ["--unit-rate: 'nan' is not a finite number"]),
         ({"unit_rate": "1", "standing_charge": "1e9"}, ["--standing-charge: ", "is not between"]),
         ({"currency": "EUR"}, ["--currency: 'EUR' is not supported", "GBP"]),
         (
@@ -319,8 +319,8 @@ def tariff_line(**members: Any) -> str:
         "kind": "FLAT",
         "name": "Fixed",
         "validFrom": "2025-01-01T00:00:00Z",
-        "rate": "24.5",
-        "standingCharge": "50",
+        "rate": "0.245",
+        "standingCharge": "0.5",
     }
     return json.dumps({name: value for name, value in (usual | members).items() if value is not None})
 
@@ -331,9 +331,9 @@ def test_a_file_sets_the_tariffs_of_each_source(command: Command, tmp_path: Path
         "\n".join(
             [
                 tariff_line(),
-                tariff_line(validFrom="2026-01-01T00:00:00Z", rate="26"),
-                tariff_line(classifier=GAS, rate="6.1"),
-                tariff_line(classifier=EXPORT, rate="15", standingCharge=None),
+                tariff_line(validFrom="2026-01-01T00:00:00Z", rate="0.26"),
+                tariff_line(classifier=GAS, rate="0.061"),
+                tariff_line(classifier=EXPORT, rate="0.15", standingCharge=None),
             ]
         )
     )
@@ -346,7 +346,7 @@ def test_a_file_sets_the_tariffs_of_each_source(command: Command, tmp_path: Path
         f"Fixed of {EXPORT} from 2025-01-01",
     ]
     assert created(create(command, **options)) == []
-    file.write_text(file.read_text().replace("6.1", "6.2"))
+    file.write_text(file.read_text().replace("0.061", "0.062"))
     refused(command(*arguments(**options)), "--tariff: gas.consumption has another tariff from 2025-01-01, 'Fixed'")
 
 

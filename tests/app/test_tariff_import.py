@@ -20,9 +20,9 @@ from wattgate.operations.types.meters.tariffs import Tariff
 
 DAY = datetime(2026, 1, 5, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)
-DYNAMIC = {"name": "Half-hourly", "kind": "DYNAMIC", "validFrom": "2026-01-01T00:00:00Z", "vatRate": 5}
-FLAT = {"name": "Fixed", "kind": "FLAT", "rate": "24.5", "validFrom": "2025-06-01T00:00:00+01:00"}
-NIGHT = {"name": "night", "rate": 7.5, "weekdays": ["MONDAY"], "start": "23:30", "end": "05:30"}
+DYNAMIC = {"name": "Half-hourly", "kind": "DYNAMIC", "validFrom": "2026-01-01T00:00:00Z", "vatPercent": 5}
+FLAT = {"name": "Fixed", "kind": "FLAT", "rate": "0.245", "validFrom": "2025-06-01T00:00:00+01:00"}
+NIGHT = {"name": "night", "rate": 0.075, "weekdays": ["MONDAY"], "start": "23:30", "end": "05:30"}
 
 
 @pytest.fixture
@@ -55,7 +55,10 @@ async def prices_of(tenant: Tenant, tariff: Any) -> list[Any]:
 
 @pytest.mark.long("imports 10,100 prices")
 async def test_tariffs_and_prices_of_several_batches_are_set(tenant: Tenant, database_url: str, tmp_path: Path) -> None:
-    prices = [{"at": format_iso(DAY + n * HALF_HOUR), "rate": str(Decimal(n) / 100 - 40)} for n in range(10_100)]
+    prices = [
+        {"at": format_iso(DAY + n * HALF_HOUR), "rate": str(Decimal(n) / 10_000 - Decimal("0.4"))}
+        for n in range(10_100)
+    ]
     options = ("--resource", tenant.ids["bare"])
     result = await run_import(tenant, database_url, tmp_path / "many.jsonl", [FLAT, DYNAMIC, "", *prices], *options)
     assert result.returncode == 0, result.stderr
@@ -67,8 +70,8 @@ async def test_tariffs_and_prices_of_several_batches_are_set(tenant: Tenant, dat
     ]
     stored_prices = await prices_of(tenant, dynamic)
     assert [(row.at, row.rate) for row in (stored_prices[0], stored_prices[-1])] == [
-        (DAY, -40),
-        (DAY + 10_099 * HALF_HOUR, Decimal("60.99")),
+        (DAY, Decimal("-0.4")),
+        (DAY + 10_099 * HALF_HOUR, Decimal("0.6099")),
     ]
     assert len(stored_prices) == 10_100
 
@@ -78,36 +81,38 @@ async def test_invalid_lines_are_rejected_by_number_and_others_set(
 ) -> None:
     resource_id, unknown = tenant.ids["bare"], "00000000-0000-4000-8000-000000000000"
     resource_member = {"resourceId": resource_id}
-    price = {**resource_member, "at": format_iso(DAY), "rate": "12.5"}
+    price = {**resource_member, "at": format_iso(DAY), "rate": "0.125"}
     lines = [
         {**resource_member, **DYNAMIC, "source": "supplier"},
         "not JSON",
         '["a list"]',
-        {**resource_member, **FLAT, "standingCharges": 50},
+        {**resource_member, **FLAT, "standingCharges": 0.5},
         {**FLAT},
-        {**resource_member, **FLAT, "kind": "TIME_OF_USE", "bands": [NIGHT, NIGHT], "vatRate": -5},
+        {**resource_member, **FLAT, "kind": "TIME_OF_USE", "bands": [NIGHT, NIGHT], "vatPercent": -5},
         {**resource_member, **FLAT, "kind": "TIME_OF_USE", "bands": [{**NIGHT, "weekdays": ["MOON"]}]},
         {**FLAT, "resourceId": unknown},
         price,
-        {**price, "rate": "13"},
+        {**price, "rate": "0.13"},
         {**price, "at": "2026-01-05T00:10:00Z"},
         {**price, "at": "2025-12-31T00:00:00Z"},
         {**price, "at": "yesterday"},
         {**price, "resourceId": unknown},
-        {"at": format_iso(DAY), "rate": 1},
+        {"at": format_iso(DAY), "rate": 0.01},
         {**price, "at": format_iso(DAY + HALF_HOUR)},
+        {**price, "currency": "EUR"},
+        {**resource_member, **FLAT, "currency": "EUR"},
     ]
     refused = tmp_path / "refused.txt"
     result = await run_import(tenant, database_url, tmp_path / "broken.jsonl", lines, "--refused", str(refused))
     assert result.returncode == 1, result.stderr
-    assert "3 tariffs and prices set from 16 lines, 13 refused" in result.stdout
+    assert "3 tariffs and prices set from 18 lines, 15 refused" in result.stdout
     reasons = dict(line.split(": ", 1) for line in refused.read_text().splitlines())
-    assert sorted(map(int, reasons)) == [2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15]
+    assert sorted(map(int, reasons)) == [2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 17, 18]
     assert reasons["3"] == "is not a JSON object"
     assert "'standingCharges'" in reasons["4"]
     assert "resourceId" in reasons["5"]
     assert reasons["6"] == (
-        "vatRate -5 is not between 0 and 100 percent; bands.1 'night' overlaps 'night' on MONDAY at 23:30"
+        "vatPercent -5 is not between 0 and 100 percent; bands.1 'night' overlaps 'night' on MONDAY at 23:30"
     )
     assert "MOON" in reasons["7"]
     assert reasons["8"] == reasons["14"] == f"No resource with ID {unknown}."
@@ -115,9 +120,11 @@ async def test_invalid_lines_are_rejected_by_number_and_others_set(
     assert reasons["11"] == "2026-01-05T00:10:00.000Z is not on the half hour"
     assert reasons["12"] == "the resource has no dynamic tariff at this time"
     assert reasons["15"] == "has no `resourceId`. Add it, or use the option --resource"
+    assert reasons["17"] == "currency: 'EUR' is not one of GBP"
+    assert reasons["18"] == "currency EUR is not one of GBP"
     (dynamic,) = await tariffs_of(tenant, resource_id)
     assert dynamic.source == "supplier"
-    assert [price_row.rate for price_row in await prices_of(tenant, dynamic)] == [Decimal("12.5")] * 2
+    assert [price_row.rate for price_row in await prices_of(tenant, dynamic)] == [Decimal("0.125")] * 2
 
 
 async def test_line_with_other_resource_than_option_is_rejected(

@@ -24,7 +24,7 @@ from wattgate.db.migrate import MIGRATIONS, NEWEST_REVISION
 
 ROOT = Path(__file__).parents[2]
 HOME = "--application App --user ada@example.org --name Home --time-zone Europe/London --electricity 2300000000116"
-PRICES = "--unit-rate 24.5 --standing-charge 53.8 --json"
+PRICES = "--unit-rate 0.245 --standing-charge 0.538 --json"
 RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
 READ = """query ($resource: ID!) { readings(resourceId: $resource, period: P1D, field: "ENERGY",
     range: {start: "2026-02-01T00:00:00Z", end: "2026-06-01T00:00:00Z"}) { count columns { count } } }"""

@@ -15,11 +15,13 @@ from tests.browser.displays import READINGS_TIMEOUT_MS, open_display
 from tests.browser.page_checks import accessibility_violations
 from wattgate.app.demo.seed import SYSTEM_PRINCIPAL
 from wattgate.clock import utc_now
+from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import TariffKind
 from wattgate.operations.readings.recording import record_readings
 from wattgate.operations.tariffs import set_tariff, set_tariff_prices
 from wattgate.operations.types.meters import readings as reading_types
 from wattgate.operations.types.meters import tariffs as tariff_types
+from wattgate.operations.vocabulary.scalars import Currency
 
 pytestmark = pytest.mark.browser
 
@@ -56,8 +58,9 @@ async def set_dynamic_tariff(homes: ControlledHomes, home: str) -> str:
                 name="Half hours",
                 kind=TariffKind.DYNAMIC,
                 valid_from=midnight(0),
-                standing_charge=Decimal(40),
-                vat_rate=Decimal(0),
+                currency=Currency(CURRENCY),
+                standing_charge=Decimal("0.4"),
+                vat_percent=Decimal(0),
                 time_zone="Europe/London",
             )
         },
@@ -70,9 +73,10 @@ async def set_prices(homes: ControlledHomes, tariff_id: str, start: datetime, st
     prices, at = [], start
     while at < stop:
         is_cheap = at.astimezone(LONDON).strftime("%H:%M") == "03:00"
-        prices.append(tariff_types.NewTariffPrice(at=at, rate=Decimal(lowest if is_cheap else 20)))
+        prices.append(tariff_types.NewTariffPrice(at=at, rate=Decimal(lowest if is_cheap else 20) / 100))
         at += HALF_HOUR
-    await homes.runner.run(set_tariff_prices, SYSTEM_PRINCIPAL, {"tariff_id": ID(tariff_id), "prices": prices})
+    arguments = {"tariff_id": ID(tariff_id), "currency": CURRENCY, "prices": prices}
+    await homes.runner.run(set_tariff_prices, SYSTEM_PRINCIPAL, arguments)
 
 
 async def record_day(homes: ControlledHomes, days: int, energy: str) -> None:

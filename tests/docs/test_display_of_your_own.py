@@ -36,9 +36,9 @@ FRAME: dict[str, Any] = {
     "at": "2026-06-01T23:59:59Z",
     "utcOffsetMinutes": 60,
     "linkTimeoutSeconds": 35,
-    "power": {"net": -512.0, "validUntil": "2026-06-02T00:01:59Z"},
+    "power": {"net": {"value": -512.0}, "validUntil": "2026-06-02T00:01:59Z"},
     "ambient": {"level": "LOW"},
-    "today": {"electricity": {"value": "1.250", "unit": "kWh"}},
+    "today": {"electricity": {"energy": {"value": "1.250"}}},
 }
 SHOWN = "-512 W LOW 1.250 kWh"
 
@@ -230,7 +230,7 @@ async def test_program_blanks_the_power_by_itself(tmp_path: Path) -> None:
 
     async def beat(writer: asyncio.StreamWriter) -> None:
         at, until = "2026-06-01T23:59:59Z", "2026-06-02T00:00:01Z"
-        power = {"net": 512, "validUntil": until}
+        power = {"net": {"value": 512}, "validUntil": until}
         writer.write(HEAD + chunks(event(at=at, power=power, linkTimeoutSeconds=2 * LINE_SECONDS)))
         while not blanked.is_set():
             writer.write(chunks(b":\n\n"))

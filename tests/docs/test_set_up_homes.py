@@ -36,7 +36,7 @@ def test_command_and_file_of_tariffs_set_up_a_home(
     assert "Nothing was changed." in again.out
     (tariffs,) = code_blocks(PAGE, "json")
     (tmp_path / "tariffs.jsonl").write_text(tariffs)
-    rest = [word for word in words if word not in ("--unit-rate", "24.5", "--standing-charge", "53.8")]
+    rest = [word for word in words if word not in ("--unit-rate", "0.245", "--standing-charge", "0.538")]
     with_file = command(*rest, "--gas", "9000000011", "--tariff", "tariffs.jsonl", "--json")
     assert with_file.status == 0, with_file.error
     set_tariffs = [record["name"] for record in json.loads(with_file.out)["records"] if record["kind"] == "tariff"]

@@ -23,7 +23,7 @@ from wattgate.energy.display.ambient import (
     power_within_budget,
     price_reference,
 )
-from wattgate.enums import AmbientBasis, AmbientLevel
+from wattgate.enums import AmbientBasis, AmbientLevel, RateUnit
 
 LOW, MEDIUM, HIGH = AmbientLevel
 MIDNIGHT = datetime(2026, 11, 23, tzinfo=UTC)
@@ -149,6 +149,6 @@ def test_budget_without_a_price_or_below_the_standing_charge_has_no_power() -> N
 
 
 def test_level_of_a_price_is_relative_to_the_mean_also_if_it_is_negative() -> None:
-    usual, negative = price_reference(20, "pence/kWh"), price_reference(-4, "pence/kWh")
-    assert [usual.compare(rate).level for rate in (15.99, 16, 24.99, 25)] == [LOW, MEDIUM, MEDIUM, HIGH]
-    assert [negative.compare(rate).level for rate in (-5, -4, -2.9)] == [LOW, MEDIUM, HIGH]
+    usual, negative = (price_reference(Decimal(mean), RateUnit.KILOWATT_HOUR) for mean in (20, -4))
+    assert [usual.compare(rate).level for rate in (0.1599, 0.16, 0.2499, 0.25)] == [LOW, MEDIUM, MEDIUM, HIGH]
+    assert [negative.compare(rate).level for rate in (-0.05, -0.04, -0.029)] == [LOW, MEDIUM, HIGH]

@@ -21,6 +21,7 @@ from tests.support.pricing import (
     energy,
     half_hours,
     model_costs,
+    pence,
     tariff,
 )
 from wattgate.clock import from_ms, to_ms
@@ -38,7 +39,8 @@ from wattgate.energy.costs.pricing import (
 from wattgate.energy.costs.tariffs import find_problems
 from wattgate.energy.costs.timeline import Price, PricesByTariff, energy_needed_from, rate_spans, standing_charge_days
 from wattgate.energy.ownership import ALWAYS
-from wattgate.enums import CostLineKind, Period, TariffKind, Weekday
+from wattgate.energy.quantities import Energy, Money, Rate
+from wattgate.enums import CostLineKind, EnergyUnit, Period, RateUnit, TariffKind, Weekday
 
 LONDON = ZoneInfo("Europe/London")
 ZONES = ["UTC", "Europe/London", "America/St_Johns", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Cairo"]
@@ -64,7 +66,7 @@ def bill(samples: Sequence[EnergySample], *tariffs: Tariff, prices: PricesByTari
 
 
 def lines(priced: Bill) -> list[tuple[str | None, str, str]]:
-    return [(line.band or line.kind.value, str(line.quantity), str(line.amount)) for line in priced.lines]
+    return [(line.band or line.kind.value, str(line.quantity), f"{pence(line.subtotal):f}") for line in priced.lines]
 
 
 @st.composite
@@ -174,22 +176,23 @@ def test_bills_add_up(case: PricingCase, cut: int, step: int) -> None:
 
 
 def _check_lines_and_vat_add_up_to_the_total_within_the_rounding_error(priced: Bill, tariffs: list[Tariff]) -> None:
-    assert priced.subtotal == sum(line.amount for line in priced.lines)
-    assert priced.total == priced.subtotal + sum(tax.amount for tax in priced.vat)
-    assert all(amount == amount.to_integral_value() for amount in (priced.subtotal, priced.total))
+    subtotal, total = pence(priced.subtotal), pence(priced.total)
+    assert subtotal == sum(pence(line.subtotal) for line in priced.lines)
+    assert total == subtotal + sum(pence(tax.vat) for tax in priced.vat)
+    assert all(amount == amount.to_integral_value() for amount in (subtotal, total))
     used = sum(line.quantity for line in priced.lines if line.kind is CostLineKind.ENERGY)
-    assert used + priced.unpriced == priced.energy
+    assert used + priced.unpriced.value == priced.energy.value
     highest = max((each.vat_rate for each in tariffs), default=Decimal(0))
     bound = len(priced.lines) * Decimal("0.5") * (1 + highest / 100) + len(priced.vat) * Decimal("0.5")
-    assert abs(priced.total - priced.exact) <= bound
+    assert abs(total - pence(priced.exact)) <= bound
 
 
 def _check_exact_costs_of_adjacent_ranges_add_up(case: PricingCase, whole: Bill, cut: int) -> None:
     samples, tariffs, prices, start, stop = case
     middle = min(start + cut * 1_800_000, stop)
     first, second = (bill_of(samples, tariffs, *ends, prices) for ends in ((start, middle), (middle, stop)))
-    assert first.exact + second.exact == whole.exact
-    assert first.energy + second.energy == whole.energy
+    assert first.exact.amount + second.exact.amount == whole.exact.amount
+    assert first.energy.value + second.energy.value == whole.energy.value
 
 
 def _check_buckets_have_the_exact_energy_cost_without_standing_charge(case: PricingCase, step: int) -> None:
@@ -198,12 +201,12 @@ def _check_buckets_have_the_exact_energy_cost_without_standing_charge(case: Pric
     buckets = cost_by_bucket(price_samples(samples, rate_spans(tariffs, prices, start, stop), start), edges)
     tariffs_without_charge = [each.model_copy(update={"standing_charge": Decimal(0)}) for each in tariffs]
     priced = bill_of(samples, tariffs_without_charge, start, stop, prices)
-    assert sum((each.pence for each in buckets.values()), Decimal(0)) == priced.exact
+    assert sum((each.exact for each in buckets.values()), Decimal(0)) == priced.exact.amount
     assert sum(each.count for each in buckets.values()) == sum(each.at >= start for each in samples)
     assert sum(each.estimated for each in buckets.values()) == sum(
         each.at >= start and each.estimated for each in samples
     )
-    assert to_decimal(sum(each.unpriced_energy for each in buckets.values()), 9) == priced.unpriced
+    assert to_decimal(sum(each.unpriced_energy for each in buckets.values()), 9) == priced.unpriced.value
 
 
 @given(amount=st.integers(-(10**12), 10**12), places=st.integers(0, 6))
@@ -241,8 +244,8 @@ def test_negative_price_is_a_credit_rounded_away_from_zero() -> None:
     start = datetime(2026, 1, 9, tzinfo=UTC)
     priced = bill(half_hours(start, start + HALF_HOUR, "0.5"), tariff(rate=Decimal(-5), vat_rate=Decimal(20)))
     assert lines(priced) == [("ENERGY", "0.5", "-3")]
-    assert (priced.vat[0].on, priced.vat[0].amount) == (Decimal(-3), Decimal(-1))
-    assert (priced.total, priced.exact) == (Decimal(-4), Decimal(-3))
+    assert [pence(priced.vat[0].subtotal), pence(priced.vat[0].vat)] == [Decimal(-3), Decimal(-1)]
+    assert (priced.total, priced.exact) == (Money(Decimal("-0.04")), Money(Decimal("-0.03")))
 
 
 def test_sample_that_crosses_the_limit_of_a_block_is_split() -> None:
@@ -275,8 +278,11 @@ def test_dynamic_tariff_reports_the_mean_rate_and_unpriced_energy() -> None:
     prices = [Price(to_ms(start), 10_000_000), Price(to_ms(start + 2 * HALF_HOUR), -4_000_000)]
     priced = bill(half_hours(start, start + 4 * HALF_HOUR), tariff(TariffKind.DYNAMIC), prices={"t": prices})
     (line,) = priced.lines
-    assert (line.quantity, line.rate, line.averaged, line.amount) == (Decimal(1), Decimal(3), True, Decimal(3))
-    assert (priced.energy, priced.unpriced, priced.total) == (Decimal(2), Decimal(1), Decimal(3))
+    rate = Rate(Decimal("0.03"), RateUnit.KILOWATT_HOUR)
+    assert (line.quantity, line.unit, line.rate, line.averaged) == (Decimal(1), RateUnit.KILOWATT_HOUR, rate, True)
+    assert line.subtotal == priced.total == Money(Decimal("0.03"))
+    energies = [Energy(Decimal(value), EnergyUnit.KILOWATT_HOUR) for value in (2, 1)]
+    assert [priced.energy, priced.unpriced] == energies
 
 
 def test_new_tariff_in_the_middle_of_a_day_prices_later_samples() -> None:
@@ -291,13 +297,14 @@ def test_new_tariff_in_the_middle_of_a_day_prices_later_samples() -> None:
         vat_rate=Decimal(5),
     )
     priced = bill(half_hours(start, start + timedelta(days=2)), old, new)
-    assert [(line.tariff_id, line.kind.value, line.quantity, line.amount) for line in priced.lines] == [
+    assert [(line.tariff_id, line.kind.value, line.quantity, pence(line.subtotal)) for line in priced.lines] == [
         ("old", "ENERGY", Decimal(12), Decimal(240)),
         ("new", "ENERGY", Decimal(36), Decimal(1440)),
         ("old", "STANDING_CHARGE", Decimal(1), Decimal(50)),
         ("new", "STANDING_CHARGE", Decimal(1), Decimal(60)),
     ]
-    assert [(tax.rate, tax.on, tax.amount) for tax in priced.vat] == [(Decimal(5), Decimal(1500), Decimal(75))]
+    taxes = [(tax.percent, pence(tax.subtotal), pence(tax.vat)) for tax in priced.vat]
+    assert taxes == [(Decimal(5), Decimal(1500), Decimal(75))]
 
 
 @pytest.mark.parametrize(("day", "half_hours_of_night"), [("2026-03-29", 12), ("2026-10-25", 16), ("2026-06-01", 14)])

@@ -69,7 +69,7 @@ OCTOBER = {"start": "2026-10-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}
 POWER = """{ readings(resourceId: "a", range: {start: "2026-11-19T00:00:00Z", end: "2026-11-20T00:00:00Z"},
     period: PT30M, field: "POWER") { columns { start value } } }"""
 TREE = """{ viewer { homes(first: 20) { edges { node { veId name
-    resources { resourceId name tariffs { name rate validFrom } } } } } } }"""
+    resources { resourceId name tariffs { name rate { amount } validFrom } } } } } } }"""
 RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
 HALF_HOURS = [f"2026-11-19T{number // 2:02}:{number % 2 * 30:02}:00Z" for number in range(48)]
 DAY = [{"resourceId": "a", "readings": [{"at": at, "value": 1} for at in HALF_HOURS]}]

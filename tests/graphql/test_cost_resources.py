@@ -23,7 +23,13 @@ SET = "mutation ($input: NewTariff!) { setTariff(input: $input) { resourceId } }
 
 async def test_cost_resource_has_the_tariff_of_its_consumption(served: House) -> None:
     energy, cost = await priced_pair(served.one)
-    tariff = {"name": "Set for the cost", "kind": "FLAT", "rate": 20, "validFrom": "2025-01-01T00:00:00Z"}
+    tariff = {
+        "name": "Set for the cost",
+        "kind": "FLAT",
+        "currency": "GBP",
+        "rate": 0.2,
+        "validFrom": "2025-01-01T00:00:00Z",
+    }
     assert await query_field(served, served.one, SET, input={"resourceId": cost, **tariff}) == {"resourceId": energy}
     for resource_id in (energy, cost):
         assert (await query_field(served, served.one, TARIFF, id=resource_id))["tariff"]["name"] == "Set for the cost"

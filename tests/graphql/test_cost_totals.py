@@ -1,15 +1,13 @@
-"""Totals of money say whether they include the standing charge and VAT, because two totals of a period may differ."""
+"""Totals of money contain the standing charge and VAT. Series of readings say which of both they contain."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from graphql import GraphQLObjectType, get_named_type
 from strawberry import ID
 
 from tests.support.costs import cost_resource, query_field
-from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
 from wattgate.clock import format_iso
 from wattgate.enums import TariffKind
@@ -20,8 +18,8 @@ DAY = datetime(2026, 1, 5, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)
 TOTALS = """query ($id: ID!, $cost: ID!, $range: TimeRange!) {
   energy: resource(resourceId: $id) {
-    cost(range: $range) { total exact includesStandingCharge includesVat }
-    costs(range: $range, period: P1D) { includesStandingCharge includesVat buckets { energy standingCharge total } }
+    cost(range: $range) { subtotal { amount } total { amount } exact { amount } }
+    costs(range: $range, period: P1D) { buckets { energyCostWithVat standingChargesWithVat total } }
     readings(range: $range, period: P1D) { ...inclusions comparison(baseline: PREVIOUS_PERIOD) { ...compared } } }
   cost: resource(resourceId: $cost) {
     readings(range: $range, period: P1D) {
@@ -35,30 +33,28 @@ WITHOUT, UNKNOWN = (
 DISPLAY = """query ($id: ID!) { virtualEntity(veId: $id) { display {
   today { ...period } month { ...period } } } }
 fragment period on DisplayPeriod {
-  noCostReason cost { total standingCharge includesStandingCharge includesVat unpriced } }"""
+  noCostReason cost { total { amount currency } standingChargesWithVat { amount } unpriced { value unit } } }"""
 BOTH = {"includesStandingCharge", "includesVat"}
 
 
 async def priced_day(house: House) -> tuple[str, str]:
     """Add a day of 24 kWh at 20p, a standing charge of 50p and VAT of 5 %. Return it and the resource of its cost."""
     energy = await house.one.add_resource()
-    await house.one.set_tariff(energy, rate=Decimal(20), standing_charge=Decimal(50), vat_rate=Decimal(5))
+    await house.one.set_tariff(energy, rate=Decimal(20), standing_charge=Decimal(50), vat_percent=Decimal(5))
     await house.one.record(energy, *((DAY + n * HALF_HOUR, "0.5") for n in range(48)))
     return energy, await cost_resource(house.one, cost_of=ID(energy))
 
 
-async def test_two_totals_of_a_day_name_their_parts(served: House) -> None:
+async def test_totals_of_a_day_contain_the_standing_charge_and_vat(served: House) -> None:
     energy, cost = await priced_day(served)
     range_ = {"start": format_iso(DAY), "end": format_iso(DAY + timedelta(days=1))}
     answer = await served.graphql(TOTALS, served.one.headers["account"], id=energy, cost=cost, range=range_)
     bill, costs = answer["data"]["energy"]["cost"], answer["data"]["energy"]["costs"]
     series = answer["data"]["cost"]["readings"]
-    assert (bill["exact"], bill["includesStandingCharge"], bill["includesVat"]) == ("556.5", True, True)
-    assert (costs["buckets"][0]["total"], costs["includesStandingCharge"], costs["includesVat"]) == (
-        "556.50000",
-        True,
-        True,
-    )
+    assert [bill[name]["amount"] for name in ("subtotal", "total", "exact")] == ["5.30", "5.57", "5.565"]
+    assert costs["buckets"] == [
+        {"energyCostWithVat": "5.0400000", "standingChargesWithVat": "0.5250000", "total": "5.5650000"}
+    ]
     comparison = series.pop("comparison")
     assert series == {"total": 504.0, **WITHOUT}
     assert comparison == {**WITHOUT, "series": WITHOUT}
@@ -100,12 +96,13 @@ async def add_today(house: House) -> str:
     return energy
 
 
-async def test_display_names_the_parts_of_its_costs(served: House) -> None:
+async def test_costs_of_a_display_contain_the_standing_charge_and_vat(served: House) -> None:
     energy = await add_today(served)
-    await served.one.set_tariff(energy, rate=Decimal(20), standing_charge=Decimal(40), vat_rate=Decimal(5))
+    await served.one.set_tariff(energy, rate=Decimal(20), standing_charge=Decimal(40), vat_percent=Decimal(5))
     for period in await shown_periods(served, energy):
-        assert {name: period["cost"][name] for name in BOTH} == dict.fromkeys(BOTH, True)
-        assert Decimal(period["cost"]["total"]) == Decimal(period["cost"]["standingCharge"]) + Decimal("0.11")
+        total, charges = period["cost"]["total"], period["cost"]["standingChargesWithVat"]
+        assert Decimal(total["amount"]) == Decimal(charges["amount"]) + Decimal("0.11")
+        assert (total["currency"], period["cost"]["unpriced"]) == ("GBP", {"value": "0", "unit": "KILOWATT_HOUR"})
         assert period["noCostReason"] is None
 
 
@@ -124,21 +121,3 @@ async def test_display_without_a_cost_says_why(served: House) -> None:
     assert [(period["cost"], period["noCostReason"]) for period in await shown_periods(served)] == [
         (None, "NO_READINGS")
     ] * 2
-
-
-def test_each_type_with_a_currency_and_a_total_names_its_parts() -> None:
-    types = SCHEMA.type_map.values()
-    objects = [type_ for type_ in types if isinstance(type_, GraphQLObjectType) and "currency" in type_.fields]
-    with_totals = [
-        type_.name
-        for type_ in objects
-        if "total" in type_.fields or any(_has_total(field.type) for field in type_.fields.values())
-    ]
-    assert sorted(with_totals) == ["CostExplanation", "CostSeries", "DisplayCost"]
-    for type_ in objects:
-        assert type_.name not in with_totals or set(type_.fields) >= BOTH, type_.name
-
-
-def _has_total(type_: Any) -> bool:
-    named = get_named_type(type_)
-    return isinstance(named, GraphQLObjectType) and named.name.startswith("Cost") and "total" in named.fields

@@ -39,10 +39,13 @@ ADA_CAME_BACK = datetime(2026, 6, 19, 23, tzinfo=UTC)
 FIGURES = """
 query ($id: ID!, $cost: ID!, $range: TimeRange!, $whole: TimeRange!) {
   resource(resourceId: $id) {
-    cost(range: $range) { completeness exact lines { kind quantity amount } }
-    days: costs(range: $whole, period: P1D, timeZone: "Europe/London") { buckets { start standingCharge energy } }
-    weeks: costs(range: $whole, period: P1W, timeZone: "Europe/London") { buckets { standingCharge energy } }
-    months: costs(range: $whole, period: P1M, timeZone: "Europe/London") { buckets { standingCharge energy } }
+    cost(range: $range) { completeness exact { amount } lines { kind quantity subtotal { amount } } }
+    days: costs(range: $whole, period: P1D, timeZone: "Europe/London")
+      { buckets { start standingChargesWithVat energyCostWithVat } }
+    weeks: costs(range: $whole, period: P1W, timeZone: "Europe/London")
+      { buckets { standingChargesWithVat energyCostWithVat } }
+    months: costs(range: $whole, period: P1M, timeZone: "Europe/London")
+      { buckets { standingChargesWithVat energyCostWithVat } }
     readings(range: $range, period: P1D, timeZone: "Europe/London") {
       count completeness quality completeTo
       buckets { count quality completeness }
@@ -54,12 +57,12 @@ query ($id: ID!, $cost: ID!, $range: TimeRange!, $whole: TimeRange!) {
 }
 """
 DAYS = """query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) {
-  costs(range: $range, period: P1D, timeZone: "Europe/London") { buckets { standingCharge } } } }"""
+  costs(range: $range, period: P1D, timeZone: "Europe/London") { buckets { standingChargesWithVat } } } }"""
 BILL = """query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) {
   cost(range: $range) { lines { kind quantity } } } }"""
-LIVE = "subscription ($id: ID!) { display(veId: $id) { month { cost { standingCharge } } } }"
+LIVE = "subscription ($id: ID!) { display(veId: $id) { month { cost { standingChargesWithVat { amount } } } } }"
 FRAME = """query ($id: ID!) { virtualEntity(veId: $id) { display { month {
-  start completeTo cost { standingCharge total } } } } }"""
+  start completeTo cost { standingChargesWithVat { amount } total { amount } } } } } }"""
 MOVE = """mutation ($mpxn: ID!, $userId: ID!, $at: DateTime!) {
   moveMeterPoint(mpxn: $mpxn, userId: $userId, movedInAt: $at, homeName: "Home") {
     veId resources { resourceId successorId }
@@ -108,16 +111,18 @@ async def faults_of(timed: Timed, name: str, stay: Stay) -> list[str]:
     answer = await ask(timed, FIGURES, headers, id=stay.energy, cost=stay.cost, range=so_far, whole=MONTH)
     resource, series = answer["resource"], answer["resource"]["readings"]
     count, days_so_far = -(-(stay.stop - stay.start) // HALF_HOUR), [day for day in stay.days if day < NOW.day]
-    lines = {line["kind"]: (line["quantity"], line["amount"]) for line in resource["cost"]["lines"]}
-    found["energy"] = lines.get("ENERGY"), (str(count * Decimal("0.5")).removesuffix(".0"), str(count * 10))
-    found["standing"] = lines.get("STANDING_CHARGE"), (str(len(days_so_far)), str(50 * len(days_so_far)))
+    lines = {line["kind"]: (line["quantity"], line["subtotal"]["amount"]) for line in resource["cost"]["lines"]}
+    found["energy"] = lines.get("ENERGY"), (str(count * Decimal("0.5")).removesuffix(".0"), f"{count * 10 / 100:.2f}")
+    found["standing"] = lines.get("STANDING_CHARGE"), (str(len(days_so_far)), f"{len(days_so_far) / 2:.2f}")
     found["completeness"] = resource["cost"]["completeness"], 1
-    charged = [day for day, bucket in enumerate(resource["days"]["buckets"], 1) if Decimal(bucket["standingCharge"])]
+    charged = [
+        day for day, bucket in enumerate(resource["days"]["buckets"], 1) if Decimal(bucket["standingChargesWithVat"])
+    ]
     found["charged"] = charged, list(stay.days)
     following = DAYS_OF_LAST_WEEK if stay.days[-1] == DAYS_OF_MONTH else 0
     for period, days in {"days": 0, "weeks": following, "months": 0}.items():
-        total = sum(Decimal(bucket["standingCharge"]) for bucket in resource[period]["buckets"])
-        found[period] = total, 50 * (len(stay.days) + days)
+        total = sum(Decimal(bucket["standingChargesWithVat"]) for bucket in resource[period]["buckets"])
+        found[period] = total, Decimal("0.5") * (len(stay.days) + days)
     found["quality"] = (series["quality"], series["completeness"]), ("ACTUAL", 1)
     found["cost resource"] = answer["costs"]["readings"], {"total": count * 10, "quality": "ACTUAL"}
     period = f"period=P1D&function=sum&from=2026-05-31T23:00:00&to={SO_FAR:%Y-%m-%dT%H:%M:%S}&offset=0"
@@ -128,7 +133,7 @@ async def faults_of(timed: Timed, name: str, stay: Stay) -> list[str]:
 
 async def charged_days(timed: Timed, resource_id: str, headers: dict[str, str]) -> Decimal:
     costs = (await ask(timed, DAYS, headers, id=resource_id, range=MONTH))["resource"]["costs"]
-    return sum((Decimal(each["standingCharge"]) for each in costs["buckets"]) if costs else (), Decimal(0)) / 50
+    return sum((Decimal(each["standingChargesWithVat"]) for each in costs["buckets"]) if costs else (), Decimal(0)) * 2
 
 
 async def frame(timed: Timed, ve_id: str, headers: dict[str, str]) -> Any:
@@ -157,7 +162,7 @@ async def test_each_household_pays_for_its_own_days(timed: Timed) -> None:
     assert shown == {
         "start": format_iso(START),
         "completeTo": format_iso(SO_FAR),
-        "cost": {"standingCharge": "4.50", "total": str(used + Decimal("4.50"))},
+        "cost": {"standingChargesWithVat": {"amount": "4.50"}, "total": {"amount": str(used + Decimal("4.50"))}},
     }
     paired = await Interface(timed.house, is_rest=False).pair(ada, ve_id)
     assert await frame(timed, ve_id, paired.headers) == shown
@@ -168,7 +173,9 @@ async def test_each_household_pays_for_its_own_days(timed: Timed) -> None:
         await client.subscribe(LIVE, id=ve_id)
         await client.payload()
         await ada.run("verify_meter_point", mpxn=point.mpxn, moved_in_at=ADA_CAME_BACK + timedelta(days=1))
-        while (await client.payload())["data"]["display"]["month"]["cost"]["standingCharge"] != "4.00":
+        while (await client.payload())["data"]["display"]["month"]["cost"]["standingChargesWithVat"][
+            "amount"
+        ] != "4.00":
             pass
     assert await faults_of(timed, "Ada", first) == []  # her first stay has its readings still
 

@@ -62,7 +62,7 @@ async def assert_no_cost(house: House, cost: str, reason: str) -> None:
 @pytest.mark.both_databases("readings and their sums in SQL")
 async def test_current_cost_is_the_power_at_the_present_rate(served: House) -> None:
     energy, cost, at = await powered_pair(served.one)
-    await served.one.set_tariff(energy, rate=Decimal(20), standing_charge=Decimal("53.8"), vat_rate=Decimal(5))
+    await served.one.set_tariff(energy, rate=Decimal(20), standing_charge=Decimal("53.8"), vat_percent=Decimal(5))
     await assert_cost_per_hour(served, cost, at, 31.5)
     measured, _, rest = await currents(served, energy)
     assert (measured["field"], measured["unit"], measured["value"]) == ("POWER", "W", 1500)
@@ -100,7 +100,7 @@ async def test_current_cost_without_a_price_is_null_with_its_reason(served: Hous
     await assert_no_cost(served, cost, "NO_PRICE")
     slot = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
     prices = [NewTariffPrice(at=slot + n * HALF_HOUR, rate=Decimal("-1.25")) for n in range(4)]
-    await served.one.run("set_tariff_prices", tariff_id=ID(tariff.tariff_id), prices=prices)
+    await served.one.set_prices(tariff.tariff_id, prices)
     await assert_cost_per_hour(served, cost, at, -2.5)
 
 

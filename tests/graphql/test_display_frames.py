@@ -29,6 +29,19 @@ def seconds(count: float) -> timedelta:
     return timedelta(seconds=count)
 
 
+def energy_of(period: Any, kind: str = "electricity") -> str | None:
+    energy = period[kind]["energy"]
+    return None if energy is None else str(energy["value"])
+
+
+def pounds(amount: str) -> dict[str, str]:
+    return {"amount": amount, "currency": "GBP"}
+
+
+def rate(amount: str) -> dict[str, str]:
+    return {"amount": amount, "currency": "GBP", "per": "KILOWATT_HOUR"}
+
+
 async def set_tariff(home: DisplayHome, classifier: str = ELECTRICITY, **terms: Any) -> Any:
     return await home.tenant.set_tariff(home.resource_ids[classifier], **terms)
 
@@ -89,7 +102,7 @@ async def test_home_without_a_tariff_has_energy_and_says_why_there_is_no_cost(ti
     home = await add_display_home(timed, ELECTRICITY)
     await home.record_half_hours(ELECTRICITY, timed.clock.now.replace(hour=8, minute=0), [0.25] * 8)
     shown = await home.frame()
-    assert (shown["today"]["electricity"]["value"], shown["month"]["electricity"]["value"]) == ("2.000", "2.000")
+    assert (energy_of(shown["today"]), energy_of(shown["month"])) == ("2.000", "2.000")
     assert (shown["today"]["cost"], shown["today"]["noCostReason"]) == (None, "NO_TARIFF")
     assert (shown["tariff"], shown["cheapest"], shown["currency"]) == (None, None, "GBP")
 
@@ -100,8 +113,9 @@ async def test_home_without_power_has_no_level_by_power_but_energy_and_cost(time
     await home.record_half_hours(ELECTRICITY, LONDON_MIDNIGHT - timedelta(days=1), [0.5] * 26)
     shown = await home.frame()
     assert (shown["power"], shown["ambient"], shown["carbon"], shown["today"]["gas"]) == (None, None, None, None)
-    assert shown["today"]["electricity"]["value"] == "13.000"
-    assert (shown["today"]["cost"]["total"], shown["today"]["cost"]["standingCharge"]) == ("3.10", "0.50")
+    assert shown["today"]["electricity"]["energy"] == {"value": "13.000", "unit": "KILOWATT_HOUR"}
+    cost = shown["today"]["cost"]
+    assert (cost["total"], cost["standingChargesWithVat"]) == (pounds("3.10"), pounds("0.50"))
     assert shown["today"]["noCostReason"] is None
 
 
@@ -113,8 +127,9 @@ async def test_export_is_power_below_zero_and_energy_of_its_own(timed: Timed) ->
     await home.record_half_hours(EXPORTED, midday - timedelta(hours=1), [0.8, 1.2])
     await home.send_power(-1750)
     shown = await home.frame()
-    assert (shown["power"]["net"], shown["power"]["import"], shown["power"]["export"]) == (-1750, 0, 1750)
-    assert (shown["today"]["exported"]["value"], shown["today"]["cost"]["total"]) == ("2.000", "0.02")
+    powers = [shown["power"][name] for name in ("net", "import", "export")]
+    assert powers == [{"value": value, "unit": "WATT"} for value in (-1750, 0, 1750)]
+    assert (energy_of(shown["today"], "exported"), shown["today"]["cost"]["total"]) == ("2.000", pounds("0.02"))
 
 
 async def test_first_minute_of_a_day_has_no_number_that_is_not_known(timed: Timed) -> None:
@@ -128,23 +143,20 @@ async def test_first_minute_of_a_day_has_no_number_that_is_not_known(timed: Time
     shown = await home.frame()
     today = shown["today"]
     assert today["start"] == today["completeTo"] == format_iso(LONDON_MIDNIGHT)
-    assert (today["electricity"]["value"], today["gas"]["value"]) == (None, None)
+    assert (today["electricity"]["energy"], today["gas"]["energy"]) == (None, None)
     assert today["cost"] == {
         "total": None,
-        "standingCharge": "0.50",
-        "includesStandingCharge": True,
-        "includesVat": True,
-        "currency": "GBP",
-        "unpriced": "0",
+        "standingChargesWithVat": pounds("0.50"),
+        "unpriced": {"value": "0", "unit": "KILOWATT_HOUR"},
         "estimated": False,
     }
     assert today["noCostReason"] == "NO_READINGS"
-    assert shown["power"]["net"] == 600
+    assert shown["power"]["net"]["value"] == 600
     timed.clock.now = LONDON_MIDNIGHT + seconds(10)
     await home.send_power(3600)
     timed.clock.now = LONDON_MIDNIGHT + seconds(50)
-    electricity = (await home.frame())["today"]["electricity"]
-    assert (electricity["value"], electricity["estimated"]) == ("0.040", True)
+    today = (await home.frame())["today"]
+    assert (energy_of(today), today["electricity"]["estimated"]) == ("0.040", True)
 
 
 async def test_frame_is_complete_in_the_hour_before_a_clock_change(timed: Timed) -> None:
@@ -154,17 +166,16 @@ async def test_frame_is_complete_in_the_hour_before_a_clock_change(timed: Timed)
     for minutes in (65, 80, 95, 110, 125):  # the clocks of London change 120 minutes after midnight
         timed.clock.now = midnight + timedelta(minutes=minutes)
         await home.record_half_hours(ELECTRICITY, midnight, [0.5] * (minutes // 30))
-        electricity = (await home.frame())["today"]["electricity"]
-        assert electricity["value"] == f"{minutes // 30 * 0.5:.3f}"
+        assert energy_of((await home.frame())["today"]) == f"{minutes // 30 * 0.5:.3f}"
 
 
 async def test_cheapest_slot_of_a_time_of_use_tariff_is_the_present_or_next_one(timed: Timed) -> None:
     home = await add_display_home(timed, ELECTRICITY)
-    await set_tariff(home, kind=TariffKind.TIME_OF_USE, rate=Decimal(20), bands=[NIGHT], vat_rate=Decimal(5))
+    await set_tariff(home, kind=TariffKind.TIME_OF_USE, rate=Decimal(20), bands=[NIGHT], vat_percent=Decimal(5))
     tonight = {
         "start": format_iso(LONDON_MIDNIGHT - HALF_HOUR),
         "end": format_iso(LONDON_MIDNIGHT + timedelta(hours=5, minutes=30)),
-        "rate": "7.88",
+        "rateWithVat": rate("0.0788"),
     }
     for instant in (timed.clock.now, LONDON_MIDNIGHT - HALF_HOUR, LONDON_MIDNIGHT + timedelta(hours=5, minutes=29)):
         timed.clock.now = instant
@@ -184,14 +195,18 @@ async def test_cheapest_slot_of_a_dynamic_tariff_is_among_the_known_prices(timed
         prices = [
             NewTariffPrice(at=first + number * HALF_HOUR, rate=Decimal(rate)) for number, rate in enumerate(rates)
         ]
-        await home.tenant.run("set_tariff_prices", tariff_id=tariff.tariff_id, prices=prices)
+        await home.tenant.set_prices(tariff.tariff_id, prices)
 
     await publish(start, 20, 9, 9, 9, 30)
-    slot = {"start": format_iso(start + HALF_HOUR), "end": format_iso(start + 4 * HALF_HOUR), "rate": "9.00"}
+    slot = {
+        "start": format_iso(start + HALF_HOUR),
+        "end": format_iso(start + 4 * HALF_HOUR),
+        "rateWithVat": rate("0.0900"),
+    }
     assert (await home.frame())["cheapest"] == slot
     await publish(LONDON_MIDNIGHT + timedelta(hours=23, minutes=30), -2)
     last = (await home.frame())["cheapest"]
-    assert (last["rate"], last["end"]) == ("-2.00", format_iso(LONDON_MIDNIGHT + timedelta(days=1)))
+    assert (last["rateWithVat"], last["end"]) == (rate("-0.0200"), format_iso(LONDON_MIDNIGHT + timedelta(days=1)))
 
 
 async def test_flat_tariff_has_no_cheapest_slot_and_a_constant_week_neither(timed: Timed) -> None:
@@ -278,7 +293,7 @@ async def test_ordinary_evening_of_the_demonstration_is_not_high_and_a_peak_is(t
         await home.send_power(simulate_power(HOMES[0].habits, timed.clock.now))
         shown = (await home.frame())["ambient"]
         assert shown["basis"] == "LEARNED"
-        assert shown["highFrom"] >= 1000
+        assert shown["powerLevels"]["highFrom"]["value"] >= 1000
         levels.append(shown["level"])
     assert levels.count("HIGH") <= 1
     timed.clock.now += seconds(10)
@@ -293,7 +308,8 @@ async def test_daily_budget_is_set_and_removed_as_an_attribute_of_the_home(timed
     await home.send_power(700)
     assert (await home.frame())["ambient"] is None
     await set_attributes(home, by, display={"dailyBudget": "2.88"})
-    by_budget = {"level": "MEDIUM", "basis": "BUDGET", "lowBelow": 400.0, "highFrom": 1000.0, "unit": "W"}
+    levels = {name: {"value": watts, "unit": "WATT"} for name, watts in (("lowBelow", 400.0), ("highFrom", 1000.0))}
+    by_budget = {"level": "MEDIUM", "basis": "BUDGET", "powerLevels": levels, "rateLevels": None}
     assert (await home.frame())["ambient"] == by_budget
     for invalid in ("lots", -1, 0, None, True, {"pounds": 2}, "1e400"):
         await set_attributes(home, by, display={"dailyBudget": invalid, "ambientBasis": "MOOD"})

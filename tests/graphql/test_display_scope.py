@@ -169,9 +169,10 @@ def test_display_may_write_nothing_but_its_own_end() -> None:
 
 OWN_HOME: dict[str, str] = {
     "home": """query ($veId: ID!) { virtualEntity(veId: $veId) { name resources { resourceId freshness { state } }
-      display { name tariff { rate } unreadAlerts } } }""",
+      display { name tariff { rateWithVat { amount } } unreadAlerts } } }""",
     "resource": """query ($id: ID!) { resource(resourceId: $id) { name tariff { name } tariffs { name }
-      currentRates { rate } withheld { reason } noCostReason(range: {start: "2026-01-05T00:00:00Z"}) } }""",
+      currentRates { rateWithVat { amount } } withheld { reason }
+      noCostReason(range: {start: "2026-01-05T00:00:00Z"}) } }""",
     "readings": """query ($id: ID!) { readings(
       resourceId: $id, range: {start: "2026-01-05T00:00:00Z", end: "2026-01-05T01:00:00Z"}, period: PT30M)
       { buckets { value } } resource(resourceId: $id) {

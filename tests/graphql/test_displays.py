@@ -8,16 +8,19 @@ from tests.support.house import House
 
 FRAME = """
 query ($id: ID!) { virtualEntity(veId: $id) { display {
-  veId name timeZone at power { net import export unit at }
+  veId name timeZone at power { net { value unit } import { value } export { value } at }
   today { ...period } month { ...period }
-  ambient { level basis lowBelow highFrom unit }
-  tariff { name rate band unit standingCharge currency until next { start rate band } }
+  ambient { level basis powerLevels { lowBelow { value unit } } rateLevels { lowBelow { amount per } } }
+  tariff {
+    name per rateWithVat { amount currency per } band standingChargeWithVat { amount } until
+    next { start rateWithVat { amount } band }
+  }
   freshness { state asOf ageSeconds cause }
 } } }
-fragment energy on DisplayEnergy { value unit estimated completeTo }
+fragment energy on DisplayEnergy { energy { value unit } estimated completeTo }
 fragment period on DisplayPeriod {
   start end electricity { ...energy } exported { ...energy } gas { ...energy }
-  cost { total standingCharge currency unpriced estimated } completeTo
+  cost { total { amount } standingChargesWithVat { amount } unpriced { value } estimated } completeTo
 }
 """
 
@@ -32,7 +35,11 @@ async def test_home_without_readings_has_a_frame_without_numbers(served: House) 
     shown = await frame(served, home)
     assert (shown["power"], shown["ambient"], shown["tariff"]) == (None, None, None)
     assert (shown["freshness"]["state"], shown["freshness"]["asOf"]) == ("OFFLINE", None)
-    assert (shown["today"]["electricity"]["value"], shown["today"]["cost"], shown["today"]["gas"]) == (None, None, None)
+    assert (shown["today"]["electricity"]["energy"], shown["today"]["cost"], shown["today"]["gas"]) == (
+        None,
+        None,
+        None,
+    )
     assert abs(datetime.fromisoformat(shown["at"]) - datetime.now(UTC)).total_seconds() < 60
 
 

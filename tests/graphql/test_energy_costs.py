@@ -29,18 +29,28 @@ NIGHT = NewTariffBand(name="night", rate=Decimal("8.09"), weekdays=EVERY_DAY, st
 PEAK = NewTariffBand(name="peak", rate=Decimal("35.71"), weekdays=WORKING_DAYS, start="16:00", end="19:00")
 COST = """
 query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) { cost(range: $range) {
-  start end currency energy unpriced subtotal total exact estimated completeness
-  lines { kind band quantity unit rate averaged amount tariffName tariffVersion estimated }
-  vat { rate on amount }
+  start end energy { value unit } unpriced { value unit }
+  subtotal { amount currency } total { amount currency } exact { amount currency } estimated completeness
+  lines {
+    kind band quantity unit rate { amount currency per } averaged subtotal { amount currency }
+    tariffName tariffVersion estimated
+  }
+  vat { percent subtotal { amount } vat { amount } }
 } } }
 """
 COSTS = """
 query ($id: ID!, $range: TimeRange!, $period: Period!, $zone: TimeZone! = "Europe/London") {
   resource(resourceId: $id) { costs(range: $range, period: $period, timeZone: $zone) {
-    currency period buckets { start end energy standingCharge total unpriced estimated }
+    currency unit period buckets {
+      start end energyCostWithVat standingChargesWithVat total unpriced estimated
+    }
   } }
 }
 """
+
+
+def kwh_of(value: str) -> dict[str, str]:
+    return {"value": value, "unit": "KILOWATT_HOUR"}
 
 
 def span(start: datetime, end: datetime) -> dict[str, str]:
@@ -66,6 +76,15 @@ async def add_day(house: House, kwh: str = "0.5", **tariff: Any) -> str:
 
 def round_to_pence(amount: Decimal) -> Decimal:
     return amount.quantize(Decimal(1), rounding=ROUND_HALF_UP)
+
+
+def pounds(pence: Decimal) -> str:
+    """Return whole pence as pounds with two decimals."""
+    return f"{pence / 100:.2f}"
+
+
+def money(pence: Decimal) -> dict[str, str]:
+    return {"amount": pounds(pence), "currency": "GBP"}
 
 
 def expected_rate(at: datetime) -> tuple[str | None, Decimal]:
@@ -102,7 +121,7 @@ async def test_costs_of_a_month_with_a_clock_change_are_exact_to_the_penny(
         rate=Decimal("27.04"),
         bands=[NIGHT, PEAK],
         standing_charge=Decimal("51.24"),
-        vat_rate=Decimal(5),
+        vat_percent=Decimal(5),
     )
     used: dict[tuple[str | None, Decimal], Decimal] = defaultdict(Decimal)
     for at, kwh in energy.items():
@@ -113,32 +132,36 @@ async def test_costs_of_a_month_with_a_clock_change_are_exact_to_the_penny(
     tax = round_to_pence(subtotal * 5 / 100)
 
     cost = await cost_of(served, resource_id, start, end)
-    assert {(line["band"], Decimal(line["rate"])): Decimal(line["quantity"]) for line in cost["lines"][:3]} == used
-    assert [line["amount"] for line in cost["lines"]] == [
-        *(
-            str(round_to_pence(used[line["band"], Decimal(line["rate"])] * Decimal(line["rate"])))
-            for line in cost["lines"][:3]
-        ),
-        str(round_to_pence(days * Decimal("51.24"))),
-    ]
-    assert (cost["lines"][3]["kind"], cost["lines"][3]["quantity"]) == ("STANDING_CHARGE", str(days))
-    assert cost["vat"] == [{"rate": "5", "on": str(subtotal), "amount": str(tax)}]
-    assert (cost["subtotal"], cost["total"]) == (str(subtotal), str(subtotal + tax))
-    assert Decimal(cost["exact"]) == sum(exact) * Decimal("1.05")
-    assert Decimal(cost["energy"]) == sum(energy.values())
-    assert (cost["unpriced"], cost["completeness"], cost["estimated"]) == ("0", 1, False)
-    assert (cost["start"], cost["end"], cost["currency"]) == (format_iso(start), format_iso(end), "GBP")
+    *lines, standing = cost["lines"]
+    keys = [(line["band"], Decimal(line["rate"]["amount"]) * 100) for line in lines]
+    assert {key: Decimal(line["quantity"]) for key, line in zip(keys, lines, strict=True)} == used
+    assert [line["subtotal"] for line in lines] == [money(round_to_pence(used[key] * key[1])) for key in keys]
+    assert {(line["unit"], line["rate"]["per"], line["rate"]["currency"]) for line in lines} == {
+        ("KILOWATT_HOUR", "KILOWATT_HOUR", "GBP")
+    }
+    assert (standing["kind"], standing["quantity"], standing["unit"]) == ("STANDING_CHARGE", str(days), "DAY")
+    assert standing["rate"] == {"amount": "0.5124", "currency": "GBP", "per": "DAY"}
+    assert standing["subtotal"] == money(round_to_pence(days * Decimal("51.24")))
+    assert cost["vat"] == [{"percent": "5", "subtotal": {"amount": pounds(subtotal)}, "vat": {"amount": pounds(tax)}}]
+    assert (cost["subtotal"], cost["total"]) == (money(subtotal), money(subtotal + tax))
+    assert Decimal(cost["exact"]["amount"]) == sum(exact) * Decimal("1.05") / 100
+    assert Decimal(cost["energy"]["value"]) == sum(energy.values())
+    assert (cost["unpriced"], cost["completeness"], cost["estimated"]) == (kwh_of("0"), 1, False)
+    assert (cost["start"], cost["end"]) == (format_iso(start), format_iso(end))
 
     daily = await buckets_of(served, resource_id, start, end, "P1D")
     assert len(daily) == days
-    assert abs(sum(Decimal(bucket["total"]) for bucket in daily) - Decimal(cost["exact"])) < Decimal("0.001")
+    assert abs(sum(Decimal(bucket["total"]) for bucket in daily) - Decimal(cost["exact"]["amount"])) < Decimal(
+        "0.00001"
+    )
     half_hourly = await buckets_of(served, resource_id, change, change + timedelta(hours=slots / 2), "PT30M")
     assert len(half_hourly) == slots
-    assert [Decimal(bucket["standingCharge"]) for bucket in half_hourly] == [Decimal("53.802"), *[0] * (slots - 1)]
+    charges = [Decimal(bucket["standingChargesWithVat"]) for bucket in half_hourly]
+    assert charges == [Decimal("0.53802"), *[0] * (slots - 1)]
     for bucket in half_hourly:
         at = datetime.fromisoformat(bucket["start"])
-        expected = energy[at] * expected_rate(at)[1] * Decimal("1.05")
-        assert Decimal(bucket["energy"]) == expected.quantize(Decimal("0.00001"), rounding=ROUND_HALF_UP)
+        expected = energy[at] * expected_rate(at)[1] * Decimal("0.0105")
+        assert Decimal(bucket["energyCostWithVat"]) == expected.quantize(Decimal("0.0000001"), rounding=ROUND_HALF_UP)
 
 
 async def test_corrected_tariff_reprices_the_past(served: House) -> None:
@@ -147,13 +170,14 @@ async def test_corrected_tariff_reprices_the_past(served: House) -> None:
     await served.one.set_tariff(resource_id, "Corrected", rate=Decimal(20))
     after = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
     assert [
-        (cost["total"], cost["lines"][0]["tariffName"], cost["lines"][0]["tariffVersion"]) for cost in (before, after)
+        (cost["total"]["amount"], cost["lines"][0]["tariffName"], cost["lines"][0]["tariffVersion"])
+        for cost in (before, after)
     ] == [
-        ("240", "Standard", 1),
-        ("480", "Corrected", 2),
+        ("2.40", "Standard", 1),
+        ("4.80", "Corrected", 2),
     ]
     (day,) = await buckets_of(served, resource_id, DAY, DAY + timedelta(days=1), "P1D")
-    assert day["total"] == "480.00000"
+    assert day["total"] == "4.8000000"
 
 
 async def test_range_without_tariff_has_no_cost_and_energy_before_the_first_tariff_is_unpriced(served: House) -> None:
@@ -163,21 +187,18 @@ async def test_range_without_tariff_has_no_cost_and_energy_before_the_first_tari
     answer = await query_field(served, served.one, COSTS, id=resource_id, range=span(midnight, noon), period="PT1H")
     assert answer == {"costs": None}
     cost = await cost_of(served, resource_id, noon, night)
-    assert (cost["energy"], cost["unpriced"], cost["total"]) == ("12", "6", "147")
+    assert (cost["energy"], cost["unpriced"], cost["total"]["amount"]) == (kwh_of("12"), kwh_of("6"), "1.47")
     first, *_, last = await buckets_of(served, resource_id, noon, night, "PT1H")
-    assert (first["energy"], first["total"], first["unpriced"]) == (None, None, "1")
-    assert (last["energy"], last["total"], last["unpriced"]) == ("24.50000", "24.50000", "0")
+    assert (first["energyCostWithVat"], first["total"], first["unpriced"]) == (None, None, "1")
+    assert (last["energyCostWithVat"], last["total"], last["unpriced"]) == ("0.2450000", "0.2450000", "0")
 
 
 async def test_negative_rate_gives_negative_costs(served: House) -> None:
-    resource_id = await add_day(served, rate=Decimal("-2.5"), standing_charge=Decimal(30), vat_rate=Decimal(5))
+    resource_id = await add_day(served, rate=Decimal("-2.5"), standing_charge=Decimal(30), vat_percent=Decimal(5))
     cost = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
-    assert [line["amount"] for line in cost["lines"]] == ["-60", "30"]
-    assert (cost["subtotal"], cost["vat"], cost["total"]) == (
-        "-30",
-        [{"rate": "5", "on": "-30", "amount": "-2"}],
-        "-32",
-    )
+    assert [line["subtotal"]["amount"] for line in cost["lines"]] == ["-0.60", "0.30"]
+    assert (cost["subtotal"]["amount"], cost["total"]["amount"]) == ("-0.30", "-0.32")
+    assert cost["vat"] == [{"percent": "5", "subtotal": {"amount": "-0.30"}, "vat": {"amount": "-0.02"}}]
 
 
 async def test_block_tariff_splits_a_sample_at_the_limit_and_counts_from_the_start_of_the_month(
@@ -187,9 +208,9 @@ async def test_block_tariff_splits_a_sample_at_the_limit_and_counts_from_the_sta
     resource_id = await add_day(served, kind=TariffKind.BLOCK, blocks=blocks, block_period=Period.P1M)
     noon = DAY + timedelta(hours=12)
     cost = await cost_of(served, resource_id, noon, noon + timedelta(hours=1))
-    assert [(line["band"], line["quantity"], line["amount"]) for line in cost["lines"]] == [
-        ("block 1", "0.2", "2"),
-        ("block 2", "0.8", "24"),
+    assert [(line["band"], line["quantity"], line["subtotal"]["amount"]) for line in cost["lines"]] == [
+        ("block 1", "0.2", "0.02"),
+        ("block 2", "0.8", "0.24"),
     ]
 
 
@@ -198,16 +219,16 @@ async def test_half_hour_without_a_price_is_reported_as_unpriced(served: House) 
     query = "query ($id: ID!) { resource(resourceId: $id) { tariff { tariffId } } }"
     tariff_id = (await query_field(served, served.one, query, id=resource_id))["tariff"]["tariffId"]
     prices = [NewTariffPrice(at=DAY + n * HALF_HOUR, rate=Decimal(n)) for n in range(47) if n != 1]
-    await served.one.run("set_tariff_prices", tariff_id=ID(tariff_id), prices=prices)
+    await served.one.set_prices(tariff_id, prices)
     cost = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
     (line,) = cost["lines"]
-    assert (line["averaged"], line["quantity"], line["rate"]) == (True, "23", "23.478261")
-    assert (line["amount"], cost["energy"], cost["unpriced"]) == ("540", "24", "1")
+    assert (line["averaged"], line["quantity"], line["rate"]["amount"]) == (True, "23", "0.23478261")
+    assert (line["subtotal"]["amount"], cost["energy"], cost["unpriced"]) == ("5.40", kwh_of("24"), kwh_of("1"))
     hours = await buckets_of(served, resource_id, DAY, DAY + timedelta(days=1), "PT30M")
-    assert [(bucket["energy"], bucket["unpriced"]) for bucket in hours[:3]] == [
-        ("0.00000", "0"),
+    assert [(bucket["energyCostWithVat"], bucket["unpriced"]) for bucket in hours[:3]] == [
+        ("0.0000000", "0"),
         (None, "0.5"),
-        ("1.00000", "0"),
+        ("0.0100000", "0"),
     ]
 
 
@@ -216,11 +237,11 @@ async def test_completeness_is_the_share_of_stored_readings(served: House) -> No
     cost = await cost_of(served, resource_id, DAY, DAY + timedelta(days=2))
     assert cost["completeness"] == 0.5
     empty = await buckets_of(served, resource_id, DAY + timedelta(days=3), DAY + timedelta(days=4), "P1D")
-    assert [(bucket["energy"], bucket["total"]) for bucket in empty] == [(None, None)]
+    assert [(bucket["energyCostWithVat"], bucket["total"]) for bucket in empty] == [(None, None)]
 
 
 async def test_cost_resource_returns_the_cost_of_its_consumption(served: House) -> None:
-    energy = await add_day(served, vat_rate=Decimal(20), standing_charge=Decimal(40))
+    energy = await add_day(served, vat_percent=Decimal(20), standing_charge=Decimal(40))
     cost = await cost_resource(served.one, cost_of=ID(energy))
     day = (DAY, DAY + timedelta(days=1))
     assert await cost_of(served, cost, *day) == await cost_of(served, energy, *day) is not None
@@ -240,7 +261,7 @@ async def series_of(served: House, resource_id: str, hours: tuple[int, int], per
 
 @pytest.mark.both_databases("readings and their sums in SQL")
 async def test_readings_of_a_cost_resource_are_computed_from_consumption_and_tariff(served: House) -> None:
-    energy = await add_day(served, vat_rate=Decimal(20), standing_charge=Decimal(40))
+    energy = await add_day(served, vat_percent=Decimal(20), standing_charge=Decimal(40))
     cost = await cost_resource(served.one, cost_of=ID(energy))
     resource = await series_of(served, cost, (0, 24), "P1D")
     series = resource["readings"]
@@ -289,7 +310,7 @@ async def test_corrected_tariff_changes_past_costs_and_counts_as_a_revision(serv
 
 
 async def test_legacy_client_receives_computed_costs_in_the_format_of_readings(served: House) -> None:
-    energy = await add_day(served, vat_rate=Decimal(20), standing_charge=Decimal(40))
+    energy = await add_day(served, vat_percent=Decimal(20), standing_charge=Decimal(40))
     cost = await cost_resource(served.one, cost_of=ID(energy))
     query = {
         "from": DAY.strftime("%Y-%m-%dT00:00:00"),
@@ -312,10 +333,13 @@ async def test_one_query_returns_the_costs_of_all_resources_of_a_home(served: Ho
     resource_ids = [await add_day(served, rate=Decimal(rate)) for rate in (10, 20, 30)]
     home = await served.one.add_home(*resource_ids)
     query = """query ($id: ID!, $range: TimeRange!) { virtualEntity(veId: $id) { resources {
-        cost(range: $range) { total } currentRates { rate } tariff { rate } } } }"""
+        cost(range: $range) { total { amount } } currentRates { rate { amount } } tariff { rate { amount } } } } }"""
     result = await query_field(served, served.one, query, id=home, range=span(DAY, DAY + timedelta(days=1)))
-    costs = {(resource["cost"]["total"], resource["currentRates"]["rate"]) for resource in result["resources"]}
-    assert costs == {("240", "10"), ("480", "20"), ("720", "30")}
+    costs = {
+        (resource["cost"]["total"]["amount"], resource["currentRates"]["rate"]["amount"])
+        for resource in result["resources"]
+    }
+    assert costs == {("2.40", "0.1"), ("4.80", "0.2"), ("7.20", "0.3")}
 
 
 @pytest.mark.both_databases("readings and their sums in SQL")
@@ -378,4 +402,4 @@ async def test_range_with_too_many_readings_is_rejected_not_truncated(
     )
     assert answer["errors"][0]["message"] == "The range has more than 47 readings. Request a shorter range."
     assert answer["data"]["resource"]["cost"] is None
-    assert (await cost_of(served, resource_id, DAY, DAY + timedelta(hours=23)))["total"] == "564"
+    assert (await cost_of(served, resource_id, DAY, DAY + timedelta(hours=23)))["total"]["amount"] == "5.64"

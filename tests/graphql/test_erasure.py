@@ -164,7 +164,8 @@ async def _check_free_again(planted: Planted) -> None:
     ):
         refused = await planted.house.call(method, path, application, json=body)
         assert (refused.status_code, "is erased" in refused.text) == (409, True), (path, refused.text)
-    tariff = {"resourceId": planted.ids["billed"], "name": "Again", "kind": "FLAT", "rate": "20", "validFrom": NEW_YEAR}
+    tariff = {"resourceId": planted.ids["billed"], "name": "Again", "kind": "FLAT", "currency": "GBP", "rate": "0.2"}
+    tariff["validFrom"] = NEW_YEAR
     set_tariff = "mutation ($i: NewTariff!) { setTariff(input: $i) { tariffId } }"
     problem = (await planted.house.graphql(set_tariff, application, i=tariff))["errors"][0]
     assert (problem["extensions"]["code"], "is erased" in problem["message"]) == ("CONFLICT", True), problem

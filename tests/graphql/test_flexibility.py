@@ -11,9 +11,11 @@ import pytest
 from tests.support import people
 from tests.support.house import House, Tenant, basic, operation
 from tests.support.socket import socket
+from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import DfsEventState
 from wattgate.operations.flexibility import ALLOWED_TRANSITIONS
 from wattgate.operations.types.content.flexibility import NewDfsEvent
+from wattgate.operations.vocabulary.scalars import Currency
 from wattgate.principal import Principal, Role
 
 MOVE = "mutation ($id: ID!, $to: DfsEventState!) { moveDfsEvent(dfsEventId: $id, state: $to) { state } }"
@@ -21,7 +23,13 @@ MOVE = "mutation ($id: ID!, $to: DfsEventState!) { moveDfsEvent(dfsEventId: $id,
 
 async def announce(tenant: Tenant) -> str:
     start = datetime.now(UTC) + timedelta(days=1)
-    event = NewDfsEvent(name="Evening", starts_at=start, ends_at=start + timedelta(hours=1), reward=Decimal(300))
+    event = NewDfsEvent(
+        name="Evening",
+        starts_at=start,
+        ends_at=start + timedelta(hours=1),
+        reward=Decimal(3),
+        currency=Currency(CURRENCY),
+    )
     return str((await tenant.run("add_dfs_event", input=event)).dfs_event_id)
 
 
@@ -64,7 +72,13 @@ async def test_only_opted_in_users_join_and_only_while_the_event_is_open(served:
     again = await served.call("POST", path, headers, json={"dfsEventId": event_id})
     assert len(again.json()) == len(joined.json())  # joining again changes nothing
     mine = (await served.call("GET", "/dfs/event/user", headers)).json()
-    assert event_id in [event["dfsEventId"] for event in mine]
+    assert [event["reward"] for event in mine if event["dfsEventId"] == event_id] == [300.0]  # pence in REST
+    query = (
+        "{ viewer { dfsParticipations { edges { node { event { dfsEventId reward { amount currency per } } } } } } }"
+    )
+    found = (await served.graphql(query, headers))["data"]["viewer"]["dfsParticipations"]["edges"]
+    rewards = {each["node"]["event"]["dfsEventId"]: each["node"]["event"]["reward"] for each in found}
+    assert rewards[event_id] == {"amount": "3", "currency": "GBP", "per": "KILOWATT_HOUR"}
     participants = await served.call("GET", f"/dfs/event/{event_id}/user", served.one.headers["application"])
     assert {participant["userId"] for participant in participants.json()} == {served.one.user_id}
     strangers = await served.call("POST", path, served.other.headers["account"], json={"dfsEventId": event_id})
@@ -98,16 +112,36 @@ async def test_meter_point_is_required_only_if_the_user_has_several(served: Hous
 
 async def test_event_in_the_past_or_without_duration_is_rejected(served: House) -> None:
     document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { dfsEventId } }"
-    event = {"name": "x", "startsAt": "2020-01-01T00:00:00Z", "endsAt": "2020-01-01T00:00:00Z", "reward": 1}
+    event = {
+        "name": "x",
+        "startsAt": "2020-01-01T00:00:00Z",
+        "endsAt": "2020-01-01T00:00:00Z",
+        "reward": 1,
+        "currency": "GBP",
+    }
     response = await served.graphql(document, served.one.headers["application"], e=event)
     arguments = [problem["path"][-1] for problem in response["errors"][0]["extensions"]["problems"]]
     assert arguments == ["endsAt", "startsAt"]
 
 
-@pytest.mark.parametrize("reward", ["1e20", "0.0000001"])
+async def test_reward_in_a_currency_that_the_gateway_does_not_have_is_rejected(served: House) -> None:
+    document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { dfsEventId } }"
+    times = {"startsAt": "2900-01-01T00:00:00Z", "endsAt": "2900-01-01T01:00:00Z"}
+    event = {"name": "x", **times, "reward": 1, "currency": "USD"}
+    response = await served.graphql(document, served.one.headers["application"], e=event)
+    assert response["errors"][0]["message"] == "Unsupported currency 'USD'. Use one of: GBP."
+
+
+@pytest.mark.parametrize("reward", ["1e20", "0.000000001"])
 async def test_reward_that_cannot_be_stored_is_rejected(served: House, reward: str) -> None:
     document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { dfsEventId } }"
-    event = {"name": "x", "startsAt": "2900-01-01T00:00:00Z", "endsAt": "2900-01-01T01:00:00Z", "reward": reward}
+    event = {
+        "name": "x",
+        "startsAt": "2900-01-01T00:00:00Z",
+        "endsAt": "2900-01-01T01:00:00Z",
+        "reward": reward,
+        "currency": "GBP",
+    }
     response = await served.graphql(document, served.one.headers["application"], e=event)
     assert [problem["path"] for problem in response["errors"][0]["extensions"]["problems"]] == [["input", "reward"]]
 

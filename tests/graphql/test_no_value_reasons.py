@@ -19,8 +19,8 @@ SERIES = """query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) {
     readings(range: $range, period: PT1H) {
       total noValueReason buckets { value noValueReason completeness } columns { noValueReason }
       comparison(baseline: PREVIOUS_PERIOD) { previous { value noValueReason } current { noValueReason } } }
-    cost(range: $range) { total } noCostReason(range: $range)
-    costs(range: $range, period: PT1H) { buckets { energy total noValueReason } } } }"""
+    cost(range: $range) { total { amount } } noCostReason(range: $range)
+    costs(range: $range, period: PT1H) { buckets { energyCostWithVat total noValueReason } } } }"""
 NO_RANGE = {"start": format_iso(DAY), "end": format_iso(DAY)}
 
 
@@ -41,7 +41,9 @@ async def day_of(house: House, resource_id: str) -> Any:
     for bucket in readings["buckets"]:
         assert (bucket["value"] is None) == (bucket["noValueReason"] is not None)
     for bucket in (answer["costs"] or {"buckets": []})["buckets"]:
-        assert (bucket["energy"] is None) == (bucket["total"] is None) == (bucket["noValueReason"] is not None)
+        assert (
+            (bucket["energyCostWithVat"] is None) == (bucket["total"] is None) == (bucket["noValueReason"] is not None)
+        )
     return answer
 
 
@@ -93,7 +95,7 @@ async def test_each_bucket_without_a_tariff_has_the_reason(served: House) -> Non
 async def test_buckets_without_a_price_or_without_readings_have_their_reasons(served: House) -> None:
     energy, cost, tariff = await priced_pair(served, hours=20, kind=TariffKind.DYNAMIC)
     prices = [NewTariffPrice(at=DAY + n * HALF_HOUR, rate=Decimal(10)) for n in range(48) if n not in (4, 5, 6)]
-    await served.one.run("set_tariff_prices", tariff_id=ID(tariff.tariff_id), prices=prices)
+    await served.one.set_prices(tariff.tariff_id, prices)
     expected = [None] * 2 + ["NO_PRICE"] + [None] * 17 + ["NO_READINGS"] * 4
     answer = await day_of(served, cost)
     assert [bucket["noValueReason"] for bucket in answer["readings"]["buckets"]] == expected

@@ -45,8 +45,8 @@ SAMPLING = {
     "minutes": {"sampling": "regular", "interval": "PT1M"},
     "irregular": {"sampling": "irregular"},
 }
-BILL = "cost(range: $range) { energy lines { tariffName band quantity } }"
-BUCKETS = "costs(range: $range, period: PT30M) { buckets { energy } }"
+BILL = "cost(range: $range) { energy { value } lines { tariffName band quantity } }"
+BUCKETS = "costs(range: $range, period: PT30M) { buckets { energyCostWithVat } }"
 READINGS = "readings(range: $range, period: PT30M) { buckets { value } }"
 
 

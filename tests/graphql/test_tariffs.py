@@ -28,18 +28,25 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 MONDAY = datetime(2026, 1, 5)
 SET = """
 mutation ($input: NewTariff!) {
-  setTariff(input: $input) { tariffId version supersededAt rate bands { name rate weekdays start end } vatRate }
+  setTariff(input: $input) {
+    tariffId version supersededAt currency per vatPercent rate { amount } rateWithVat { amount currency per }
+    bands { name rate { amount } rateWithVat { amount } weekdays start end }
+    blocks { upTo { value unit } rate { amount } rateWithVat { amount } }
+    standingCharge { amount currency per } standingChargeWithVat { amount }
+  }
 }
 """
 WITHDRAW = "mutation ($id: ID!) { withdrawTariff(tariffId: $id) { tariffId supersededAt } }"
 PRICES = """
-mutation ($id: ID!, $prices: [NewTariffPrice!]!) { setTariffPrices(tariffId: $id, prices: $prices) { recorded } }
+mutation ($id: ID!, $prices: [NewTariffPrice!]!, $currency: Currency! = "GBP") {
+  setTariffPrices(tariffId: $id, currency: $currency, prices: $prices) { recorded }
+}
 """
 TARIFFS = """
 query ($id: ID!, $superseded: Boolean! = false, $upcoming: Boolean! = false) {
   resource(resourceId: $id) {
     tariff { tariffId name version }
-    currentRates { rate standingCharge band }
+    currentRates { rate { amount } rateWithVat { amount per } standingChargeWithVat { amount per } band }
     tariffs(superseded: $superseded, upcoming: $upcoming) { name version supersededAt }
   }
 }
@@ -70,12 +77,12 @@ def test_invalid_tariff_has_a_problem_with_its_path() -> None:
     expected: list[tuple[Tariff, tuple[Any, ...], str]] = [
         (tariff(rate=None), ("rate",), "is missing: a FLAT tariff needs it"),
         (tariff(name=" "), ("name",), "is empty"),
-        (tariff(rate=Decimal("0.0000001")), ("rate",), "1E-7 has more than 6 decimal places"),
-        (tariff(rate=Decimal("1000000.1")), ("rate",), "1000000.1 is not between -1,000,000 and 1,000,000"),
+        (tariff(rate=Decimal("0.0000001")), ("rate",), "0.000000001 has more than 8 decimal places"),
+        (tariff(rate=Decimal("1000000.1")), ("rate",), "10000.001 is not between -10,000 and 10,000"),
         (tariff(rate=Decimal("NaN")), ("rate",), "NaN is not a number"),
         (tariff(standing_charge=Decimal("Infinity")), ("standingCharge",), "Infinity is not a number"),
-        (tariff(vat_rate=Decimal(101)), ("vatRate",), "101 is not between 0 and 100 percent"),
-        (tariff(vat_rate=Decimal(-1)), ("vatRate",), "-1 is not between 0 and 100 percent"),
+        (tariff(vat_rate=Decimal(101)), ("vatPercent",), "101 is not between 0 and 100 percent"),
+        (tariff(vat_rate=Decimal(-1)), ("vatPercent",), "-1 is not between 0 and 100 percent"),
         (tariff(time_zone="Mars/Olympus"), ("timeZone",), "'Mars/Olympus' is not an IANA time zone"),
         (tariff(time_zone="../etc"), ("timeZone",), "'../etc' is not an IANA time zone"),
         (
@@ -182,7 +189,7 @@ def test_all_problems_are_reported_at_once() -> None:
     invalid = time_of_use(band("", "1", "1:00", "02:15", []), rate="1e9", time_zone="?", vat_rate=Decimal(200))
     assert [path for path, _ in problems(invalid)] == [
         ("rate",),
-        ("vatRate",),
+        ("vatPercent",),
         ("timeZone",),
         ("bands", 0, "name"),
         ("bands", 0, "weekdays"),
@@ -215,7 +222,8 @@ def tariff_fields(resource_id: str, **more: Any) -> dict[str, Any]:
         "resourceId": resource_id,
         "name": "Fixed",
         "kind": "FLAT",
-        "rate": "20",
+        "currency": "GBP",
+        "rate": "0.2",
         "validFrom": "2025-01-01T00:00:00Z",
     }
     return {**fields, **more}
@@ -223,8 +231,8 @@ def tariff_fields(resource_id: str, **more: Any) -> dict[str, Any]:
 
 async def test_tariff_with_overlapping_bands_is_rejected(served: House) -> None:
     bands = [
-        {"name": "day", "rate": "30", "weekdays": ["SATURDAY"], "start": "07:00", "end": "00:00"},
-        {"name": "night", "rate": "9", "weekdays": ["FRIDAY"], "start": "23:00", "end": "07:30"},
+        {"name": "day", "rate": "0.3", "weekdays": ["SATURDAY"], "start": "07:00", "end": "00:00"},
+        {"name": "night", "rate": "0.09", "weekdays": ["FRIDAY"], "start": "23:00", "end": "07:30"},
     ]
     tariff_input = tariff_fields(served.one.ids["resource"], kind="TIME_OF_USE", bands=bands)
     error = await query_field(served, served.one, SET, input=tariff_input)
@@ -241,10 +249,11 @@ async def test_corrected_tariff_replaces_the_first_and_both_stay_listed(served: 
         served, served.one, SET, input=tariff_fields(resource_id, name="Later", validFrom="2026-01-01T00:00:00Z")
     )
     corrected = await query_field(
-        served, served.one, SET, input=tariff_fields(resource_id, name="Corrected", rate=21.5, vatRate=5)
+        served, served.one, SET, input=tariff_fields(resource_id, name="Corrected", rate=0.215, vatPercent=5)
     )
     assert (first["version"], later["version"], corrected["version"]) == (1, 2, 3)
-    assert (corrected["rate"], corrected["vatRate"], corrected["supersededAt"]) == ("21.500000", "5.000000", None)
+    assert (corrected["rate"], corrected["vatPercent"], corrected["supersededAt"]) == ({"amount": "0.215"}, "5", None)
+    assert corrected["rateWithVat"] == {"amount": "0.22575", "currency": "GBP", "per": "KILOWATT_HOUR"}
     current = await query_field(served, served.one, TARIFFS, id=resource_id)
     assert [entry["name"] for entry in current["tariffs"]] == ["Later", "Corrected"]
     assert current["tariff"]["name"] == "Later"
@@ -307,17 +316,17 @@ async def test_prices_are_upserted_and_invalid_ones_rejected_with_their_path(ser
     resource_id = await served.one.add_resource()
     dynamic = await served.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC)
     at = datetime(2026, 1, 5, tzinfo=UTC)
-    valid = {"at": format_iso(at), "rate": "-1.25"}
+    valid = {"at": format_iso(at), "rate": "-0.0125"}
     assert await query_field(served, served.one, PRICES, id=dynamic.tariff_id, prices=[valid, valid]) == {"recorded": 1}
-    assert await query_field(served, served.one, PRICES, id=dynamic.tariff_id, prices=[{**valid, "rate": 9}]) == {
+    assert await query_field(served, served.one, PRICES, id=dynamic.tariff_id, prices=[{**valid, "rate": 0.09}]) == {
         "recorded": 1
     }
     prices = [
         valid,
-        {**valid, "rate": "2"},
-        {"at": format_iso(at + timedelta(minutes=10)), "rate": "1"},
-        {"at": "2023-12-31T23:30:00Z", "rate": "1"},
-        {"at": format_iso(at + timedelta(minutes=30)), "rate": "1.1234567"},
+        {**valid, "rate": "0.02"},
+        {"at": format_iso(at + timedelta(minutes=10)), "rate": "0.01"},
+        {"at": "2023-12-31T23:30:00Z", "rate": "0.01"},
+        {"at": format_iso(at + timedelta(minutes=30)), "rate": "0.011234567"},
     ]
     error = await query_field(served, served.one, PRICES, id=dynamic.tariff_id, prices=prices)
     assert [(tuple(problem["path"]), problem["message"]) for problem in error["problems"]] == [
@@ -327,12 +336,12 @@ async def test_prices_are_upserted_and_invalid_ones_rejected_with_their_path(ser
             ("prices", 3, "at"),
             "2023-12-31T23:30:00.000Z is before the tariff is valid, from 2024-01-01T00:00:00.000Z on",
         ),
-        (("prices", 4, "rate"), "1.1234567 has more than 6 decimal places"),
+        (("prices", 4, "rate"), "0.011234567 has more than 8 decimal places"),
     ]
     query = """query ($id: ID!) { resource(resourceId: $id) { tariff {
         prices(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}) { at rate } } } }"""
     resource = await query_field(served, served.one, query, id=resource_id)
-    assert resource["tariff"]["prices"] == [{"at": format_iso(at), "rate": "9"}]
+    assert resource["tariff"]["prices"] == [{"at": format_iso(at), "rate": "0.09"}]
 
 
 @pytest.mark.stalls("10,001 prices become objects in one step of 50 to 100 ms, before the resolver can count them")
@@ -361,7 +370,7 @@ async def test_current_rate_of_a_block_tariff_is_that_of_the_reached_block(serve
     resource_id = await served.one.add_resource()
     block_list = [NewTariffBlock(rate=Decimal(10), up_to=Decimal(2)), NewTariffBlock(rate=Decimal(20))]
     await served.one.set_tariff(
-        resource_id, kind=TariffKind.BLOCK, blocks=block_list, block_period=Period.P1Y, vat_rate=Decimal(5)
+        resource_id, kind=TariffKind.BLOCK, blocks=block_list, block_period=Period.P1Y, vat_percent=Decimal(5)
     )
     midnight = utc_now().replace(hour=0, minute=0, second=0, microsecond=0)
     rates = []
@@ -369,6 +378,48 @@ async def test_current_rate_of_a_block_tariff_is_that_of_the_reached_block(serve
         await served.one.record(resource_id, (midnight, kwh))
         rates.append((await query_field(served, served.one, TARIFFS, id=resource_id))["currentRates"])
     assert rates == [
-        {"rate": "10.5", "standingCharge": "0", "band": "block 1"},
-        {"rate": "21", "standingCharge": "0", "band": "block 2"},
+        {
+            "rate": {"amount": rate},
+            "rateWithVat": {"amount": with_vat, "per": "KILOWATT_HOUR"},
+            "standingChargeWithVat": {"amount": "0", "per": "DAY"},
+            "band": band_name,
+        }
+        for rate, with_vat, band_name in (("0.1", "0.105", "block 1"), ("0.2", "0.21", "block 2"))
     ]
+
+
+@pytest.mark.parametrize("currency", ["EUR", "gbp", "GBX"])
+async def test_currency_that_the_gateway_does_not_have_is_rejected(served: House, currency: str) -> None:
+    """A code of another form is no Currency. The others are refused with the codes that are known."""
+    resource_id = await served.one.add_resource()
+    dynamic = await served.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC)
+    for document, variables, path in (
+        (SET, {"input": tariff_fields(resource_id, currency=currency)}, ["input", "currency"]),
+        (PRICES, {"id": dynamic.tariff_id, "currency": currency, "prices": []}, ["currency"]),
+    ):
+        answer = await served.graphql(document, served.one.headers["application"], **variables)
+        extensions = answer["errors"][0]["extensions"]
+        assert extensions["code"] == "BAD_INPUT"
+        if currency.isupper():
+            assert extensions["problems"] == [{"path": path, "message": f"{currency} is not one of GBP"}]
+        else:
+            assert "ISO 4217" in answer["errors"][0]["message"]
+
+
+async def test_rates_are_exact_in_the_major_unit(served: House) -> None:
+    """Eight decimal places of a pound are six of a penny. No number has an exponent."""
+    resource_id = await served.one.add_resource()
+    blocks = [{"rate": "0.00000001", "upTo": "1200"}, {"rate": "9999.99999999"}]
+    terms = {"kind": "BLOCK", "rate": None, "blocks": blocks, "blockPeriod": "P1M", "standingCharge": "0.0001"}
+    tariff = await query_field(served, served.one, SET, input=tariff_fields(resource_id, **terms, vatPercent="17.5"))
+    assert (tariff["currency"], tariff["per"]) == ("GBP", "KILOWATT_HOUR")
+    assert tariff["blocks"] == [
+        {
+            "upTo": {"value": "1200", "unit": "KILOWATT_HOUR"},
+            "rate": {"amount": "0.00000001"},
+            "rateWithVat": {"amount": "0.00000001175"},
+        },
+        {"upTo": None, "rate": {"amount": "9999.99999999"}, "rateWithVat": {"amount": "11749.99999998825"}},
+    ]
+    assert tariff["standingCharge"] == {"amount": "0.0001", "currency": "GBP", "per": "DAY"}
+    assert tariff["standingChargeWithVat"] == {"amount": "0.0001175"}

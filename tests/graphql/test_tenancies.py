@@ -20,12 +20,14 @@ from tests.support.residents import resident
 from tests.support.tables import check_rollups
 from tests.support.timed import Timed
 from wattgate.clock import format_iso, utc_now
+from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import DfsEventState
 from wattgate.errors import BadInput, Conflict
 from wattgate.operations.devices import catch_ups
 from wattgate.operations.personal_data.data_archive import write_archive
 from wattgate.operations.types.content.flexibility import NewDfsEvent
 from wattgate.operations.types.homes.resources import NewResourceType
+from wattgate.operations.vocabulary.scalars import Currency
 from wattgate.principal import Permission
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
@@ -361,7 +363,9 @@ async def test_flexibility_events_that_are_ahead_change_hands(timed: Timed, is_l
     ada, bob = await resident(served.one), await resident(served.one)
     point = await metered(ada)
     start = moved_in + timedelta(minutes=1)
-    event = NewDfsEvent(name="Evening", starts_at=start, ends_at=start + HALF_HOUR, reward=Decimal(300))
+    event = NewDfsEvent(
+        name="Evening", starts_at=start, ends_at=start + HALF_HOUR, reward=Decimal(3), currency=Currency(CURRENCY)
+    )
     event_id = (await served.one.run("add_dfs_event", input=event)).dfs_event_id
     await served.one.run("move_dfs_event", dfs_event_id=event_id, state=DfsEventState.OPEN)
 

@@ -36,7 +36,8 @@ CATCH_UPS = """subscription ($ids: [ID!]!, $since: String) {
 LOST = "1-1,1-1"
 """A position that the bus does not have. The stream then begins with the stored records."""
 DISPLAY = """subscription ($id: ID!) { display(veId: $id) {
-  today { electricity { unit } exported { unit } gas { unit } } withheld { resourceId name kind mpxn reason message }
+  today { electricity { estimated } exported { estimated } gas { estimated } }
+  withheld { resourceId name kind mpxn reason message }
 } }"""
 DEVICES = """subscription ($ids: [ID!]!) {
   deviceStates(deviceIds: $ids) { deviceId freshness { state } networkState { at } } }"""

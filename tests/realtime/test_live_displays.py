@@ -14,8 +14,8 @@ from tests.support.timed import Timed
 
 SUBSCRIPTION = """
 subscription ($id: ID!) { display(veId: $id) {
-  name at power { net at } today { electricity { value estimated } cost { total } }
-  tariff { rate until next { start rate } } freshness { state } unreadAlerts
+  name at power { net { value } at } today { electricity { energy { value } estimated } cost { total { amount } } }
+  tariff { rateWithVat { amount } until next { start rateWithVat { amount } } } freshness { state } unreadAlerts
 } }
 """
 
@@ -43,11 +43,11 @@ async def test_display_receives_a_frame_at_the_start_and_for_each_power_reading(
         assert (first["name"], first["power"], first["freshness"]["state"]) == ("Home", None, "OFFLINE")
         await timed.record(resource_id, (timed.clock.now, 230), field="POWER")
         second = await frame(client)
-        assert second["power"]["net"] == 230
+        assert second["power"]["net"]["value"] == 230
         timed.pass_time(timedelta(seconds=10))
         await timed.record(resource_id, (timed.clock.now, 500), field="POWER")
         third = await frame(client)
-        assert (third["power"]["net"], third["freshness"]["state"]) == (500, "LIVE")
+        assert (third["power"]["net"]["value"], third["freshness"]["state"]) == (500, "LIVE")
         assert third["at"] > second["at"]
 
 
@@ -66,7 +66,7 @@ async def power_after(timed: Timed, client: Socket, resource_id: str, watts: int
 
 async def net_power(client: Socket) -> int | None:
     shown = await frame(client)
-    return None if shown["power"] is None else int(shown["power"]["net"])
+    return None if shown["power"] is None else int(shown["power"]["net"]["value"])
 
 
 @pytest.mark.long("follows a home through many changes; the frames of a display stay in the short form")

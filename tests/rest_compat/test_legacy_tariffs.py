@@ -5,7 +5,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from strawberry import ID
 
 from tests.support.house import House
 from wattgate.clock import utc_now
@@ -16,7 +15,7 @@ DAYS = ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
 DAY = NewTariffBand(name="day", rate=Decimal(30), weekdays=list(Weekday), start="05:30", end="20:30")
 NIGHT = NewTariffBand(name="night", rate=Decimal(30), weekdays=list(Weekday), start="20:30", end="05:30")
 BLOCKS = [NewTariffBlock(rate=Decimal(10), up_to=Decimal("2.5")), NewTariffBlock(rate=Decimal(20))]
-TERMS: dict[str, Any] = {"standing_charge": Decimal(50), "vat_rate": Decimal(5), "source": "supplier"}
+TERMS: dict[str, Any] = {"standing_charge": Decimal(50), "vat_percent": Decimal(5), "source": "supplier"}
 
 
 async def data(house: House, resource_id: str, endpoint: str = "tariff") -> Any:
@@ -77,7 +76,7 @@ async def test_dynamic_tariff_has_the_current_price_or_no_rate(
     now = utc_now()
     half_hour = now.replace(minute=now.minute // 30 * 30, second=0, microsecond=0)
     prices = [NewTariffPrice(at=half_hour + n * timedelta(minutes=30), rate=Decimal(-4)) for n in range(2)]
-    await served.one.run("set_tariff_prices", tariff_id=ID(set_tariff.tariff_id), prices=prices)
+    await served.one.set_prices(set_tariff.tariff_id, prices)
     (tariff,) = await data(served, resource_id)
     assert (tariff["type"], tariff["currentRates"]["rate"]) == ("dynamic", -4.2)
     assert tariff["plan"][0]["planDetail"] == [{"rate": -4.2}, standing, {"dynamic": "Half-hourly", "rate": -4.2}]

@@ -1,6 +1,7 @@
 """Helpers for example calls. An example is an async function that returns the variables for a tenant."""
 
 from collections.abc import Awaitable, Callable
+from decimal import Decimal
 from typing import Any
 
 from tests.support.house import Tenant
@@ -20,3 +21,8 @@ def by_id(name: str, key: str, **more: Any) -> Example:
 
 
 NOTHING = fixed(lambda tenant: {})
+
+
+def pence_of(rate: dict[str, Any]) -> float:
+    """Return the pence of a rate in pounds, which REST has."""
+    return float(Decimal(str(rate["amount"])) * 100)

@@ -122,19 +122,20 @@ async def _own_tariff(tenant: Tenant, **terms: Any) -> dict[str, Any]:
 
 
 async def _prices(tenant: Tenant) -> dict[str, Any]:
-    prices = [{"at": "2026-02-01T00:00:00Z", "rate": "-2.5"}, {"at": "2026-02-01T00:30:00Z", "rate": 31}]
-    return {**await _own_tariff(tenant, kind=TariffKind.DYNAMIC), "prices": prices}
+    prices = [{"at": "2026-02-01T00:00:00Z", "rate": "-0.025"}, {"at": "2026-02-01T00:30:00Z", "rate": "0.31"}]
+    return {**await _own_tariff(tenant, kind=TariffKind.DYNAMIC), "currency": "GBP", "prices": prices}
 
 
 async def _tariff_to_set(tenant: Tenant) -> dict[str, Any]:
-    night = {"name": "night", "rate": "7.5", "weekdays": ["MONDAY", "SUNDAY"], "start": "23:30", "end": "05:30"}
+    night = {"name": "night", "rate": "0.075", "weekdays": ["MONDAY", "SUNDAY"], "start": "23:30", "end": "05:30"}
     tariff = {
         "resourceId": await tenant.add_resource(),
         "name": "Night saver",
         "kind": "TIME_OF_USE",
-        "rate": "29.5",
+        "currency": "GBP",
+        "rate": "0.295",
         "bands": [night],
-        "vatRate": 5,
+        "vatPercent": 5,
         "validFrom": "2025-01-01T00:00:00Z",
     }
     return {"input": tariff}

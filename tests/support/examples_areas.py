@@ -12,6 +12,7 @@ from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import Tenant
 from tests.support.sample_records import silence_rule
 from wattgate.db.models import MailSuppression
+from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import Channel, SuppressionCause
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.types.content.flexibility import NewDfsEvent
@@ -19,7 +20,7 @@ from wattgate.operations.types.messages.alerts import NewTemplateText, TemplateC
 from wattgate.operations.types.messages.template_previews import TemplateToPreview
 from wattgate.operations.types.messages.webhooks import NewWebhookEndpoint
 from wattgate.operations.vocabulary.node import encode_global_id
-from wattgate.operations.vocabulary.scalars import Json
+from wattgate.operations.vocabulary.scalars import Currency, Json
 from wattgate.principal import Permission
 
 ROOT = "/user/verification/status"
@@ -57,7 +58,13 @@ def _times() -> dict[str, str]:
 
 async def _announced(tenant: Tenant) -> dict[str, Any]:
     start = datetime.now(UTC) + timedelta(days=2)
-    event = NewDfsEvent(name="Evening", starts_at=start, ends_at=start + timedelta(hours=1), reward=Decimal(1))
+    event = NewDfsEvent(
+        name="Evening",
+        starts_at=start,
+        ends_at=start + timedelta(hours=1),
+        reward=Decimal(1),
+        currency=Currency(CURRENCY),
+    )
     created = await tenant.run("add_dfs_event", input=event)
     return {"dfsEventId": created.dfs_event_id, "state": "OPEN"}
 
@@ -233,7 +240,7 @@ EXAMPLES: dict[str, Example] = {
     "user_dfs_events": NOTHING,
     "dfs_event_users": by_id("dfs_event", "dfsEventId"),
     "participate_in_dfs_event": by_id("dfs_event", "dfsEventId"),
-    "add_dfs_event": fixed(lambda tenant: {"input": {"name": "Night", "reward": "2.5", **_times()}}),
+    "add_dfs_event": fixed(lambda tenant: {"input": {"name": "Night", "reward": "2.5", "currency": "GBP", **_times()}}),
     "move_dfs_event": _announced,
     "viewer": NOTHING,
     "application": NOTHING,

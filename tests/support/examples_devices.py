@@ -6,7 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.support import people
-from tests.support.example import NOTHING, Example, by_id, fixed
+from tests.support.example import NOTHING, Example, by_id, fixed, pence_of
 from tests.support.house import Tenant
 from tests.support.metering import Metered, add_device, metered
 from wattgate.operations.readings.raw_readings import ARROW
@@ -153,7 +153,9 @@ def _tariff_list(result: dict[str, Any]) -> dict[str, Any]:
             "displayName": item["name"],
             "from": "2024-01-01 00:00:00",
             "effectiveDate": "2024-01-01 00:00:00",
-            "plan": [{"planDetail": [{"rate": item["rate"]}, {"standing": item["standingCharge"]}]}],
+            "plan": [
+                {"planDetail": [{"rate": pence_of(item["rate"])}, {"standing": pence_of(item["standingCharge"])}]}
+            ],
         }
         for item in result["tariffs"]
     ]

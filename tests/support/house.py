@@ -24,6 +24,7 @@ from tests.support.servers import serving
 from wattgate.app.server.factory import Gateway, build_gateway, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import Clock, utc_now
+from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import TariffKind
 from wattgate.operations.accounts import provisioning
 from wattgate.operations.catalogue import OPERATIONS
@@ -38,6 +39,7 @@ from wattgate.operations.types.identity import accounts as account_types
 from wattgate.operations.types.messages.alert_types import NewAlertType
 from wattgate.operations.types.meters import readings as reading_types
 from wattgate.operations.types.meters import tariffs as tariff_types
+from wattgate.operations.vocabulary.scalars import Currency
 from wattgate.principal import Principal, Role
 
 PASSWORD = "correct horse"
@@ -132,12 +134,28 @@ class Tenant:
     async def set_tariff(
         self, resource_id: str, name: str = "Standard", valid_from: datetime = TARIFF_START, **values: Any
     ) -> Any:
-        """Set a tariff of a resource and return the record. The default is a flat rate of 24.5 pence."""
+        """Set a tariff of a resource and return it. The default is a flat rate of 24.5 pence.
+
+        Rates and charges are in pence, as bills state them, so that expected costs are short numbers.
+        """
         terms = {"kind": TariffKind.FLAT, "rate": Decimal("24.5")} if "kind" not in values else {}
         tariff = tariff_types.NewTariff(
-            resource_id=ID(resource_id), name=name, valid_from=valid_from, **{**terms, **values}
+            resource_id=ID(resource_id),
+            name=name,
+            valid_from=valid_from,
+            currency=Currency(CURRENCY),
+            **_in_pounds({**terms, **values}),
         )
         return await self.run("set_tariff", input=tariff)
+
+    async def set_prices(self, tariff_id: str, prices: Sequence[tariff_types.NewTariffPrice]) -> Any:
+        """Set prices of a dynamic tariff, whose rates are in pence."""
+        return await self.run(
+            "set_tariff_prices",
+            tariff_id=ID(tariff_id),
+            currency=Currency(CURRENCY),
+            prices=[replace(price, rate=price.rate / 100) for price in prices],
+        )
 
     async def record(self, resource_id: str, *values: tuple[datetime, str], field: str | None = None) -> None:
         series = reading_types.NewReadings(
@@ -146,6 +164,15 @@ class Tenant:
             readings=[reading_types.NewReading(at=at, value=Decimal(value)) for at, value in values],
         )
         await self.gateway.runner.run(recording.record_readings, self.system, {"series": [series]})
+
+
+def _in_pounds(terms: dict[str, Any]) -> dict[str, Any]:
+    """Return the terms of a new tariff whose rates are in pence, with rates in pounds."""
+    amounts = {name: terms[name] / 100 for name in ("rate", "standing_charge") if terms.get(name) is not None}
+    parts = {
+        name: [replace(part, rate=part.rate / 100) for part in terms.get(name, ())] for name in ("bands", "blocks")
+    }
+    return {**terms, **amounts, **parts}
 
 
 async def settle(gateway: Gateway, name: str) -> Tenant:

@@ -61,7 +61,7 @@ RUNS = 1 + TRACED_RUNS
 
 HOME = "query ($id: ID!) { virtualEntity(veId: $id) { name resources { name } } }"
 READINGS = "subscription ($id: ID!) { readings(resourceIds: [$id]) { at value } }"
-DISPLAY = "subscription ($id: ID!) { display(veId: $id) { power { net } } }"
+DISPLAY = "subscription ($id: ID!) { display(veId: $id) { power { net { value } } } }"
 
 
 class Journey(NamedTuple):

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tests.support import examples_areas, examples_devices, examples_users
+from tests.support.example import pence_of
 
 Change = Callable[[dict[str, Any]], Any]
 
@@ -80,7 +81,8 @@ def _current(result: dict[str, Any]) -> dict[str, Any]:
 
 def _tariff(result: dict[str, Any]) -> dict[str, Any]:
     tariff = result["tariff"]
-    rate, standing = (float(result["currentRates"][name]) for name in ("rate", "standingCharge"))
+    rates = (result["currentRates"][name] for name in ("rateWithVat", "standingChargeWithVat"))
+    rate, standing = (pence_of(rate) for rate in rates)
     plan = [{"weekName": "1", "source": "user", "planDetail": [{"rate": rate}, {"standing": standing}]}]
     entry = {
         "id": tariff["tariffId"],

@@ -82,7 +82,7 @@ async def _add_home(planted: Planted) -> None:
         energy = {"resourceId": ids[name], "readings": readings}
         power = {"resourceId": ids[name], "field": "POWER", "readings": [{"at": HALF_HOURS[0].isoformat(), "value": 9}]}
         assert (await planted.ask(RECORD, s=[energy, power]))["recorded"] == 5
-        tariff = {"resourceId": ids[name], "name": f"{NAME} rate", "kind": "FLAT", "rate": "24.5"}
+        tariff = {"resourceId": ids[name], "name": f"{NAME} rate", "kind": "FLAT", "currency": "GBP", "rate": "0.245"}
         tariff["validFrom"] = "2024-01-01T00:00:00Z"
         ids[f"{name} tariff"] = (await planted.ask(SET_TARIFF, i=tariff))["tariffId"]
     home = {"veTypeId": tenant.ids["virtual_entity_type"], "name": f"{NAME}'s home", "location": ADDRESS}

@@ -11,6 +11,7 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Tariff, TariffBand, TariffBlock
 from wattgate.energy.costs.pricing import EnergySample
 from wattgate.energy.costs.timeline import PricesByTariff
+from wattgate.energy.quantities import Money, to_minor
 from wattgate.enums import Period, TariffKind, Weekday
 
 EVERY_DAY = list(Weekday)
@@ -33,6 +34,11 @@ def band(name: str, rate: str, start: str, end: str, weekdays: Sequence[Weekday]
 
 def blocks(*limits_and_rates: tuple[str | None, str]) -> list[TariffBlock]:
     return [TariffBlock(Decimal(rate), None if limit is None else Decimal(limit)) for limit, rate in limits_and_rates]
+
+
+def pence(amount: Money) -> Decimal:
+    """Return the pence of an amount of pounds, in which tests state tariffs."""
+    return to_minor(amount.amount)
 
 
 def energy(kwh: str) -> int:

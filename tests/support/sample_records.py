@@ -7,13 +7,14 @@ from typing import Any
 from strawberry import ID
 
 from wattgate.access_log import ReadCounter, ReadData, Reader
+from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import Channel, DfsEventState, RuleKind
 from wattgate.operations.consent import access_log
 from wattgate.operations.types.content import content, flexibility, prompts
 from wattgate.operations.types.identity import directories
 from wattgate.operations.types.messages import alert_rules, alerts
 from wattgate.operations.types.messages import webhooks as webhook_endpoints
-from wattgate.operations.vocabulary.scalars import Json
+from wattgate.operations.vocabulary.scalars import Currency, Json
 from wattgate.operations.webhooks import webhooks
 
 
@@ -146,7 +147,11 @@ async def _flexibility(tenant: Any) -> None:
     event = await run(
         "add_dfs_event",
         input=flexibility.NewDfsEvent(
-            name="Evening", starts_at=start, ends_at=start + timedelta(hours=1), reward=Decimal("300")
+            name="Evening",
+            starts_at=start,
+            ends_at=start + timedelta(hours=1),
+            reward=Decimal(3),
+            currency=Currency(CURRENCY),
         ),
     )
     await run("move_dfs_event", dfs_event_id=event.dfs_event_id, state=DfsEventState.OPEN)

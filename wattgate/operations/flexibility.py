@@ -9,10 +9,12 @@ from wattgate.db.queries.consent import is_in_force
 from wattgate.db.queries.tenancies import meter_points_left
 from wattgate.energy.costs.tariffs import rate_problems
 from wattgate.energy.meters.meter_points import canonical_meter_point
+from wattgate.energy.quantities import to_minor
 from wattgate.enums import DfsEventState
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.operations.content import terms_in_force
 from wattgate.operations.core.context import require_user_id
+from wattgate.operations.core.input_limits import check_currency
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.devices.device_records import load_owned_resources
 from wattgate.operations.messages.webhook_events import enqueue_event
@@ -206,12 +208,13 @@ async def participate_in_dfs_event(call: Call, *, dfs_event_id: ids.DfsEventId) 
 @operation(OperationKind.MUTATION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_MANAGE, audit=Audit.EVERY_CALL)
 async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEvent:
     """Announce a demand flexibility event."""
-    problems = []
+    check_currency(input.currency, ("input", "currency"))
+    problems, reward = [], to_minor(input.reward)
     if input.ends_at <= input.starts_at:
         problems.append(Problem(("input", "endsAt"), "is not after the start"))
     if input.starts_at <= call.rows.now:
         problems.append(Problem(("input", "startsAt"), "is not in the future"))
-    problems += rate_problems(input.reward, "input", "reward")
+    problems += rate_problems(reward, "input", "reward")
     if problems:
         raise BadInput("Invalid event. See `problems`.", problems=problems)
     return await call.rows.add(
@@ -220,7 +223,7 @@ async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEv
             state=DfsEventState.ANNOUNCED,
             starts_at=input.starts_at,
             ends_at=input.ends_at,
-            reward=input.reward,
+            reward=reward,
         )
     )
 

@@ -9,16 +9,18 @@ from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import models
-from wattgate.db.queries.series.tariffs import priced_resource_id
+from wattgate.db.queries.series.tariffs import TariffRates, priced_resource_id, show_tariff
 from wattgate.energy.costs.tariffs import MAX_PARTS, find_price_problem, find_problems, normalize_rates
 from wattgate.energy.costs.timeline import Price, to_scaled
+from wattgate.energy.quantities import to_minor
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.operations.core.input_limits import to_column_values
+from wattgate.operations.core.input_limits import check_currency, to_column_values
 from wattgate.operations.core.operation import Audit, Call, OperationKind, operation
 from wattgate.operations.types.meters import tariffs as types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import per_item
+from wattgate.operations.vocabulary.scalars import InputCurrency
 from wattgate.pauses import with_pauses
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -31,12 +33,12 @@ MAX_PRICES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class TariffPricesSetResult:
-    tariff: models.Tariff
+    tariff: TariffRates
     recorded: int
 
 
 @operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE, audit=Audit.CALLS_FOR_OTHERS)
-async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
+async def set_tariff(call: Call, *, input: types.NewTariff) -> TariffRates:
     """Set a tariff of a resource from an instant on.
 
     It replaces a tariff with the same `validFrom`; past energy is then priced again. For a cost resource, the tariff
@@ -45,7 +47,8 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
     resource = await call.rows.get(models.Resource, input.resource_id)
     await call.rows.require_present(resource.owner_id)
     tariff = build_tariff(input, priced_resource_id(resource), call.rows.now)
-    await call.rows.edit(models.Resource, tariff.resource_id)  # lock, so that simultaneous calls get different versions
+    # lock, so that simultaneous calls get different versions
+    priced = await call.rows.edit(models.Resource, tariff.resource_id)
     of_resource = col(models.Tariff.resource_id) == tariff.resource_id
     newest = await call.rows.first(models.Tariff, of_resource, order_by=[col(models.Tariff.version).desc()])
     tariff.version = newest.version + 1 if newest else 1
@@ -58,16 +61,21 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
     )
     added = await call.rows.add(tariff)
     call.emit(_changed_event(added))
-    return added
+    return show_tariff(added, priced)
 
 
 def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> models.Tariff:
-    """Return the record of a new tariff in its stored form. Raise BadInput with all its problems."""
+    """Return the record of a new tariff in its stored form, in pence. Raise BadInput with all its problems."""
+    check_currency(input.currency, ("input", "currency"))
     if len(input.bands) > MAX_PARTS:
         problem = Problem(("input", "bands"), f"are more than {MAX_PARTS}")
         raise BadInput("Invalid tariff. See `problems`.", problems=[problem])
-    tariff = models.Tariff(**to_column_values(input, models.Tariff, exclude=("bands",)))
-    tariff.bands = [models.TariffBand(**vars(band)) for band in input.bands]
+    in_major_unit = ("rate", "bands", "blocks", "standing_charge", "vat_percent", "currency")
+    tariff = models.Tariff(**to_column_values(input, models.Tariff, exclude=in_major_unit))
+    tariff.rate = None if input.rate is None else to_minor(input.rate)
+    tariff.standing_charge, tariff.vat_rate = to_minor(input.standing_charge), input.vat_percent
+    tariff.bands = [models.TariffBand(**{**vars(band), "rate": to_minor(band.rate)}) for band in input.bands]
+    tariff.blocks = [models.TariffBlock(to_minor(block.rate), block.up_to) for block in input.blocks]
     tariff.resource_id, tariff.valid_from = resource_id, from_ms(to_ms(input.valid_from))
     if problems := find_problems(tariff, now):
         input_problems = [replace(problem, path=("input", *problem.path)) for problem in problems]
@@ -77,16 +85,16 @@ def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> mod
 
 
 @operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE, audit=Audit.CALLS_FOR_OTHERS)
-async def withdraw_tariff(call: Call, *, tariff_id: ids.TariffId) -> models.Tariff:
+async def withdraw_tariff(call: Call, *, tariff_id: ids.TariffId) -> TariffRates:
     """Withdraw a tariff. The tariff before it applies instead, also for past energy.
 
     A tariff that it had replaced stays replaced. A second call changes nothing.
     """
-    await _load_tariff(call, tariff_id)
+    _, resource = await _load_tariff(call, tariff_id)
     tariff = await call.rows.edit(models.Tariff, tariff_id)
     tariff.superseded_at = tariff.superseded_at or call.rows.now
     call.emit(_changed_event(tariff))
-    return tariff
+    return show_tariff(tariff, resource)
 
 
 @operation(
@@ -100,13 +108,15 @@ async def set_tariff_prices(
     call: Call,
     *,
     tariff_id: ids.TariffId,
+    currency: InputCurrency,
     prices: Annotated[list[types.NewTariffPrice], MaxItems(100_000), Described("Rates of the half hours.")],
 ) -> TariffPricesSetResult:
     """Set at most 10,000 prices of a dynamic tariff, each for one half hour. Existing prices are replaced.
 
     If one price is invalid, no price is stored. The error lists every invalid price in `problems`.
     """
-    tariff = await _load_tariff(call, tariff_id)
+    check_currency(currency, ("currency",))
+    tariff, resource = await _load_tariff(call, tariff_id)
     if len(prices) > MAX_PRICES:
         problem = Problem(("prices",), f"contain {len(prices):,} prices")
         raise BadInput(f"A call takes at most {MAX_PRICES:,} prices.", problems=[problem])
@@ -122,7 +132,7 @@ async def set_tariff_prices(
     if rates:
         await call.rows.prices.upsert(tariff.tariff_id, [Price(at, rate) for at, rate in rates.items()])
         call.emit(_changed_event(tariff))
-    return TariffPricesSetResult(tariff, len(rates))
+    return TariffPricesSetResult(show_tariff(tariff, resource), len(rates))
 
 
 def _changed_event(tariff: models.Tariff) -> Event:
@@ -130,12 +140,13 @@ def _changed_event(tariff: models.Tariff) -> Event:
     return Event(topics.tariffs(tariff.resource_id), tariff.tariff_id, payload)
 
 
-async def _load_tariff(call: Call, tariff_id: str) -> models.Tariff:
-    """Return the tariff. Raise NotFound unless the caller may see its resource."""
+async def _load_tariff(call: Call, tariff_id: str) -> tuple[models.Tariff, models.Resource]:
+    """Return the tariff and its resource. Raise NotFound unless the caller may see the resource."""
     tariff = await call.rows.get(models.Tariff, tariff_id)
-    if not await call.rows.get_many(models.Resource, [tariff.resource_id]):
+    resources = await call.rows.get_many(models.Resource, [tariff.resource_id])
+    if not resources:
         raise NotFound(f"No tariff with ID {tariff_id}.")
-    return tariff
+    return tariff, resources[tariff.resource_id]
 
 
 async def _validate_prices(
@@ -145,8 +156,9 @@ async def _validate_prices(
     rates: dict[int, int] = {}
     problems: list[Problem] = []
     async for index, price in with_pauses(enumerate(prices)):
-        if problem := find_price_problem(price.at, price.rate, tariff):
+        pence = to_minor(price.rate)
+        if problem := find_price_problem(price.at, pence, tariff):
             problems.append(replace(problem, path=("prices", index, *problem.path)))
-        elif rates.setdefault(to_ms(price.at), to_scaled(price.rate)) != to_scaled(price.rate):
+        elif rates.setdefault(to_ms(price.at), to_scaled(pence)) != to_scaled(pence):
             problems.append(Problem(("prices", index, "at"), "is given twice with different rates"))
     return rates, problems

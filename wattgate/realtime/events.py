@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from wattgate.energy.meters.meter_points import NetworkState
-from wattgate.enums import CatchUpState, DeliveryKind, ReadingQuality
+from wattgate.energy.quantities import Rate, rate_from_pence
+from wattgate.enums import CatchUpState, DeliveryKind, RateUnit, ReadingQuality
 from wattgate.principal import Principal
 from wattgate.realtime.operation_request import OperationRequest
 
@@ -217,3 +218,8 @@ class DfsEventStateChanged(msgspec.Struct, frozen=True, gc=False):
     reward: Decimal
     created_at: datetime
     updated_at: datetime
+
+    @property
+    def reward_rate(self) -> Rate:
+        """The reward in the major unit. `reward` is in pence, as the record stores it."""
+        return rate_from_pence(self.reward, RateUnit.KILOWATT_HOUR)

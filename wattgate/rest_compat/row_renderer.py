@@ -12,7 +12,7 @@ from strawberry.types import get_object_definition
 from wattgate.clock import format_iso
 from wattgate.db.column_types import SerializedColumn
 from wattgate.enums import to_camel_case
-from wattgate.operations.core.fields import edge_of
+from wattgate.operations.core.fields import edge_of, rest_form_of
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.vocabulary.node import is_global_id
 from wattgate.operations.vocabulary.strawberry_adapter import (
@@ -29,7 +29,8 @@ RenderValue = Callable[[Any], Any]
 def build_renderer(operation: Operation) -> RenderValue:
     """Return the function that renders the result of an operation as JSON values.
 
-    Objects have the plain fields of the declared result type, under their GraphQL names. Edges are omitted.
+    Objects have the plain fields of the declared result type, under their GraphQL names. Edges are omitted. A field
+    with a form for REST has that form.
     """
     inner = _object_renderer(get_object_definition(operation.result_type, strict=True))
     return _list_renderer(inner) if operation.returns_list else inner
@@ -66,11 +67,18 @@ def _list_renderer(inner: RenderValue) -> RenderValue:
 @cache
 def _object_renderer(definition: StrawberryObjectDefinition) -> RenderValue:
     members = [
-        (wire_name(field), field.python_name, _renderer_for_type(field.type))
+        (wire_name(field), *_attribute_and_renderer(field))
         for field in definition.fields
         if edge_of(field) is None and not is_global_id(field)
     ]
     return lambda row: {name: render(getattr(row, attribute)) for name, attribute, render in members}
+
+
+def _attribute_and_renderer(field: StrawberryField) -> tuple[str, RenderValue]:
+    form = rest_form_of(field)
+    if form is None:
+        return field.python_name, _renderer_for_type(field.type)
+    return form.attribute, _renderer_for_type(form.type)
 
 
 def _render_leaf(value: Any) -> Any:

@@ -81,7 +81,6 @@ ComparedRange = Annotated[Baseline, Described("Earlier time range to compare wit
 Country = Annotated[str, MaxCharacters(100), Described("ISO 3166 code of the country, such as GB.")]
 CreatedAt = Annotated[datetime, Described("When the record was created.")]
 CultureCode = Annotated[str, MaxCharacters(100), Described("Language and region, such as en-GB.")]
-Currency = Annotated[str, Described("ISO 4217 code of the currency. Always GBP; amounts are in pence.")]
 DataSourceType = Annotated[str, MaxCharacters(100), Described("Kind of the data source that supplies the readings.")]
 Datatype = Annotated[
     str, MaxCharacters(100), Described("Type of the values: fixedpoint(n) with n decimal places, or integer.")

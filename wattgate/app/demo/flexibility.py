@@ -6,11 +6,13 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from wattgate.db.models import DfsEvent
+from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import DfsEventState
 from wattgate.operations import flexibility
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.types.content.flexibility import NewDfsEvent
 from wattgate.operations.vocabulary.arguments import Id
+from wattgate.operations.vocabulary.scalars import Currency
 from wattgate.principal import Principal
 
 EVENT_NAME = "Evening saver"
@@ -20,7 +22,7 @@ EVENT_START, EVENT_DURATION = time(17, 0), timedelta(minutes=90)
 MIN_NOTICE = timedelta(hours=2)
 """Minimum time between the announcement of an event and its start."""
 
-REWARD_PENCE = Decimal(300)
+REWARD = Decimal(3)
 LONDON = ZoneInfo("Europe/London")
 
 
@@ -83,7 +85,13 @@ def _following_states(event: DfsEvent, now: datetime) -> list[DfsEventState]:
 
 async def _announce(runner: Runner, system: Principal, now: datetime) -> DfsEvent:
     start = next_event_start(now)
-    new_event = NewDfsEvent(name=EVENT_NAME, starts_at=start, ends_at=start + EVENT_DURATION, reward=REWARD_PENCE)
+    new_event = NewDfsEvent(
+        name=EVENT_NAME,
+        starts_at=start,
+        ends_at=start + EVENT_DURATION,
+        reward=REWARD,
+        currency=Currency(CURRENCY),
+    )
     event: DfsEvent = await runner.run(flexibility.add_dfs_event, system, {"input": new_event})
     arguments = {"dfs_event_id": event.dfs_event_id, "state": DfsEventState.OPEN}
     opened: DfsEvent = await runner.run(flexibility.move_dfs_event, system, arguments)

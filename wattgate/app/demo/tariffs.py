@@ -10,11 +10,13 @@ from zoneinfo import ZoneInfo
 
 from wattgate.app.demo.simulation import HALF_HOUR
 from wattgate.clock import EPOCH
+from wattgate.energy.quantities import CURRENCY, to_major
 from wattgate.enums import TariffKind, Weekday
 from wattgate.operations import tariffs
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.types.meters import tariffs as types
 from wattgate.operations.vocabulary.arguments import Id
+from wattgate.operations.vocabulary.scalars import Currency
 from wattgate.principal import Principal
 
 LONDON = ZoneInfo("Europe/London")
@@ -31,23 +33,25 @@ def night_saver_tariffs(resource_id: str) -> list[types.NewTariff]:
     """Return a time-of-use tariff: cheap at night, expensive in the early evening of weekdays, with one rate change."""
     return [
         _build_tariff(
-            resource_id, "Demo Night Saver", FIRST_VALID_FROM, "47.85", rate="26.19", bands=("7.62", "33.33")
+            resource_id, "Demo Night Saver", FIRST_VALID_FROM, "0.4785", rate="0.2619", bands=("0.0762", "0.3333")
         ),
-        _build_tariff(resource_id, "Demo Night Saver", CHANGED_FROM, "51.24", rate="27.04", bands=("8.09", "35.71")),
+        _build_tariff(
+            resource_id, "Demo Night Saver", CHANGED_FROM, "0.5124", rate="0.2704", bands=("0.0809", "0.3571")
+        ),
     ]
 
 
 def standard_tariffs(resource_id: str) -> list[types.NewTariff]:
     """Return a flat tariff with one rate change."""
     return [
-        _build_tariff(resource_id, "Demo Standard Variable", FIRST_VALID_FROM, "51.24", rate="25.06"),
-        _build_tariff(resource_id, "Demo Standard Variable", CHANGED_FROM, "54.75", rate="23.50"),
+        _build_tariff(resource_id, "Demo Standard Variable", FIRST_VALID_FROM, "0.5124", rate="0.2506"),
+        _build_tariff(resource_id, "Demo Standard Variable", CHANGED_FROM, "0.5475", rate="0.2350"),
     ]
 
 
 def half_hourly_tariffs(resource_id: str) -> list[types.NewTariff]:
     """Return a dynamic tariff, which has a price for each half hour."""
-    return [_build_tariff(resource_id, "Demo Half-Hourly", FIRST_VALID_FROM, "46.36", kind=TariffKind.DYNAMIC)]
+    return [_build_tariff(resource_id, "Demo Half-Hourly", FIRST_VALID_FROM, "0.4636", kind=TariffKind.DYNAMIC)]
 
 
 def no_tariffs(resource_id: str) -> list[types.NewTariff]:
@@ -57,19 +61,20 @@ def no_tariffs(resource_id: str) -> list[types.NewTariff]:
 
 def gas_tariffs(resource_id: str) -> list[types.NewTariff]:
     """Return the gas tariff of a home."""
-    return [_build_tariff(resource_id, "Demo Standard Variable", FIRST_VALID_FROM, "30.15", rate="5.94")]
+    return [_build_tariff(resource_id, "Demo Standard Variable", FIRST_VALID_FROM, "0.3015", rate="0.0594")]
 
 
 def export_tariffs(resource_id: str) -> list[types.NewTariff]:
     """Return the tariff that a home is paid for exported energy. It has no VAT."""
-    return [_build_tariff(resource_id, "Demo Export", FIRST_VALID_FROM, "0", rate="15", vat="0")]
+    return [_build_tariff(resource_id, "Demo Export", FIRST_VALID_FROM, "0", rate="0.15", vat="0")]
 
 
 async def fill_prices(runner: Runner, principal: Principal, tariff_id: str, start: datetime, stop: datetime) -> None:
     """Set the prices of a dynamic tariff for each half hour from `start` until before `stop`."""
     prices = _simulate_prices(start, stop)
     while batch := list(islice(prices, tariffs.MAX_PRICES)):
-        await runner.run(tariffs.set_tariff_prices, principal, {"tariff_id": tariff_id, "prices": batch})
+        arguments = {"tariff_id": tariff_id, "currency": CURRENCY, "prices": batch}
+        await runner.run(tariffs.set_tariff_prices, principal, arguments)
 
 
 def priced_until(now: datetime) -> datetime:
@@ -80,12 +85,13 @@ def priced_until(now: datetime) -> datetime:
 
 
 def simulate_price(at: datetime) -> Decimal:
-    """Return the price of a half hour: high in the evening, low at night, and negative in some windy nights."""
+    """Return the price of a half hour in pounds: high in the evening, low at night, negative in some windy nights."""
     local = at.astimezone(LONDON)
     hour, day = local.hour + local.minute / 60, (at - EPOCH).days
     wind = cos(2 * pi * day / 9) * cos(2 * pi * day / 31)
     evening = 16 if 16 <= hour < 19 else 0
-    return round(Decimal(17 - 6 * cos(2 * pi * (hour - 2) / 24) - 14 * wind + evening), 2)
+    pence = round(Decimal(17 - 6 * cos(2 * pi * (hour - 2) / 24) - 14 * wind + evening), 2)
+    return to_major(pence)
 
 
 def _simulate_prices(start: datetime, stop: datetime) -> Iterator[types.NewTariffPrice]:
@@ -119,7 +125,8 @@ def _build_tariff(
         name=name,
         valid_from=valid_from,
         standing_charge=Decimal(standing),
-        vat_rate=Decimal(vat),
+        vat_percent=Decimal(vat),
+        currency=Currency(CURRENCY),
         source="supplier",
         **terms,
     )

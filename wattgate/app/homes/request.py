@@ -3,15 +3,16 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from wattgate.app.homes.series import STORAGE_START
 from wattgate.app.input_parser import InputParser, decode_object
 from wattgate.db.models import Tariff
 from wattgate.delivery.mail_addresses import NotMailable, check_address
-from wattgate.energy.costs.tariffs import CURRENCY, rate_problems
+from wattgate.energy.costs.tariffs import rate_problems
 from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.energy.meters.meter_points import canonical_meter_point, has_wrong_check_digit, mpan_problem, mprn_problem
+from wattgate.energy.quantities import CURRENCIES, CURRENCY, to_minor
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.execution.schema import Schema
@@ -19,8 +20,10 @@ from wattgate.operations.credentials.login import normalize_username
 from wattgate.operations.tariffs import build_tariff, set_tariff
 from wattgate.operations.types.meters.tariffs import NewTariff
 from wattgate.operations.vocabulary.arguments import Id
+from wattgate.operations.vocabulary.scalars import Currency
 from wattgate.reading_files.cells import InvalidLine
 from wattgate.time_zones import time_zone_problem
+from wattgate.values.decimals import InvalidDecimal, parse_decimal
 from wattgate.values.terms import MAX_NAME_CHARACTERS
 
 # The tariffs of a new home: a flat rate, or the lines of a file.
@@ -45,7 +48,7 @@ class RequestedTariff:
         return all(getattr(stored, name) == getattr(self.terms, name) for name in _TERMS)
 
 
-def flat_tariff(unit_rate: str, standing_charge: str, zone: str, now: datetime) -> RequestedTariff:
+def flat_tariff(unit_rate: str, standing_charge: str, currency: str, zone: str, now: datetime) -> RequestedTariff:
     """Return a flat tariff for electricity that is valid for all readings. The prices include VAT, as on a bill.
 
     Raise BadInput, with the option at fault, if one of the prices is not a number or too large.
@@ -55,20 +58,25 @@ def flat_tariff(unit_rate: str, standing_charge: str, zone: str, now: datetime) 
         name="Flat rate",
         kind=TariffKind.FLAT,
         valid_from=datetime.fromisoformat(STORAGE_START),
-        rate=_parse_pence(unit_rate, "--unit-rate"),
-        standing_charge=_parse_pence(standing_charge, "--standing-charge"),
+        currency=Currency(currency),
+        rate=_parse_amount(unit_rate, "--unit-rate"),
+        standing_charge=_parse_amount(standing_charge, "--standing-charge"),
         time_zone=zone,
     )
     return RequestedTariff("--unit-rate", ELECTRICITY, new_tariff, build_tariff(new_tariff, "", now))
 
 
 def parse_tariff_lines(
-    lines: Iterable[tuple[int, str]], schema: Schema, classifiers: Iterable[str], zone: str, now: datetime
+    lines: Iterable[tuple[int, str]],
+    schema: Schema,
+    classifiers: Iterable[str],
+    defaults: Mapping[str, str],
+    now: datetime,
 ) -> list[RequestedTariff]:
     """Return the tariffs of the numbered lines of a file. Raise BadInput with the problems of all lines.
 
-    A line has the members of NewTariff without `resourceId`, and `classifier` unless it is for electricity. The default
-    of `timeZone` is the zone of the home.
+    A line has the members of NewTariff without `resourceId`, and `classifier` unless it is for electricity. `defaults`
+    are those of members that a line leaves out: the time zone of the home, and the currency.
     """
     parser, allowed = InputParser(schema, set_tariff, "input"), list(classifiers)
     tariffs: dict[tuple[str, datetime], RequestedTariff] = {}
@@ -78,7 +86,7 @@ def parse_tariff_lines(
             problems.append(Problem(("--tariff",), f"the file has more than {MAX_TARIFFS:,} tariffs"))
             break
         try:
-            tariff = _parse_line(parser, text, allowed, zone, now)
+            tariff = _parse_line(parser, text, allowed, defaults, now)
             if tariffs.setdefault((tariff.classifier, tariff.terms.valid_from), tariff) is not tariff:
                 raise InvalidLine("validFrom: another line has a tariff from the same instant")
         except InvalidLine as error:
@@ -90,7 +98,9 @@ def parse_tariff_lines(
     return list(tariffs.values())
 
 
-def _parse_line(parser: InputParser, text: str, classifiers: list[str], zone: str, now: datetime) -> RequestedTariff:
+def _parse_line(
+    parser: InputParser, text: str, classifiers: list[str], defaults: Mapping[str, str], now: datetime
+) -> RequestedTariff:
     line = decode_object(text)
     if "kind" not in line:
         raise InvalidLine("has no `kind`. Set the prices of a dynamic tariff with `wattgate tariff import`")
@@ -99,7 +109,7 @@ def _parse_line(parser: InputParser, text: str, classifiers: list[str], zone: st
     classifier = line.pop("classifier", ELECTRICITY)
     if classifier not in classifiers:
         raise InvalidLine(f"classifier: {classifier!r} is not one of the home: {', '.join(classifiers)}")
-    new_tariff: NewTariff = parser.parse({"timeZone": zone, "source": "import", **line, "resourceId": ""})
+    new_tariff: NewTariff = parser.parse({**defaults, "source": "import", **line, "resourceId": ""})
     try:
         return RequestedTariff("--tariff", classifier, new_tariff, build_tariff(new_tariff, "", now))
     except BadInput as error:
@@ -107,14 +117,14 @@ def _parse_line(parser: InputParser, text: str, classifiers: list[str], zone: st
         raise InvalidLine("; ".join(reasons)) from None
 
 
-def _parse_pence(text: str, option: str) -> Decimal:
+def _parse_amount(text: str, option: str) -> Decimal:
     try:
-        pence = Decimal(text)
-    except InvalidOperation:
-        raise BadInput("Invalid tariff.", problems=[Problem((option,), f"{text!r} is not a number of pence")]) from None
-    if problem := next(rate_problems(pence), None):
+        amount = parse_decimal(text)
+    except InvalidDecimal as error:
+        raise BadInput("Invalid tariff.", problems=[Problem((option,), str(error))]) from None
+    if problem := next(rate_problems(to_minor(amount)), None):
         raise BadInput("Invalid tariff.", problems=[Problem((option,), problem.message)])
-    return pence
+    return amount
 
 
 # The options of a new home, and their checks that need no database.
@@ -206,8 +216,9 @@ def _text_problems(options: HomeOptions) -> Iterator[Problem]:
         yield Problem(("--user",), f"{options.user!r} {error}. Give an e-mail address")
     if problem := time_zone_problem(options.time_zone):
         yield Problem(("--time-zone",), problem)
-    if options.currency != CURRENCY:
-        yield Problem(("--currency",), f"{options.currency!r} is not supported. Costs are in pence: use {CURRENCY}")
+    if options.currency not in CURRENCIES:
+        known = ", ".join(CURRENCIES)
+        yield Problem(("--currency",), f"{options.currency!r} is not supported. Use one of: {known}")
 
 
 def _meter_point_problems(numbers: Mapping[str, str]) -> Iterator[Problem]:
@@ -230,9 +241,11 @@ def _parse_tariffs(
     options: HomeOptions, build_schema: Callable[[], Schema], classifiers: list[str], now: datetime
 ) -> list[RequestedTariff]:
     if options.tariff_lines is not None:
-        return parse_tariff_lines(options.tariff_lines, build_schema(), classifiers, options.time_zone, now)
+        defaults = {"timeZone": options.time_zone, "currency": options.currency}
+        return parse_tariff_lines(options.tariff_lines, build_schema(), classifiers, defaults, now)
     if options.unit_rate is not None and options.standing_charge is not None:
-        return [flat_tariff(options.unit_rate, options.standing_charge, options.time_zone, now)]
+        amounts = options.unit_rate, options.standing_charge, options.currency
+        return [flat_tariff(*amounts, options.time_zone, now)]
     return []
 
 

@@ -29,6 +29,7 @@ from wattgate.energy.display.live_power import MAX_HOLD_MS, PowerIntegral, Power
 from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
 from wattgate.energy.display.rate_schedule import RateSchedule
 from wattgate.energy.ownership import ALWAYS, Ownership
+from wattgate.energy.quantities import energy_unit, to_minor
 from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.enums import AmbientBasis, Period, TariffKind
 from wattgate.values.decimals import InvalidDecimal, parse_decimal
@@ -40,7 +41,7 @@ RATES_AHEAD_MS = 8 * DAY_MS
 """How far ahead the rates of a weekly pattern are computed. Half-hourly prices are known until the end of tomorrow."""
 
 PREFERENCES_ATTRIBUTE = "display"
-"""The attribute of a virtual entity with its owner's preferences: {"dailyBudget": pounds, "ambientBasis": basis}."""
+"""The attribute of a virtual entity with its owner's preferences: {"dailyBudget": amount, "ambientBasis": basis}."""
 
 LivePower = tuple[PowerSource, list[PowerIntegral]]
 """A source of power, and its integrals for the half hours before the one of its newest reading."""
@@ -155,6 +156,7 @@ def build_meter(stored: StoredEnergy, rate_schedule: RateSchedule | None, spans:
     return Meter(
         kind=stored.kind,
         unit=stored.field.unit,
+        energy_unit=energy_unit(stored.field.unit),
         rates=None
         if rate_schedule is None
         else _schedule_from(rate_schedule, min(spans.day.start, stored.stored_to) - DAY_MS),
@@ -242,7 +244,10 @@ def learn_levels(electricity: Sequence[StoredEnergy], today: int, zone: ZoneInfo
 
 
 def parse_preferences(attributes: Mapping[str, Any]) -> DisplayPreferences:
-    """Parse the owner's preferences in a home's attributes. Invalid values are ignored."""
+    """Parse the owner's preferences in a home's attributes. The budget is in the major unit of the currency.
+
+    Invalid values are ignored.
+    """
     preferences = attributes.get(PREFERENCES_ATTRIBUTE)
     if not isinstance(preferences, Mapping):
         return DisplayPreferences()
@@ -256,9 +261,9 @@ def _learning_start(today: int, zone: ZoneInfo) -> int:
     return buckets.day_start(from_ms(today).astimezone(zone).date() - timedelta(days=LEARNING_DAYS), zone)
 
 
-def _parse_pence(pounds: Any) -> Decimal | None:
+def _parse_pence(amount_in_major_unit: Any) -> Decimal | None:
     try:
-        amount = parse_decimal(pounds) * 100
+        amount = to_minor(parse_decimal(amount_in_major_unit))
     except InvalidDecimal:
         return None
     return amount if amount > 0 else None

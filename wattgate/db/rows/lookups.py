@@ -22,9 +22,13 @@ def model_columns(model: type[Tenanted]) -> ReadOnlyColumnCollection[str, Column
 
 @cache
 def row_class(model: type[Tenanted]) -> type[msgspec.Struct]:
-    """Return the row class of a model, with its columns in order. Rows take a fifth of the time of ORM objects."""
+    """Return the row class of a model, with its columns in order and its properties.
+
+    Rows take a fifth of the time of ORM objects.
+    """
     names = [(column.name, Any) for column in model_columns(model)]
-    return msgspec.defstruct(f"{model.__name__}Row", names, gc=False)
+    properties = {name: value for name, value in vars(model).items() if isinstance(value, property)}
+    return msgspec.defstruct(f"{model.__name__}Row", names, namespace=properties, gc=False)
 
 
 def model_table(model: type[Tenanted]) -> Table:

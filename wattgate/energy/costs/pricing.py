@@ -1,6 +1,7 @@
 """Exact cost of energy. Amounts are integers until `divide_half_up` or `round_half_up` rounds them. No I/O.
 
 Units are those of `timeline`. So an amount (energy times rate) is in 10^-15 pence without VAT, and 10^-23 with VAT.
+Bills and buckets state money in the major unit of the currency.
 """
 
 from bisect import bisect_left
@@ -13,9 +14,19 @@ from typing import NamedTuple
 
 import msgspec
 
+from wattgate.energy import quantities
 from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffTerms
 from wattgate.energy.costs.timeline import ENERGY_DECIMALS, BlockRate, BlockRates, Charge, Rate, RateSpan, to_scaled
-from wattgate.enums import CostLineKind
+from wattgate.energy.quantities import (
+    MINOR_DECIMALS,
+    Energy,
+    Money,
+    energy_unit,
+    money_from_pence,
+    rate_from_pence,
+    rate_unit,
+)
+from wattgate.enums import CostLineKind, RateUnit
 
 AMOUNT_DECIMALS = ENERGY_DECIMALS + RATE_DECIMALS
 PENNY_AMOUNT = 10**AMOUNT_DECIMALS
@@ -50,15 +61,15 @@ class PricedPart(NamedTuple):
 
 
 class CostLine(msgspec.Struct, gc=False):
-    """One line of a bill: a quantity at a rate (pence), and the amount in whole pence."""
+    """One line of a bill: a quantity at a rate without VAT, and the product, rounded to whole pence."""
 
     kind: CostLineKind
     band: str | None
     quantity: Decimal
-    unit: str
-    rate: Decimal | None
+    unit: RateUnit
+    rate: quantities.Rate | None
     averaged: bool
-    amount: Decimal
+    subtotal: Money
     tariff_id: str
     tariff_name: str
     tariff_version: int
@@ -66,23 +77,23 @@ class CostLine(msgspec.Struct, gc=False):
 
 
 class CostVat(msgspec.Struct, gc=False):
-    """VAT at one rate (percent) on the sum of the lines with that rate, in whole pence."""
+    """VAT of some percent on the sum of the lines with that percentage, in whole pence."""
 
-    rate: Decimal
-    on: Decimal
-    amount: Decimal
+    percent: Decimal
+    subtotal: Money
+    vat: Money
 
 
 class Bill(msgspec.Struct, gc=False):
-    """Lines, VAT and total in whole pence. `exact` is the total before rounding. Energy is in kWh."""
+    """Lines, VAT and total in whole pence. `exact` is the total before rounding."""
 
-    energy: Decimal
-    unpriced: Decimal
+    energy: Energy
+    unpriced: Energy
     lines: list[CostLine]
-    subtotal: Decimal
+    subtotal: Money
     vat: list[CostVat]
-    total: Decimal
-    exact: Decimal
+    total: Money
+    exact: Money
     estimated: bool
 
 
@@ -100,9 +111,9 @@ class BucketCost:
     unpriced_energy: int = 0
 
     @property
-    def pence(self) -> Decimal:
-        """The exact amount in pence."""
-        return to_decimal(self.amount, VAT_DECIMALS)
+    def exact(self) -> Decimal:
+        """The exact amount in the major unit."""
+        return to_decimal(self.amount, VAT_DECIMALS + MINOR_DECIMALS)
 
     @property
     def unpriced_kwh(self) -> Decimal:
@@ -165,22 +176,24 @@ def build_bill(parts: Iterable[PricedPart], days: Iterable[TariffTerms], unit: s
     """
     totals = _total_by_charge(parts)
     unpriced = totals.pop(None, _ChargeTotal())
-    entries = [_energy_line(charge, total, unit) for charge, total in totals.items() if charge]
-    entries += [_standing_line(tariff, count) for tariff, count in _days_by_tariff(days)]
-    taxable: dict[int, Decimal] = {}
-    for line, vat, _ in entries:
-        taxable[vat] = taxable.get(vat, Decimal(0)) + line.amount
-    taxes = [_build_vat(vat, amount) for vat, amount in sorted(taxable.items()) if vat]
-    subtotal = sum((line.amount for line, _, _ in entries), Decimal(0))
+    entries = [_energy_entry(charge, total, unit) for charge, total in totals.items() if charge]
+    entries += [_standing_entry(tariff, count) for tariff, count in _days_by_tariff(days)]
+    taxable: dict[int, int] = {}
+    for entry in entries:
+        taxable[entry.vat] = taxable.get(entry.vat, 0) + entry.pence
+    taxes = {vat: divide_half_up(pence * vat, VAT_WHOLE) for vat, pence in sorted(taxable.items()) if vat}
+    subtotal, units = sum(taxable.values()), energy_unit(unit)
+    all_energy = unpriced.energy + sum(total.energy for total in totals.values())
+    exact = sum(entry.amount * (VAT_WHOLE + entry.vat) for entry in entries)
     return Bill(
-        energy=to_decimal(unpriced.energy + sum(total.energy for total in totals.values()), ENERGY_DECIMALS),
-        unpriced=to_decimal(unpriced.energy, ENERGY_DECIMALS),
-        lines=[line for line, _, _ in entries],
-        subtotal=subtotal,
-        vat=taxes,
-        total=subtotal + sum((tax.amount for tax in taxes), Decimal(0)),
-        exact=to_decimal(sum(amount * (VAT_WHOLE + vat) for _, vat, amount in entries), VAT_DECIMALS),
-        estimated=any(line.estimated for line, _, _ in entries),
+        energy=Energy(to_decimal(all_energy, ENERGY_DECIMALS), units),
+        unpriced=Energy(to_decimal(unpriced.energy, ENERGY_DECIMALS), units),
+        lines=[entry.line for entry in entries],
+        subtotal=money_from_pence(Decimal(subtotal)),
+        vat=[_build_vat(vat, taxable[vat], tax) for vat, tax in taxes.items()],
+        total=money_from_pence(Decimal(subtotal + sum(taxes.values()))),
+        exact=Money(to_decimal(exact, VAT_DECIMALS + MINOR_DECIMALS)),
+        estimated=any(entry.line.estimated for entry in entries),
     )
 
 
@@ -255,8 +268,14 @@ class _ChargeTotal:
     estimated: bool = False
 
 
-_BillEntry = tuple[CostLine, int, int]
-"""A line, its VAT rate, and its amount before rounding (10^-15 pence)."""
+class _BillEntry(NamedTuple):
+    """A line, its VAT, and its subtotal in whole pence and before rounding (10^-15 pence)."""
+
+    line: CostLine
+    vat: int
+    pence: int
+    amount: int
+
 
 _END_SPAN = RateSpan(2**63, None)
 
@@ -280,69 +299,74 @@ def _days_by_tariff(days: Iterable[TariffTerms]) -> list[tuple[TariffTerms, int]
     return [(tariff, count) for tariff, count in counts.values() if tariff.standing_charge]
 
 
-def _energy_line(charge: Charge, total: _ChargeTotal, unit: str) -> _BillEntry:
-    averaged, rate = charge.rate is None, charge.rate
+def _energy_entry(charge: Charge, total: _ChargeTotal, unit: str) -> _BillEntry:
+    rate = charge.rate
     if rate is None and total.energy:
         rate = divide_half_up(total.amount * (1 if total.energy > 0 else -1), abs(total.energy))
-    line = _build_line(
+    return _build_entry(
         charge.tariff,
         CostLineKind.ENERGY,
         total.amount,
+        vat=charge.vat,
         band=charge.band,
         quantity=to_decimal(total.energy, ENERGY_DECIMALS),
-        unit=unit,
-        rate=None if rate is None else to_decimal(rate, RATE_DECIMALS),
-        averaged=averaged,
+        unit=rate_unit(unit),
+        rate=rate,
+        averaged=charge.rate is None,
         estimated=total.estimated,
     )
-    return line, charge.vat, total.amount
 
 
-def _standing_line(tariff: TariffTerms, days: int) -> _BillEntry:
-    amount = to_scaled(tariff.standing_charge) * days * 10**ENERGY_DECIMALS
-    line = _build_line(
+def _standing_entry(tariff: TariffTerms, days: int) -> _BillEntry:
+    rate = to_scaled(tariff.standing_charge)
+    return _build_entry(
         tariff,
         CostLineKind.STANDING_CHARGE,
-        amount,
+        rate * days * 10**ENERGY_DECIMALS,
+        vat=to_scaled(tariff.vat_rate),
         band=None,
         quantity=Decimal(days),
-        unit="day",
-        rate=to_decimal(to_scaled(tariff.standing_charge), RATE_DECIMALS),
+        unit=RateUnit.DAY,
+        rate=rate,
         averaged=False,
         estimated=False,
     )
-    return line, to_scaled(tariff.vat_rate), amount
 
 
-def _build_line(
+def _build_entry(
     tariff: TariffTerms,
     kind: CostLineKind,
     amount: int,
     *,
+    vat: int,
     band: str | None,
     quantity: Decimal,
-    unit: str,
-    rate: Decimal | None,
+    unit: RateUnit,
+    rate: int | None,
     averaged: bool,
     estimated: bool,
-) -> CostLine:
-    return CostLine(
+) -> _BillEntry:
+    pence = divide_half_up(amount, PENNY_AMOUNT)
+    line = CostLine(
         kind=kind,
         band=band,
         quantity=quantity,
         unit=unit,
-        rate=rate,
+        rate=None if rate is None else rate_from_pence(to_decimal(rate, RATE_DECIMALS), unit),
         averaged=averaged,
-        amount=Decimal(divide_half_up(amount, PENNY_AMOUNT)),
+        subtotal=money_from_pence(Decimal(pence)),
         tariff_id=tariff.tariff_id,
         tariff_name=tariff.name,
         tariff_version=tariff.version,
         estimated=estimated,
     )
+    return _BillEntry(line, vat, pence, amount)
 
 
-def _build_vat(vat: int, on: Decimal) -> CostVat:
-    return CostVat(to_decimal(vat, RATE_DECIMALS), on, Decimal(divide_half_up(int(on) * vat, VAT_WHOLE)))
+def _build_vat(vat: int, subtotal: int, tax: int) -> CostVat:
+    """Return the VAT of a percentage, from amounts in whole pence."""
+    percent = to_decimal(vat, RATE_DECIMALS)
+    return CostVat(percent, money_from_pence(Decimal(subtotal)), money_from_pence(Decimal(tax)))
 
 
 def _clamp_to_block(block: BlockRate, counted: int) -> int:

@@ -13,6 +13,7 @@ import msgspec
 
 from wattgate.clock import format_iso, from_ms, to_ms
 from wattgate.energy.buckets import HALF_HOUR_MS
+from wattgate.energy.quantities import MINOR_DECIMALS, to_major
 from wattgate.enums import NoValueReason, Period, TariffKind, Weekday
 from wattgate.errors import Problem, ProblemPath
 from wattgate.time_zones import time_zone_problem
@@ -22,6 +23,8 @@ WEEK_SLOTS = 7 * DAY_SLOTS
 """Half hours of a week, from midnight on Monday."""
 
 MAX_RATE = Decimal(10) ** 6
+"""Maximum of a stored rate in pence, and of the other numbers of a tariff."""
+
 MAX_PARTS = 50
 """Maximum number of bands, and of blocks, of a tariff."""
 
@@ -93,7 +96,10 @@ def band_by_slot(bands: Sequence[TariffBand]) -> list[int | None]:
 
 
 def find_problems(tariff: TariffTerms, now: datetime) -> list[Problem]:
-    """Return all problems of a tariff, with their paths (GraphQL names). A valid tariff has none."""
+    """Return all problems of a tariff, with their paths (GraphQL names). A valid tariff has none.
+
+    The terms are those to store, in pence. Problems state amounts in the major unit, as callers send them.
+    """
     return [
         *_term_problems(tariff),
         *_part_problems(tariff),
@@ -116,13 +122,25 @@ def normalize_rates(tariff: TariffTerms) -> None:
 
 
 def rate_problems(rate: Decimal, *path: str | int) -> Iterator[Problem]:
-    """Yield the problem of a number that is to be stored as a rate, if it has one."""
-    if not rate.is_finite():
-        yield Problem(path, f"{rate} is not a number")
-    elif abs(rate) > MAX_RATE:
-        yield Problem(path, f"{rate} is not between -{MAX_RATE:,} and {MAX_RATE:,}")
-    elif rate != round(rate, RATE_DECIMALS):
-        yield Problem(path, f"{rate} has more than {RATE_DECIMALS} decimal places")
+    """Yield the problem of a rate in pence, if it cannot be stored. The problem states the major unit."""
+    return _decimal_problems(rate, path, is_money=True)
+
+
+def _number_problems(number: Decimal, *path: str | int) -> Iterator[Problem]:
+    """Yield the problem of a percentage or an amount of energy, if it cannot be stored."""
+    return _decimal_problems(number, path, is_money=False)
+
+
+def _decimal_problems(number: Decimal, path: ProblemPath, *, is_money: bool) -> Iterator[Problem]:
+    if not number.is_finite():
+        yield Problem(path, f"{number} is not a number")
+        return
+    sent, maximum = (to_major(number), to_major(MAX_RATE)) if is_money else (number, MAX_RATE)
+    if abs(number) > MAX_RATE:
+        yield Problem(path, f"{sent:f} is not between -{maximum:,.0f} and {maximum:,.0f}")
+    elif number != round(number, RATE_DECIMALS):
+        decimals = RATE_DECIMALS + MINOR_DECIMALS if is_money else RATE_DECIMALS
+        yield Problem(path, f"{sent:f} has more than {decimals} decimal places")
 
 
 def find_price_problem(at: datetime, rate: Decimal, tariff: TariffTerms) -> Problem | None:
@@ -144,9 +162,9 @@ def _term_problems(tariff: TariffTerms) -> Iterator[Problem]:
     if tariff.rate is not None:
         yield from rate_problems(tariff.rate, "rate")
     yield from rate_problems(tariff.standing_charge, "standingCharge")
-    yield from rate_problems(tariff.vat_rate, "vatRate")
+    yield from _number_problems(tariff.vat_rate, "vatPercent")
     if tariff.vat_rate.is_finite() and not 0 <= tariff.vat_rate <= 100:
-        yield Problem(("vatRate",), f"{tariff.vat_rate} is not between 0 and 100 percent")
+        yield Problem(("vatPercent",), f"{tariff.vat_rate} is not between 0 and 100 percent")
     if problem := time_zone_problem(tariff.time_zone):
         yield Problem(("timeZone",), problem)
 
@@ -225,7 +243,7 @@ def _block_problems(blocks: Sequence[TariffBlock]) -> Iterator[Problem]:
             if not last:
                 yield Problem((*path, "upTo"), "only the last block has no limit")
             continue
-        yield from rate_problems(block.up_to, *path, "upTo")
+        yield from _number_problems(block.up_to, *path, "upTo")
         if last:
             yield Problem((*path, "upTo"), "the last block has no limit")
     limits = [Decimal(0), *(block.up_to for block in blocks if block.up_to is not None and block.up_to.is_finite())]
@@ -280,7 +298,3 @@ class CostBasis:
         if not has_readings:
             return NoValueReason.NO_READINGS
         return NoValueReason.NO_PRICE if TariffKind.DYNAMIC in kinds else NoValueReason.NO_TARIFF
-
-
-CURRENCY = "GBP"
-"""The only currency of tariffs and costs."""

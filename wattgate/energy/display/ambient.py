@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from wattgate.enums import AmbientBasis, AmbientLevel
+from wattgate.energy.quantities import Power, Rate, to_major
+from wattgate.enums import AmbientBasis, AmbientLevel, RateUnit
 
 LOW_RATIO = 0.8
 """The level is LOW below 80 % of the usual value: the median power of the time of day, or the mean rate of the day."""
@@ -62,40 +63,61 @@ class LearnedPower(NamedTuple):
         )
 
 
+class DisplayPowerLevels(NamedTuple):
+    """The powers below which a level is LOW, and from which it is HIGH."""
+
+    low_below: Power
+    high_from: Power
+
+
+class DisplayRateLevels(NamedTuple):
+    """The rates below which a level is LOW, and from which it is HIGH."""
+
+    low_below: Rate
+    high_from: Rate
+
+
 class DisplayAmbient(msgspec.Struct, frozen=True, gc=False):
-    """A level and its thresholds: LOW below `low_below`, HIGH from `high_from`, otherwise MEDIUM."""
+    """A level, and the powers or rates between which it is MEDIUM. The others are None."""
 
     level: AmbientLevel
     basis: AmbientBasis
-    low_below: float
-    high_from: float
-    unit: str
+    power_levels: DisplayPowerLevels | None
+    rate_levels: DisplayRateLevels | None
 
 
 class AmbientReference(NamedTuple):
-    """Thresholds for a value: imported power (W), or a rate if the basis is PRICE."""
+    """Thresholds for a value: imported power (W), or a rate in the major unit if the basis is PRICE.
+
+    `power_levels` or `rate_levels` has the same thresholds with their unit.
+    """
 
     basis: AmbientBasis
     low_below: float
     high_from: float
-    unit: str
+    power_levels: DisplayPowerLevels | None
+    rate_levels: DisplayRateLevels | None
 
     def compare(self, value: float) -> DisplayAmbient:
         """Return the level of a value."""
         upper = AmbientLevel.MEDIUM if value < self.high_from else AmbientLevel.HIGH
         level = AmbientLevel.LOW if value < self.low_below else upper
-        return DisplayAmbient(level, *self)
+        return DisplayAmbient(level, self.basis, self.power_levels, self.rate_levels)
 
 
 def power_reference(levels: PowerLevels, basis: AmbientBasis) -> AmbientReference:
     """Return the reference of imported power."""
-    return AmbientReference(basis, float(round(levels.low_below)), float(round(levels.high_from)), "W")
+    low, high = float(round(levels.low_below)), float(round(levels.high_from))
+    return AmbientReference(basis, low, high, DisplayPowerLevels(Power(low), Power(high)), None)
 
 
-def price_reference(usual: float, unit: str) -> AmbientReference:
-    """Return the reference of a rate: the mean rate of its day. Both may be negative."""
-    low, high = usual - abs(usual) * (1 - LOW_RATIO), usual + abs(usual) * (HIGH_PRICE_RATIO - 1)
-    return AmbientReference(AmbientBasis.PRICE, round(low, 2), round(high, 2), unit)
+def price_reference(usual: Decimal, per: RateUnit) -> AmbientReference:
+    """Return the reference of a rate: the mean rate of its day, in pence. Both may be negative."""
+    mean = float(usual)
+    low, high = mean - abs(mean) * (1 - LOW_RATIO), mean + abs(mean) * (HIGH_PRICE_RATIO - 1)
+    low_below, high_from = (Rate(to_major(Decimal(f"{rate:.2f}")), per) for rate in (low, high))
+    levels = DisplayRateLevels(low_below, high_from)
+    return AmbientReference(AmbientBasis.PRICE, float(low_below.amount), float(high_from.amount), None, levels)
 
 
 def power_levels(usual: float, range_top: float) -> PowerLevels:

@@ -18,11 +18,12 @@ from wattgate.energy.costs.pricing import (
     to_decimal,
 )
 from wattgate.energy.costs.timeline import ENERGY_DECIMALS, BlockRates, Rate
+from wattgate.energy.quantities import MINOR_DECIMALS, Money
 
 VALUE_DECIMALS = 3
 
 MONEY_DECIMALS = 2
-"""Decimal places of amounts in pounds."""
+"""Decimal places of amounts in the major unit of the currency."""
 
 
 class EnergyTotal(msgspec.Struct, frozen=True, gc=False):
@@ -70,9 +71,9 @@ class EnergyTotal(msgspec.Struct, frozen=True, gc=False):
         return to_decimal(self.unpriced, ENERGY_DECIMALS) if self.unpriced else Decimal(0)
 
 
-def pounds_with_vat(amount: int) -> Decimal:
-    """Return an amount in pounds, rounded to whole pence."""
-    return round_scaled(amount, VAT_DECIMALS + 2, MONEY_DECIMALS)
+def to_money(amount: int) -> Money:
+    """Return an amount as money, rounded to whole pence."""
+    return Money(round_scaled(amount, VAT_DECIMALS + MINOR_DECIMALS, MONEY_DECIMALS))
 
 
 def scale_pence(pence: Decimal) -> int:

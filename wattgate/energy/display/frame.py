@@ -9,16 +9,17 @@ from typing import NamedTuple
 import msgspec
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.energy.costs.tariffs import CURRENCY, CostBasis
+from wattgate.energy.costs.tariffs import CostBasis
 from wattgate.energy.display.ambient import AmbientReference, DisplayAmbient
 from wattgate.energy.display.carbon import DisplayCarbon
-from wattgate.energy.display.energy_total import EnergyTotal, pounds_with_vat, scale_pence
+from wattgate.energy.display.energy_total import EnergyTotal, scale_pence, to_money
 from wattgate.energy.display.home import HalfHourContent, Home, WithheldMeter
 from wattgate.energy.display.live_power import DisplayPower
 from wattgate.energy.display.meter import EnergyEstimate, Meter, MeterKind, PeriodCount, TimeSpan
 from wattgate.energy.display.rate_schedule import DisplaySlot, DisplayTariff
 from wattgate.energy.freshness import Freshness
-from wattgate.enums import AmbientBasis, FreshnessState, NoValueReason
+from wattgate.energy.quantities import CURRENCY, Energy, Money
+from wattgate.enums import AmbientBasis, EnergyUnit, FreshnessState, NoValueReason
 
 FRAME_VERSION = 1
 """The version of frames. It changes if a screen that knows only the old frames would show something wrong.
@@ -29,15 +30,16 @@ Further fields do not change it. A screen ignores the fields that it does not kn
 LINK_TIMEOUT_SECONDS = 35
 """How long a screen waits for anything from the gateway before it blanks live values (docs/reference/realtime.md)."""
 
+_NO_ENERGY = {unit: Energy(Decimal(0), unit) for unit in EnergyUnit}
+
 STATES_WITHOUT_POWER = (FreshnessState.STALE, FreshnessState.OFFLINE)
 """States in which a frame has no power, because the number would be old."""
 
 
 class DisplayEnergy(msgspec.Struct, frozen=True, gc=False):
-    """Energy of one kind in a span; `value` is None if nothing is known yet."""
+    """Energy of one kind in a span; `energy` is None if nothing is known yet."""
 
-    value: Decimal | None
-    unit: str
+    energy: Energy | None
     estimated: bool
     complete_to_ms: int
 
@@ -47,15 +49,12 @@ class DisplayEnergy(msgspec.Struct, frozen=True, gc=False):
 
 
 class DisplayCost(msgspec.Struct, frozen=True, gc=False):
-    """The cost of a span so far, in pounds with VAT; `total` is None if none of its energy has a price."""
+    """The cost of a span so far; `total` is None if none of its energy has a price."""
 
-    total: Decimal | None
-    standing_charge: Decimal
-    unpriced: Decimal
+    total: Money | None
+    standing_charges_with_vat: Money
+    unpriced: Energy
     estimated: bool
-    currency: str = CURRENCY
-    includes_standing_charge: bool = True
-    includes_vat: bool = True
 
 
 class DisplayPeriod(msgspec.Struct, frozen=True, gc=False):
@@ -240,10 +239,12 @@ def _build_energy(meters: Sequence[_CountedMeter], kind: MeterKind) -> DisplayEn
     meters_of_kind = [item for item in meters if item.meter.kind is kind]
     if not meters_of_kind:
         return None
-    unit = meters_of_kind[0].meter.unit
-    same_unit = [item for item in meters_of_kind if item.meter.unit == unit]
+    first = meters_of_kind[0].meter
+    same_unit = [item for item in meters_of_kind if item.meter.unit == first.unit]
     total = _sum_counts(same_unit)
-    return DisplayEnergy(total.value, unit, total.estimated, min([item.counted.complete_to for item in same_unit]))
+    value = total.value
+    energy = None if value is None else Energy(value, first.energy_unit)
+    return DisplayEnergy(energy, total.estimated, min([item.counted.complete_to for item in same_unit]))
 
 
 def _build_cost(meters: Sequence[_CountedMeter], total: EnergyTotal, standing_charge: Decimal) -> DisplayCost | None:
@@ -255,11 +256,19 @@ def _build_cost(meters: Sequence[_CountedMeter], total: EnergyTotal, standing_ch
         return None
     standing = scale_pence(standing_charge)
     return DisplayCost(
-        total=pounds_with_vat(total.amount + standing) if total.has_price else None,
-        standing_charge=pounds_with_vat(standing),
-        unpriced=total.unpriced_energy,
+        total=to_money(total.amount + standing) if total.has_price else None,
+        standing_charges_with_vat=to_money(standing),
+        unpriced=_sum_unpriced(meters) if total.unpriced else _NO_ENERGY[meters[0].meter.energy_unit],
         estimated=total.estimated,
     )
+
+
+def _sum_unpriced(meters: Sequence[_CountedMeter]) -> Energy:
+    """Return the energy without a price, in the unit of the first meter that has some. Other units are left out."""
+    unpriced = [item for item in meters if item.counted.total.unpriced]
+    first = unpriced[0].meter
+    total = _sum_counts([item for item in unpriced if item.meter.unit == first.unit])
+    return Energy(total.unpriced_energy, first.energy_unit)
 
 
 def _no_cost_reason(meters: Sequence[_CountedMeter], total: EnergyTotal, span: TimeSpan) -> NoValueReason:
@@ -292,5 +301,6 @@ def _build_ambient(
     if reference is None:
         return None
     if reference.basis is AmbientBasis.PRICE:
-        return None if tariff is None or tariff.rate is None else reference.compare(float(tariff.rate))
-    return None if power is None else reference.compare(power.imported)
+        rate = None if tariff is None else tariff.rate_with_vat
+        return None if rate is None else reference.compare(float(rate.amount))
+    return None if power is None else reference.compare(power.imported.value)

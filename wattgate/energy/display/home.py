@@ -259,9 +259,7 @@ class Home(msgspec.Struct, frozen=True):
             if budget is None
             else power_reference(self.learned_power.within_budget(slot, budget), AmbientBasis.BUDGET),
             AmbientBasis.LEARNED: None if learned is None else power_reference(learned, AmbientBasis.LEARNED),
-            AmbientBasis.PRICE: None
-            if rates is None or mean_rate is None
-            else price_reference(float(mean_rate), rates.rate_unit),
+            AmbientBasis.PRICE: None if rates is None or mean_rate is None else price_reference(mean_rate, rates.per),
         }
         preferred = references.get(self.preferences.basis) if self.preferences.basis else None
         return preferred or next((reference for reference in references.values() if reference), None)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from wattgate.clock import from_ms
 from wattgate.energy.buckets import HALF_HOUR_MS, MINUTE_MS
 from wattgate.energy.costs.timeline import ENERGY_DECIMALS
+from wattgate.energy.quantities import Power
 from wattgate.energy.storage_fields import ReadingField
 
 MAX_HOLD_MS = 2 * MINUTE_MS
@@ -40,17 +41,16 @@ class PowerIntegral(NamedTuple):
 
 
 class DisplayPower(msgspec.Struct, frozen=True, gc=False):
-    """A home's power at the meter in W; `net` is import minus export.
+    """A home's power at the meter; `net` is import minus export.
 
     It is too old to be shown from `valid_until` on.
     """
 
-    net: float
-    imported: float
-    exported: float
+    net: Power
+    imported: Power
+    exported: Power
     at_ms: int
     valid_until_ms: int
-    unit: str = "W"
 
     @property
     def at(self) -> datetime:
@@ -122,4 +122,4 @@ def total_power(sources: Sequence[PowerSource], valid_until: int) -> DisplayPowe
     imported = sum([max(0.0, watts) for watts in import_watts])
     exported = sum(export_watts) if export_watts else sum([max(0.0, -watts) for watts in import_watts])
     at = min([source.at for source in sources])
-    return DisplayPower(imported - exported, imported, exported, at, valid_until)
+    return DisplayPower(Power(imported - exported), Power(imported), Power(exported), at, valid_until)

@@ -10,6 +10,7 @@ from wattgate.energy.costs.timeline import BlockRates
 from wattgate.energy.display.energy_total import EnergyTotal, estimated_parts
 from wattgate.energy.display.live_power import PowerIntegral, integral_to_energy
 from wattgate.energy.display.rate_schedule import RateSchedule
+from wattgate.enums import EnergyUnit
 
 
 class MeterKind(Enum):
@@ -67,6 +68,7 @@ class Meter(msgspec.Struct, frozen=True):
 
     kind: MeterKind
     unit: str
+    energy_unit: EnergyUnit
     rates: RateSchedule | None
     counts: tuple[PeriodCount, ...]
     stored_to: int

@@ -10,12 +10,14 @@ from typing import NamedTuple
 import msgspec
 
 from wattgate.clock import from_ms, to_ms
+from wattgate.energy import quantities
 from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.costs.pricing import add_vat, round_half_up
-from wattgate.energy.costs.tariffs import CURRENCY, TariffTerms
+from wattgate.energy.costs.tariffs import TariffTerms
 from wattgate.energy.costs.timeline import BlockRates, Rate, RateSpan, from_scaled
 from wattgate.energy.display.energy_total import marginal_rate
-from wattgate.enums import TariffKind
+from wattgate.energy.quantities import to_major
+from wattgate.enums import RateUnit, TariffKind
 
 DISPLAY_RATE_DECIMALS = 2
 """Decimal places of rates in pence."""
@@ -24,36 +26,35 @@ _TIME_DEPENDENT_KINDS = (TariffKind.TIME_OF_USE, TariffKind.DYNAMIC)
 
 
 class DisplayRate(msgspec.Struct, frozen=True, gc=False):
-    """The rate of energy from an instant, in pence with VAT."""
+    """The rate of energy from an instant."""
 
     start: datetime
-    rate: Decimal
+    rate_with_vat: quantities.Rate
     band: str | None
 
 
 class DisplayTariff(msgspec.Struct, frozen=True, gc=False):
-    """The present rate of energy, in pence with VAT; `rate` is None if no price is known.
+    """The present rate of energy; `rate_with_vat` is None if no price is known.
 
     `until` is the instant of the next change; None if none is known. `next` is the rate from then; None if no price
     is known.
     """
 
     name: str
-    rate: Decimal | None
+    per: RateUnit
+    rate_with_vat: quantities.Rate | None
     band: str | None
-    unit: str
-    standing_charge: Decimal
+    standing_charge_with_vat: quantities.Rate
     until: datetime | None
     next: DisplayRate | None
-    currency: str = CURRENCY
 
 
 class DisplaySlot(msgspec.Struct, frozen=True, gc=False):
-    """A span of time with one rate, in pence with VAT."""
+    """A span of time with one rate."""
 
     start: datetime
     end: datetime
-    rate: Decimal
+    rate_with_vat: quantities.Rate
 
 
 class _Slot(NamedTuple):
@@ -73,8 +74,9 @@ class RateSchedule:
     unit: str
 
     @property
-    def rate_unit(self) -> str:
-        return f"pence/{self.unit}"
+    def per(self) -> RateUnit:
+        """The unit of energy for which the rates are the price."""
+        return quantities.rate_unit(self.unit)
 
     def rule_at(self, at: int) -> Rate | BlockRates | None:
         position = bisect_right(self.spans, at, key=_span_start)
@@ -138,9 +140,7 @@ class RateSchedule:
         if len({slot.rate for slot in slots}) < 2:
             return None
         cheapest = min(slots, key=lambda slot: slot.rate)
-        return DisplaySlot(
-            from_ms(cheapest.start), from_ms(cheapest.end), round_half_up(cheapest.rate, DISPLAY_RATE_DECIMALS)
-        )
+        return DisplaySlot(from_ms(cheapest.start), from_ms(cheapest.end), display_rate(cheapest.rate, self.per))
 
     def _slots(self) -> list[_Slot]:
         """Return the spans with a known rate and a known end, in order. Neighbours with equal rates are one slot."""
@@ -166,18 +166,26 @@ class RateSchedule:
         change = self.next_change(at, counted)
         return DisplayTariff(
             name=tariff.name,
-            rate=_round_rate(rate),
+            per=self.per,
+            rate_with_vat=self._render_rate(rate),
             band=rate.charge.band if rate else None,
-            unit=self.rate_unit,
-            standing_charge=round_half_up(self.standing_charge_at(at), DISPLAY_RATE_DECIMALS),
+            standing_charge_with_vat=display_rate(self.standing_charge_at(at), RateUnit.DAY),
             until=from_ms(change[0]) if change else None,
-            next=_render_next_rate(*change) if change else None,
+            next=self._render_next_rate(*change) if change else None,
         )
 
+    def _render_rate(self, rate: Rate | None) -> quantities.Rate | None:
+        exact = _rate_with_vat(rate)
+        return None if exact is None else display_rate(exact, self.per)
 
-def _render_next_rate(start: int, rate: Rate | None) -> DisplayRate | None:
-    rounded = _round_rate(rate)
-    return None if rate is None or rounded is None else DisplayRate(from_ms(start), rounded, rate.charge.band)
+    def _render_next_rate(self, start: int, rate: Rate | None) -> DisplayRate | None:
+        rendered = self._render_rate(rate)
+        return None if rate is None or rendered is None else DisplayRate(from_ms(start), rendered, rate.charge.band)
+
+
+def display_rate(pence: Decimal, per: RateUnit) -> quantities.Rate:
+    """Return the rate of an exact number of pence, rounded for output."""
+    return quantities.Rate(to_major(round_half_up(pence, DISPLAY_RATE_DECIMALS)), per)
 
 
 def _span_end(start: int, rate: Rate | None, next_start: int | None) -> int | None:
@@ -194,11 +202,6 @@ def _rate_key(rate: Rate | None) -> tuple[str, str | None, int] | None:
 
 def _rate_with_vat(rate: Rate | None) -> Decimal | None:
     return None if rate is None else add_vat(rate.charge.tariff, from_scaled(rate.rate))
-
-
-def _round_rate(rate: Rate | None) -> Decimal | None:
-    exact = _rate_with_vat(rate)
-    return None if exact is None else round_half_up(exact, DISPLAY_RATE_DECIMALS)
 
 
 def _span_start(span: RateSpan) -> int:

@@ -26,6 +26,7 @@ Info = strawberry.Info[GraphQLContext, None]
 _EDGE_METADATA = "wattgate.edge"
 _OPERATION_METADATA = "wattgate.operation"
 _SIZES_METADATA = "wattgate.sizes"
+_REST_FORM_METADATA = "wattgate.rest_form"
 _RESUME_ARGUMENTS = {"since": Argument(terms.Since | None, None)}
 
 
@@ -123,6 +124,28 @@ def optional_type(name: str, module: str) -> Any:
 def list_field(size: int, *, description: str | None = None) -> Any:
     """Return a field for a list that its parent already contains, with its typical length."""
     return strawberry.field(description=description, metadata={_SIZES_METADATA: (ListSize(size),)})
+
+
+@dataclass(frozen=True, slots=True)
+class RestForm:
+    """The form of a field in the REST interface: the attribute of the row, its type, and the description."""
+
+    attribute: str
+    type: Any
+    description: str
+
+
+def field_with_rest_form(name: str, rest_form: RestForm, *, description: str) -> Any:
+    """Return a plain field whose value has another form in the REST interface, which keeps that of earlier gateways.
+
+    The row has an attribute for each form. `name` is the name of the field in both interfaces.
+    """
+    return strawberry.field(name=name, description=description, metadata={_REST_FORM_METADATA: rest_form})
+
+
+def rest_form_of(field: StrawberryField) -> RestForm | None:
+    """Return the form of a field in the REST interface, or None if it is the one of GraphQL."""
+    return _metadata(field).get(_REST_FORM_METADATA)
 
 
 def list_sizes_of(field: StrawberryField) -> tuple[ListSize, ...]:

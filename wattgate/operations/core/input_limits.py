@@ -18,6 +18,7 @@ from strawberry.types import get_object_definition
 from wattgate.db.column_types import StructColumn
 from wattgate.db.models import Tenanted
 from wattgate.db.rows.lookups import model_columns
+from wattgate.energy.quantities import CURRENCIES
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.operations.core.operation import Call, Operation
@@ -160,6 +161,13 @@ def _check_json_value(value: Any, path: ProblemPath, problems: list[Problem]) ->
         check_json(value)
     except UnstorableJson as error:
         problems.append(Problem(path, str(error)))
+
+
+def check_currency(code: str, path: ProblemPath) -> None:
+    """Raise BadInput if the gateway has no amounts in a currency."""
+    if code not in CURRENCIES:
+        problem = Problem(path, f"{code} is not one of {', '.join(CURRENCIES)}")
+        raise BadInput(f"Unsupported currency {code!r}. Use one of: {', '.join(CURRENCIES)}.", problems=[problem])
 
 
 # Conversion of input objects to records.

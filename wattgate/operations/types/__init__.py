@@ -25,6 +25,7 @@ from wattgate.enums import (
     DeviceActivity,
     DeviceProof,
     DfsEventState,
+    EnergyUnit,
     ErasureAction,
     FreshnessCause,
     FreshnessState,
@@ -34,7 +35,9 @@ from wattgate.enums import (
     NoValueReason,
     PairingState,
     Period,
+    PowerUnit,
     Priority,
+    RateUnit,
     ReadingQuality,
     RuleKind,
     StepStatus,
@@ -312,6 +315,30 @@ declare_enum(
     "Subject of a line of a bill.",
     ENERGY="Energy that was used.",
     STANDING_CHARGE="Daily charge that does not depend on use.",
+)
+declare_enum(
+    EnergyUnit,
+    "Unit of an amount of energy, or of the gas that has it.",
+    WATT_HOUR="Wh.",
+    KILOWATT_HOUR="kWh.",
+    MEGAWATT_HOUR="MWh.",
+    CUBIC_METRE="Cubic metres of gas.",
+    OTHER="Any other unit: `baseUnit` of the resource names it.",
+)
+declare_enum(
+    PowerUnit,
+    "Unit of a power.",
+    WATT="W.",
+)
+declare_enum(
+    RateUnit,
+    "Unit for which a rate is the price.",
+    WATT_HOUR="For each Wh.",
+    KILOWATT_HOUR="For each kWh.",
+    MEGAWATT_HOUR="For each MWh.",
+    CUBIC_METRE="For each cubic metre of gas.",
+    DAY="For each day.",
+    OTHER="For each unit that `baseUnit` of the resource names.",
 )
 declare_enum(
     TemplatePart,

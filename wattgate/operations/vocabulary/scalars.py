@@ -17,6 +17,7 @@ from wattgate.values.annotations import Described
 from wattgate.values.decimals import parse_decimal
 
 Json = NewType("Json", object)
+Currency = NewType("Currency", str)
 
 Data = Annotated[Json, Described("Free-form JSON data of the application.")]
 SourceTypeInfo = Annotated[
@@ -24,9 +25,15 @@ SourceTypeInfo = Annotated[
 ]
 SourceUnitInfo = Annotated[Json, Described("Free-form JSON details of the unit in the data source.")]
 
+SeriesCurrency = Annotated[Currency, Described("Currency of all amounts. They are in its major unit, such as pounds.")]
+InputCurrency = Annotated[
+    Currency, Described("Currency of all amounts, which are in its major unit, such as pounds. Only GBP is accepted.")
+]
+
 MAX_SCALAR_CHARACTERS = 100
 """Maximum characters of a DateTime or TimeZone."""
 
+_CURRENCY_CODE = re.compile(r"[A-Z]{3}", re.ASCII)
 _OFFSET = re.compile(r"([+-])([01]\d|2[0-3]):([0-5]\d)")
 
 
@@ -59,6 +66,17 @@ def _parse_time_zone(name: Any) -> tzinfo:
     return ZoneInfo(name)
 
 
+def _parse_currency(code: Any) -> str:
+    if not (isinstance(code, str) and _CURRENCY_CODE.fullmatch(code)):
+        raise ValueError("a Currency is an ISO 4217 code of three capital letters, such as GBP")
+    return code
+
+
+def format_decimal(number: Decimal) -> str:
+    """Return a decimal number without an exponent, which parsers of money reject."""
+    return f"{number:f}"
+
+
 SCALARS: dict[object, ScalarDefinition] = {
     datetime: strawberry.scalar(
         name="DateTime",
@@ -72,8 +90,15 @@ SCALARS: dict[object, ScalarDefinition] = {
         description="Exact decimal number. Inputs are a finite number or text, below 10^30 and with at most 30 decimal "
         "places; results are text.",
         specified_by_url="https://www.rfc-editor.org/rfc/rfc8259#section-6",
-        serialize=str,
+        serialize=format_decimal,
         parse_value=parse_decimal,
+    ),
+    Currency: strawberry.scalar(
+        name="Currency",
+        description="Currency: a code of ISO 4217, such as GBP.",
+        specified_by_url="https://www.iso.org/iso-4217-currency-codes.html",
+        serialize=str,
+        parse_value=_parse_currency,
     ),
     tzinfo: strawberry.scalar(
         name="TimeZone",
@@ -92,8 +117,15 @@ SCALARS: dict[object, ScalarDefinition] = {
 }
 """The scalar of each Python type, for `strawberry.Schema`."""
 
-FAST_SERIALIZERS: Mapping[Any, Collection[type]] = {format_iso: {datetime, Timestamp}, str: {Decimal}}
+FAST_SERIALIZERS: Mapping[Any, Collection[type]] = {
+    format_iso: {datetime, Timestamp},
+    format_decimal: {Decimal},
+    str: {str},
+}
 """The classes of values that each serialize function above always turns into a string."""
+
+INLINE_SERIALIZERS: Mapping[Any, str] = {format_decimal: "f'{{{0}:f}}'"}
+"""The serialize functions that generated code has as an expression: a frame of a display has about twenty decimals."""
 
 
 # Declarations of enums as types of the GraphQL schema, with a description of each value.

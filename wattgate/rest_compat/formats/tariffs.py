@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from wattgate.db.models import Tariff
 from wattgate.energy.costs.pricing import add_vat
+from wattgate.energy.quantities import Rate, to_minor
 from wattgate.enums import TariffKind
 from wattgate.rest_compat.formats import readings
 from wattgate.rest_compat.legacy_request import RestResult
@@ -25,10 +26,10 @@ _LEGACY_TYPES = {
 
 def tariff_body(result: RestResult) -> Any:
     """Return the tariff that applies now as the only entry, or no entry if no tariff is known."""
-    (tariff,), (current,) = result.edges["tariff"], result.edges["currentRates"]
-    if tariff is None:
+    (shown,), (current,) = result.edges["tariff"], result.edges["currentRates"]
+    if shown is None:
         return readings.envelope(result.result, [])
-    current_rate = None if current.rate is None else float(current.rate)
+    tariff, current_rate = shown.stored, current.rate_with_vat and _to_pence(current.rate_with_vat)
     is_gas = result.result.classifier.startswith("gas")
     plan = [{"weekName": "1", "source": tariff.source, "planDetail": _plan_detail(tariff, current_rate)}]
     entry = {
@@ -39,7 +40,7 @@ def tariff_body(result: RestResult) -> Any:
         "type": _LEGACY_TYPES[tariff.kind],
         "utility": "",
         "from": _valid_from_text(tariff),
-        "currentRates": {"rate": current_rate, "standingCharge": float(current.standing_charge)},
+        "currentRates": {"rate": current_rate, "standingCharge": _to_pence(current.standing_charge_with_vat)},
         "structure": plan,
         "plan": plan,
     }
@@ -58,7 +59,7 @@ def tariff_list_body(result: RestResult) -> Any:
             "effectiveDate": _valid_from_text(tariff),
             "plan": [{"planDetail": _plan_detail(tariff, None)}],
         }
-        for tariff in tariffs
+        for tariff in (shown.stored for shown in tariffs)
     ]
     return readings.envelope(result.result, entries)
 
@@ -120,6 +121,10 @@ _RATES_BY_KIND: Mapping[TariffKind, Callable[[Tariff, float | None], list[dict[s
 
 def _with_vat(tariff: Tariff, amount: Decimal) -> float:
     return float(add_vat(tariff, amount))
+
+
+def _to_pence(rate: Rate) -> float:
+    return float(to_minor(rate.amount))
 
 
 def _valid_from_text(tariff: Tariff) -> str:

@@ -10,7 +10,7 @@ from strawberry.types import get_object_definition, has_object_definition
 
 from wattgate.db import models
 from wattgate.enums import to_camel_case
-from wattgate.operations.core.fields import edge_of
+from wattgate.operations.core.fields import edge_of, rest_form_of
 from wattgate.operations.vocabulary.directives import declared_description
 from wattgate.operations.vocabulary.node import is_global_id
 from wattgate.operations.vocabulary.strawberry_adapter import (
@@ -59,8 +59,9 @@ def object_schema(
         if name in omitted or not (is_plain or name in edges):
             continue
         id_name = "" if definition.name in TYPES_WITH_SENT_IDS else name
-        schema = _type_schema(field.type, id_name, components)
-        properties[name] = described(schema, declared_description(field))
+        form = rest_form_of(field)
+        schema = _type_schema(form.type if form else field.type, id_name, components)
+        properties[name] = described(schema, form.description if form else declared_description(field))
     return {
         "type": "object",
         **({"description": definition.description} if definition.description else {}),

@@ -106,10 +106,10 @@ def network_import(*, file: Path, refused: Path | None) -> None:
     run_import(file, refused, import_network, partial(describe_report, outcome="records stored"))
 
 
-def tariff_import(*, file: Path, application: str, resource: str | None, refused: Path | None) -> None:
+def tariff_import(*, file: Path, application: str, resource: str | None, currency: str, refused: Path | None) -> None:
     """Set tariffs, and prices of dynamic tariffs, from a JSON Lines file of any size."""
     principal = Principal(Role.SYSTEM, application_id=application)
-    importer = partial(import_tariffs, principal=principal, resource_id=resource)
+    importer = partial(import_tariffs, principal=principal, resource_id=resource, currency=currency)
     run_import(file, refused, importer, partial(describe_report, outcome="tariffs and prices set"))
 
 

@@ -7,7 +7,7 @@ import typer
 
 from wattgate.app.cli.commands.dispatch import dispatched
 from wattgate.app.cli.record_options import DEFAULT_LIMIT, JsonOption, LimitOption, OptionalApplication
-from wattgate.energy.costs.tariffs import CURRENCY
+from wattgate.energy.quantities import CURRENCY
 
 DEFAULT_HOME_NAME = "Home"
 
@@ -62,9 +62,13 @@ Export = Annotated[str | None, typer.Option(metavar="MPAN", help="Meter point of
 Live = Annotated[
     bool, typer.Option("--live", help="Also store the live power and registers that a display sends by MQTT.")
 ]
-UnitRate = Annotated[str | None, typer.Option(metavar="PENCE", help="Flat price of a kWh of electricity, with VAT.")]
+UnitRate = Annotated[
+    str | None,
+    typer.Option(metavar="AMOUNT", help="Flat price of a kWh of electricity, with VAT, such as 0.245 for 24.5 pence."),
+]
 StandingCharge = Annotated[
-    str | None, typer.Option(metavar="PENCE", help="Standing charge of electricity for a day, with VAT.")
+    str | None,
+    typer.Option(metavar="AMOUNT", help="Standing charge of electricity for a day, with VAT, such as 0.538."),
 ]
 TariffFile = Annotated[
     Path | None,
@@ -72,7 +76,7 @@ TariffFile = Annotated[
         exists=True, dir_okay=False, help="JSON Lines file of tariffs, instead of --unit-rate and --standing-charge."
     ),
 ]
-Currency = Annotated[str, typer.Option(help="Currency of the costs. Only GBP is supported.")]
+Currency = Annotated[str, typer.Option(help="Currency of the tariff. Only GBP is supported.")]
 
 
 home_app = typer.Typer(no_args_is_help=True, help="Set up and list homes.")
@@ -104,7 +108,7 @@ def home_create(
     Each line of the file of tariffs has the members of the GraphQL input NewTariff without resourceId. Add
     `"classifier": "gas.consumption"` or `"electricity.export"` if it is not for consumed electricity.
 
-    Example: wattgate home create --application "My app" --user ada@example.org --name "My home" --time-zone Europe/London --electricity 2300000000116 --unit-rate 24.5 --standing-charge 53.8
+    Example: wattgate home create --application "My app" --user ada@example.org --name "My home" --time-zone Europe/London --electricity 2300000000116 --unit-rate 0.245 --standing-charge 0.538
     """  # noqa: E501 (the example is one command)
 
 

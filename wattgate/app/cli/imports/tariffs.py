@@ -2,7 +2,7 @@
 
 A line with `kind` is a tariff, with the members of the GraphQL input `NewTariff`. A line without `kind` is the price of
 one half hour (`at`, `rate`) in the dynamic tariff that is valid then. `resourceId` is the resource, unless the import
-has one resource for all lines.
+has one resource for all lines. `currency` is that of the import if a line has none.
 """
 
 from collections import defaultdict
@@ -12,7 +12,8 @@ from datetime import datetime
 from typing import Any, BinaryIO
 
 from wattgate.app.input_parser import InputParser, decode_object
-from wattgate.db.models import Tariff
+from wattgate.db.queries.series.tariffs import TariffRates
+from wattgate.energy.quantities import CURRENCIES
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.execution.schema import build_schema
@@ -37,13 +38,13 @@ _NumberedPrices = list[tuple[int, NewTariffPrice]]
 
 @dataclass(slots=True)
 class _TariffImport:
-    """The state of an import: its report, and the prices that are not recorded yet, by resource ID."""
+    """The state of an import: its report, and the prices that are not recorded yet, by resource ID and currency."""
 
     runner: Runner
     principal: Principal
     refuse: ReportRefusal
     report: BulkReport = field(default_factory=BulkReport)
-    pending_prices: dict[str, _NumberedPrices] = field(default_factory=lambda: defaultdict(list))
+    pending_prices: dict[tuple[str, str], _NumberedPrices] = field(default_factory=lambda: defaultdict(list))
     pending_count: int = 0
 
     async def add_tariff(self, number: int, new_tariff: NewTariff) -> None:
@@ -55,15 +56,15 @@ class _TariffImport:
         else:
             self.report.recorded += 1
 
-    async def add_price(self, number: int, resource_id: str, new_price: NewTariffPrice) -> None:
-        self.pending_prices[resource_id].append((number, new_price))
+    async def add_price(self, number: int, resource_id: str, currency: str, new_price: NewTariffPrice) -> None:
+        self.pending_prices[resource_id, currency].append((number, new_price))
         self.pending_count += 1
         if self.pending_count >= MAX_PRICES:
             await self.flush_prices()
 
     async def flush_prices(self) -> None:
         """Record the pending prices."""
-        for resource_id, prices in self.pending_prices.items():
+        for (resource_id, currency), prices in self.pending_prices.items():
             try:
                 tariffs = await self._load_tariffs(resource_id)
             except NotFound as error:
@@ -78,7 +79,7 @@ class _TariffImport:
                 else:
                     by_tariff[tariff.tariff_id].append((number, price))
             for tariff_id, tariff_prices in by_tariff.items():
-                await self._record_prices(tariff_id, tariff_prices)
+                await self._record_prices(tariff_id, currency, tariff_prices)
         self.pending_prices.clear()
         self.pending_count = 0
 
@@ -86,17 +87,18 @@ class _TariffImport:
         self.report.refused += 1
         self.refuse(number, reason)
 
-    async def _load_tariffs(self, resource_id: str) -> list[Tariff]:
+    async def _load_tariffs(self, resource_id: str) -> list[TariffRates]:
         """Return the tariffs of a resource, newest first, including future ones."""
         row = await self.runner.run(resource, self.principal, {"resource_id": resource_id})
         edge = find_edge(Resource, "tariffs")
-        tariffs: list[list[Tariff]] = await self.runner.load(edge, self.principal, [row], {"upcoming": True})
+        tariffs: list[list[TariffRates]] = await self.runner.load(edge, self.principal, [row], {"upcoming": True})
         return tariffs[0]
 
-    async def _record_prices(self, tariff_id: str, prices: _NumberedPrices) -> None:
+    async def _record_prices(self, tariff_id: str, currency: str, prices: _NumberedPrices) -> None:
         """Record prices. If the gateway rejects some of them, report those and record the others."""
         while prices:
-            arguments = {"tariff_id": tariff_id, "prices": [price for _, price in prices]}
+            listed = [price for _, price in prices]
+            arguments = {"tariff_id": tariff_id, "currency": currency, "prices": listed}
             try:
                 result = await self.runner.run(set_tariff_prices, self.principal, arguments)
             except BadInput as error:
@@ -119,6 +121,7 @@ async def import_tariffs(
     runner: Runner,
     principal: Principal,
     resource_id: str | None,
+    currency: str,
     refuse: ReportRefusal,
     progress: Callable[[int], None],
 ) -> BulkReport:
@@ -132,15 +135,17 @@ async def import_tariffs(
     for number, text in read_numbered_lines(file):
         tariff_import.report.lines += 1
         try:
-            line = _parse_line(text, resource_id)
+            line = {"currency": currency, **_parse_line(text, resource_id)}
             if "kind" in line:
                 await tariff_import.add_tariff(number, tariffs.parse({"source": DEFAULT_SOURCE, **line}))
             else:
-                line_resource_id = line.pop("resourceId", None)
-                (price,) = prices.parse([line], tariffId="")
+                line_resource_id, line_currency = line.pop("resourceId", None), line.pop("currency")
+                if line_currency not in CURRENCIES:
+                    raise InvalidLine(f"currency: {line_currency!r} is not one of {', '.join(CURRENCIES)}")
+                (price,) = prices.parse([line], tariffId="", currency=line_currency)
                 if not isinstance(line_resource_id, str):
                     raise InvalidLine("has no `resourceId`. Add it, or use the option --resource")
-                await tariff_import.add_price(number, line_resource_id, price)
+                await tariff_import.add_price(number, line_resource_id, line_currency, price)
         except InvalidLine as error:
             tariff_import.reject_line(number, str(error))
         progress(file.tell())
@@ -158,7 +163,7 @@ def _parse_line(text: str, resource_id: str | None) -> dict[str, Any]:
     return line
 
 
-def _dynamic_tariff_at(tariffs: list[Tariff], at: datetime) -> Tariff | None:
+def _dynamic_tariff_at(tariffs: list[TariffRates], at: datetime) -> TariffRates | None:
     """Return the tariff that is valid at an instant if it is dynamic, else None. `tariffs` are ordered newest first."""
     in_force = next((tariff for tariff in tariffs if tariff.valid_from <= at), None)
     return in_force if in_force and in_force.kind is TariffKind.DYNAMIC else None

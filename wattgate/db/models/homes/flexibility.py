@@ -9,7 +9,8 @@ from sqlmodel import Field
 
 from wattgate.db.column_types import AssignedId, EnumText, FixedPoint, UtcDateTime, created_at_field, updated_at_field
 from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
-from wattgate.enums import DfsEventState
+from wattgate.energy.quantities import Rate, rate_from_pence
+from wattgate.enums import DfsEventState, RateUnit
 
 
 class DfsEvent(Tenanted, table=True):
@@ -27,6 +28,11 @@ class DfsEvent(Tenanted, table=True):
     reward: Decimal = Field(sa_type=FixedPoint(6))
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()
+
+    @property
+    def reward_rate(self) -> Rate:
+        """The reward in the major unit."""
+        return rate_from_pence(self.reward, RateUnit.KILOWATT_HOUR)
 
 
 class DfsUser(Tenanted, table=True):

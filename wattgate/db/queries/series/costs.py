@@ -41,11 +41,12 @@ from wattgate.energy.costs.pricing import (
     price_samples,
     round_half_up,
 )
-from wattgate.energy.costs.tariffs import CURRENCY, CostBasis, TariffTerms
+from wattgate.energy.costs.tariffs import CostBasis, TariffTerms
 from wattgate.energy.meters.meter_points import canonical_meter_point, meter_point_spellings
 from wattgate.energy.ownership import NO_END, Ownership
+from wattgate.energy.quantities import CURRENCY, MINOR_DECIMALS, energy_unit, to_major
 from wattgate.energy.storage_fields import ReadingField, parse_fields
-from wattgate.enums import NoValueReason, Period, TariffKind
+from wattgate.enums import EnergyUnit, NoValueReason, Period, TariffKind
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
 from wattgate.pauses import slices
 from wattgate.values import terms
@@ -53,6 +54,9 @@ from wattgate.values.annotations import Described
 
 MAX_RANGE = timedelta(days=2_000)
 """100,000 half hours are 2,083 days."""
+
+_AMOUNT_DECIMALS = BUCKET_DECIMALS + MINOR_DECIMALS
+"""Decimal places of the amounts of a bucket, in the major unit."""
 
 
 class CostExplanation(Bill, gc=False, kw_only=True):
@@ -64,21 +68,18 @@ class CostExplanation(Bill, gc=False, kw_only=True):
     start: datetime
     end: datetime
     completeness: float | None
-    currency: str = CURRENCY
-    includes_standing_charge: bool = True
-    includes_vat: bool = True
 
 
 class CostBucket(msgspec.Struct, gc=False):
-    """The cost of one span, in pence with VAT. `energy` and `total` are None if no energy of it has a price.
+    """The cost of one span in the major unit, with VAT. The cost of energy and the total are None without a price.
 
     `no_value_reason` then says why.
     """
 
     start: datetime
     end: datetime
-    energy: Decimal | None
-    standing_charge: Decimal
+    energy_cost_with_vat: Decimal | None
+    standing_charges_with_vat: Decimal
     total: Decimal | None
     unpriced: Decimal
     estimated: bool
@@ -86,14 +87,13 @@ class CostBucket(msgspec.Struct, gc=False):
 
 
 class CostSeries(msgspec.Struct, gc=False):
-    """The costs of a resource's energy, in buckets of one period."""
+    """The costs of a resource's energy, in buckets of one period. `unit` is that of the energy without a price."""
 
     resource: Resource
     period: Period
+    unit: EnergyUnit
     buckets: list[CostBucket]
     currency: str = CURRENCY
-    includes_standing_charge: bool = True
-    includes_vat: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,8 @@ async def cost_series(
         if isinstance(priced, GatewayError):
             results.append(priced)
         else:
-            results.append(CostSeries(resource, period, _build_buckets(priced, edges)) if priced.tariffs else None)
+            unit, buckets = energy_unit(priced.field.unit), _build_buckets(priced, edges)
+            results.append(CostSeries(resource, period, unit, buckets) if priced.tariffs else None)
     return results
 
 
@@ -330,15 +331,15 @@ def _build_buckets(priced: _PricedEnergy, edges: Sequence[int]) -> list[CostBuck
     for position, (start, end) in enumerate(pairwise(edges)):
         bucket_cost = cost_by_position.get(position, BucketCost())
         is_priced = bucket_cost.count > bucket_cost.unpriced
-        energy = round_half_up(bucket_cost.pence, BUCKET_DECIMALS) if is_priced else None
-        standing_charge = round_half_up(standing_charges.get(position, Decimal(0)), BUCKET_DECIMALS)
+        energy_cost = round_half_up(bucket_cost.exact, _AMOUNT_DECIMALS) if is_priced else None
+        standing_charge = round_half_up(to_major(standing_charges.get(position, Decimal(0))), _AMOUNT_DECIMALS)
         cost_buckets.append(
             CostBucket(
                 start=from_ms(start),
                 end=from_ms(end),
-                energy=energy,
-                standing_charge=standing_charge,
-                total=None if energy is None else energy + standing_charge,
+                energy_cost_with_vat=energy_cost,
+                standing_charges_with_vat=standing_charge,
+                total=None if energy_cost is None else energy_cost + standing_charge,
                 unpriced=bucket_cost.unpriced_kwh,
                 estimated=bucket_cost.estimated > 0,
                 no_value_reason=None

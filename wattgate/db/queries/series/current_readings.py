@@ -20,18 +20,21 @@ from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.costs import timeline
 from wattgate.energy.costs.pricing import BUCKET_DECIMALS, add_vat, current_block_rate, round_half_up
 from wattgate.energy.display.live_power import to_watts
+from wattgate.energy.quantities import Rate, rate_from_pence, rate_unit, to_minor
 from wattgate.energy.storage_fields import POWER_FIELD, ReadingField, find_field, parse_fields
-from wattgate.enums import NoValueReason
+from wattgate.enums import NoValueReason, RateUnit
 from wattgate.errors import ConsentRevoked
 
 # Batch loader of the current rates of resources.
 
 
 class CurrentRates(msgspec.Struct, gc=False):
-    """The current rates of energy, in pence with VAT. `rate` is None if no price is known."""
+    """The current rates. The rates of energy are None if no price is known."""
 
-    rate: Decimal | None
-    standing_charge: Decimal
+    rate: Rate | None
+    rate_with_vat: Rate | None
+    standing_charge: Rate
+    standing_charge_with_vat: Rate
     band: str | None
 
 
@@ -51,15 +54,21 @@ async def current_rates(rows: Rows, resources: Sequence[Resource]) -> list[Curre
         rule = timeline.rate_spans([tariff], prices, now, now + 1)[-1].rule
         if isinstance(rule, timeline.BlockRates):  # the block in force reveals consumption, which needs consent
             rule = None if key in errors else await _load_block_rate(rows, sources[key], rule)
-        results.append(_build_current_rates(tariff, rule))
+        results.append(
+            _build_current_rates(tariff, rule, rate_unit(parse_fields(sources.get(key, resource).storage)[0].unit))
+        )
     return results
 
 
-def _build_current_rates(tariff: Tariff, rate: timeline.Rate | None) -> CurrentRates:
-    standing_charge = add_vat(tariff, tariff.standing_charge)
-    if rate is None:
-        return CurrentRates(None, standing_charge, None)
-    return CurrentRates(add_vat(tariff, timeline.from_scaled(rate.rate)), standing_charge, rate.charge.band)
+def _build_current_rates(tariff: Tariff, rate: timeline.Rate | None, per: RateUnit) -> CurrentRates:
+    pence = None if rate is None else timeline.from_scaled(rate.rate)
+    return CurrentRates(
+        rate=None if pence is None else rate_from_pence(pence, per),
+        rate_with_vat=None if pence is None else rate_from_pence(add_vat(tariff, pence), per),
+        standing_charge=rate_from_pence(tariff.standing_charge, RateUnit.DAY),
+        standing_charge_with_vat=rate_from_pence(add_vat(tariff, tariff.standing_charge), RateUnit.DAY),
+        band=None if rate is None else rate.charge.band,
+    )
 
 
 async def _load_block_rate(rows: Rows, source: Resource, blocks: timeline.BlockRates) -> timeline.Rate:
@@ -182,7 +191,7 @@ def _cost_per_hour(
     """Return the cost of an hour at a power. Negative power is not energy of the resource, so it costs nothing."""
     if rates is None:
         return NoValueReason.NO_TARIFF
-    if rates.rate is None:
+    if rates.rate_with_vat is None:
         return NoValueReason.NO_PRICE
     if power is None:
         return NoValueReason.NO_POWER
@@ -193,7 +202,7 @@ def _cost_per_hour(
         field=COST_PER_HOUR_FIELD,
         unit=COST_PER_HOUR_UNIT,
         at=from_ms(stored.at),
-        value=float(round_half_up(kilowatts * rates.rate, BUCKET_DECIMALS)),
+        value=float(round_half_up(kilowatts * to_minor(rates.rate_with_vat.amount), BUCKET_DECIMALS)),
         includes_standing_charge=False,
         includes_vat=True,
     )

@@ -11,10 +11,23 @@ from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, Tariff
+from wattgate.db.queries.ownership import load_with_sources
 from wattgate.db.rows.lookups import Lookup
 from wattgate.db.rows.rows import Rows
-from wattgate.energy.costs.pricing import to_decimal
-from wattgate.energy.costs.tariffs import RATE_DECIMALS
+from wattgate.energy.costs.pricing import add_vat, to_decimal
+from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffBand, TariffBlock
+from wattgate.energy.quantities import (
+    CURRENCY,
+    MINOR_DECIMALS,
+    Energy,
+    Rate,
+    energy_unit,
+    rate_from_pence,
+    rate_unit,
+    strip_zeros,
+)
+from wattgate.energy.storage_fields import parse_fields
+from wattgate.enums import EnergyUnit, Period, RateUnit, TariffKind, Weekday
 from wattgate.errors import BadInput
 from wattgate.values.annotations import Described
 
@@ -36,10 +49,135 @@ COST_SUFFIX = ".cost"
 
 
 class HalfHourPrice(msgspec.Struct, gc=False):
-    """The rate of a dynamic tariff (pence per unit, without VAT) for the half hour that starts at `at`."""
+    """The rate of a dynamic tariff (major unit, without VAT) for the half hour that starts at `at`."""
 
     at: datetime
     rate: Decimal
+
+
+# Tariffs as the API shows them: with the unit of the energy that they price, and rates with and without VAT.
+
+
+class BandRates(msgspec.Struct, gc=False):
+    """A band of a time-of-use tariff, with its rates."""
+
+    name: str
+    rate: Rate
+    rate_with_vat: Rate
+    weekdays: list[Weekday]
+    start: str
+    end: str
+
+
+class BlockRates(msgspec.Struct, gc=False):
+    """A block of a block tariff, with its rates. The last block has no limit."""
+
+    up_to: Energy | None
+    rate: Rate
+    rate_with_vat: Rate
+
+
+class TariffRates(msgspec.Struct, gc=False):
+    """A tariff with its rates. `stored` is the record, whose rates are in pence."""
+
+    stored: Tariff
+    tariff_id: str
+    resource_id: str
+    name: str
+    kind: TariffKind
+    currency: str
+    per: RateUnit
+    rate: Rate | None
+    rate_with_vat: Rate | None
+    bands: list[BandRates]
+    blocks: list[BlockRates]
+    block_period: Period | None
+    standing_charge: Rate
+    standing_charge_with_vat: Rate
+    vat_percent: Decimal
+    time_zone: str
+    source: str
+    valid_from: datetime
+    version: int
+    superseded_at: datetime | None
+    created_at: datetime
+
+
+def show_tariff(tariff: Tariff, resource: Resource) -> TariffRates:
+    """Return a tariff of a resource with its rates. The resource is the priced one, whose energy has the unit.
+
+    If the caller cannot see that one, it is the resource of the cost, and the unit is OTHER.
+    """
+    unit = parse_fields(resource.storage)[0].unit
+    per = rate_unit(unit)
+    return TariffRates(
+        stored=tariff,
+        currency=CURRENCY,
+        per=per,
+        rate=None if tariff.rate is None else rate_from_pence(tariff.rate, per),
+        rate_with_vat=None if tariff.rate is None else _with_vat(tariff, tariff.rate, per),
+        bands=[_show_band(tariff, band, per) for band in tariff.bands],
+        blocks=[_show_block(tariff, block, per, energy_unit(unit)) for block in tariff.blocks],
+        standing_charge=rate_from_pence(tariff.standing_charge, RateUnit.DAY),
+        standing_charge_with_vat=_with_vat(tariff, tariff.standing_charge, RateUnit.DAY),
+        vat_percent=strip_zeros(tariff.vat_rate),
+        **{name: getattr(tariff, name) for name in _SHOWN_COLUMNS},
+    )
+
+
+_SHOWN_COLUMNS = (
+    *("tariff_id", "resource_id", "name", "kind", "block_period", "time_zone", "source", "valid_from", "version"),
+    *("superseded_at", "created_at"),
+)
+"""Columns of a tariff that need no unit."""
+
+
+def _show_band(tariff: Tariff, band: TariffBand, per: RateUnit) -> BandRates:
+    return BandRates(
+        name=band.name,
+        rate=rate_from_pence(band.rate, per),
+        rate_with_vat=_with_vat(tariff, band.rate, per),
+        weekdays=band.weekdays,
+        start=band.start,
+        end=band.end,
+    )
+
+
+def _show_block(tariff: Tariff, block: TariffBlock, per: RateUnit, unit: EnergyUnit) -> BlockRates:
+    limit = None if block.up_to is None else Energy(strip_zeros(block.up_to), unit)
+    return BlockRates(limit, rate_from_pence(block.rate, per), _with_vat(tariff, block.rate, per))
+
+
+def _with_vat(tariff: Tariff, pence: Decimal, per: RateUnit) -> Rate:
+    return rate_from_pence(add_vat(tariff, pence), per)
+
+
+async def current_tariffs(rows: Rows, resources: Sequence[Resource]) -> list[TariffRates | None]:
+    """Return the tariff that applies to each resource now, with its rates, or None."""
+    sources = await load_with_sources(rows, resources)
+    return [
+        None if tariff is None else show_tariff(tariff, sources.get(priced_resource_id(resource), resource))
+        for resource, tariff in zip(resources, await in_force(rows, resources), strict=True)
+    ]
+
+
+async def tariff_histories(
+    rows: Rows,
+    resources: Sequence[Resource],
+    *,
+    upcoming: Annotated[bool, Described("Whether to include tariffs that are not yet in force.")] = False,
+    superseded: Annotated[bool, Described("Whether to include tariffs that were replaced or withdrawn.")] = False,
+) -> list[list[TariffRates]]:
+    """Return the tariffs of each resource with their rates, newest first. See `histories`."""
+    sources = await load_with_sources(rows, resources)
+    tariffs = await histories(rows, resources, upcoming=upcoming, superseded=superseded)
+    return [
+        [show_tariff(tariff, sources.get(priced_resource_id(resource), resource)) for tariff in of_resource]
+        for resource, of_resource in zip(resources, tariffs, strict=True)
+    ]
+
+
+# Batch loaders of the records of tariffs.
 
 
 def priced_resource_id(resource: Resource) -> str:
@@ -72,11 +210,7 @@ async def in_force(rows: Rows, resources: Sequence[Resource]) -> list[Tariff | N
 
 
 async def histories(
-    rows: Rows,
-    resources: Sequence[Resource],
-    *,
-    upcoming: Annotated[bool, Described("Whether to include tariffs that are not yet in force.")] = False,
-    superseded: Annotated[bool, Described("Whether to include tariffs that were replaced or withdrawn.")] = False,
+    rows: Rows, resources: Sequence[Resource], *, upcoming: bool = False, superseded: bool = False
 ) -> list[list[Tariff]]:
     """Return the past and current tariffs of each resource, newest first.
 
@@ -95,7 +229,9 @@ async def histories(
     ]
 
 
-async def prices(rows: Rows, tariffs: Sequence[Tariff], *, start: datetime, end: datetime) -> list[list[HalfHourPrice]]:
+async def prices(
+    rows: Rows, tariffs: Sequence[TariffRates], *, start: datetime, end: datetime
+) -> list[list[HalfHourPrice]]:
     """Return the known prices of each dynamic tariff for half hours that begin in [start, end), in order."""
     tariff_ids = {tariff.tariff_id for tariff in tariffs}
     prices_by_tariff = await rows.prices.list_between(tariff_ids, to_ms(start), to_ms(end), limit=MAX_PRICES + 1)
@@ -103,7 +239,7 @@ async def prices(rows: Rows, tariffs: Sequence[Tariff], *, start: datetime, end:
         raise BadInput(f"The range has more than {MAX_PRICES:,} prices. Request a shorter range.")
     return [
         [
-            HalfHourPrice(from_ms(at), to_decimal(rate, RATE_DECIMALS))
+            HalfHourPrice(from_ms(at), to_decimal(rate, RATE_DECIMALS + MINOR_DECIMALS))
             for at, rate in prices_by_tariff.get(tariff.tariff_id, ())
         ]
         for tariff in tariffs

@@ -82,7 +82,7 @@ from wattgate.graphql.execution.compiled.values import (
 from wattgate.operations.core.fields import AttributeSource, NotCompilable, PayloadSource, TypenameSource
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.vocabulary.node import EdgeField, encode_global_id
-from wattgate.operations.vocabulary.scalars import FAST_SERIALIZERS
+from wattgate.operations.vocabulary.scalars import FAST_SERIALIZERS, INLINE_SERIALIZERS
 from wattgate.pauses import PAUSE_ITEMS, pause
 
 # Lists of objects of which a document selects only attributes, so that columns are enough.
@@ -412,11 +412,17 @@ class _CodeGenerator:
         elif specified_scalar_types.get(kind.name) is kind:
             lines.add(f"if {NEEDS_COERCION[kind.name].format(var)}: {var} = {coercion}({var})")
         elif kind.coerce_output_value in FAST_SERIALIZERS:
-            serializer = self._add_constant("quick", kind.coerce_output_value)
             classes = self._add_constant("classes", FAST_SERIALIZERS[kind.coerce_output_value])
-            lines.add(f"{var} = {serializer}({var}) if {var}.__class__ in {classes} else {coercion}({var})")
+            call = self._serializer_expression(kind.coerce_output_value, var)
+            lines.add(f"{var} = {call} if {var}.__class__ in {classes} else {coercion}({var})")
         else:
             lines.add(f"{var} = {coercion}({var})")
+
+    def _serializer_expression(self, serializer: Any, var: str) -> str:
+        """Return the expression that serializes a variable of a known class."""
+        if inline := INLINE_SERIALIZERS.get(serializer):
+            return inline.format(var)
+        return f"{self._add_constant('quick', serializer)}({var})"
 
     def _load_expression(self, selected: SelectedField, arguments: str, parents: str) -> str:
         edge = self._add_constant("edge", selected.source)

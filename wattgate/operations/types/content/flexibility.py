@@ -7,10 +7,12 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries.content import reference_loader
 from wattgate.enums import DfsEventState
-from wattgate.operations.core.fields import edge
+from wattgate.operations.core.fields import RestForm, edge, field_with_rest_form
 from wattgate.operations.core.pagination import connection_edge
+from wattgate.operations.types.meters.quantities import Rate
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.node import Connection
+from wattgate.operations.vocabulary.scalars import InputCurrency
 from wattgate.principal import Permission
 from wattgate.values import terms
 
@@ -23,7 +25,11 @@ class DfsEvent:
     state: DfsEventState = strawberry.field(description="State of the event.")
     starts_at: terms.StartsAt
     ends_at: terms.EndsAt
-    reward: Decimal = strawberry.field(description="Reward in pence for each kWh that is not used.")
+    reward_rate: Rate = field_with_rest_form(
+        "reward",
+        RestForm("reward", Decimal, "Reward in pence for each kWh that is not used."),
+        description="Reward for each kWh that is not used.",
+    )
     created_at: terms.CreatedAt
     updated_at: terms.UpdatedAt
     participations: "Connection[DfsParticipation]" = connection_edge(
@@ -39,7 +45,10 @@ class NewDfsEvent:
     name: terms.Name
     starts_at: terms.StartsAt
     ends_at: terms.EndsAt
-    reward: Decimal = strawberry.field(description="Reward in pence for each kWh that is not used.")
+    reward: Decimal = strawberry.field(
+        description="Reward for each kWh that is not used, in the major unit of `currency`, such as pounds."
+    )
+    currency: InputCurrency
 
 
 @strawberry.type(description="Enrolment of a user in the demand flexibility service with one meter point.")

@@ -1,25 +1,24 @@
 """GraphQL types of the content of an in-home display."""
 
 from datetime import datetime
-from decimal import Decimal
 
 import strawberry
 
 from wattgate.energy.display.meter import MeterKind
-from wattgate.enums import AmbientBasis, AmbientLevel, CarbonIndex, NoValueReason, WithheldReason
+from wattgate.enums import AmbientBasis, AmbientLevel, CarbonIndex, NoValueReason, RateUnit, WithheldReason
 from wattgate.operations.core.fields import list_field
+from wattgate.operations.types.meters.quantities import Energy, Money, Power, Rate
 from wattgate.operations.types.meters.readings import Freshness
-from wattgate.values import terms
+from wattgate.operations.vocabulary.scalars import Currency
 
 
-@strawberry.type(description="Electric power of a home at its meters, in W.")
+@strawberry.type(description="Electric power of a home at its meters.")
 class DisplayPower:
-    net: float = strawberry.field(
-        description="Imported power minus exported power, in W. Negative while the home exports more."
+    net: Power = strawberry.field(
+        description="Imported power minus exported power. Negative while the home exports more."
     )
-    imported: float = strawberry.field(name="import", description="Power drawn from the grid, in W.")
-    exported: float = strawberry.field(name="export", description="Power fed into the grid, in W.")
-    unit: str = strawberry.field(description="Unit of the values: W.")
+    imported: Power = strawberry.field(name="import", description="Power drawn from the grid.")
+    exported: Power = strawberry.field(name="export", description="Power fed into the grid.")
     at: datetime = strawberry.field(description="Instant of the newest power reading.")
     valid_until: datetime = strawberry.field(
         description="Instant of the gateway's clock from which the power is too old to be shown. Blank it then, unless "
@@ -29,8 +28,9 @@ class DisplayPower:
 
 @strawberry.type(description="Energy of one kind in a day or month so far.")
 class DisplayEnergy:
-    value: Decimal | None = strawberry.field(description="Amount of energy. Null, never zero, if none is known yet.")
-    unit: str = strawberry.field(description="Unit of the amount, such as kWh.")
+    energy: Energy | None = strawberry.field(
+        description="Energy so far, rounded to three decimals. Null, never zero, if none is known yet."
+    )
     estimated: bool = strawberry.field(
         description="Whether some of the energy is estimated, for example from live power since the last stored half "
         "hour."
@@ -41,23 +41,19 @@ class DisplayEnergy:
     )
 
 
-@strawberry.type(description="Cost of a day or month so far, in pounds with VAT.")
+@strawberry.type(description="Cost of a day or month so far.")
 class DisplayCost:
-    total: Decimal | None = strawberry.field(
-        description="Cost of electricity and gas with standing charges, in pounds. Exported energy does not reduce it. "
-        "Null if no energy of the period is known and priced yet."
+    total: Money | None = strawberry.field(
+        description="Cost of electricity and gas with standing charges and VAT, rounded to two decimals. Exported "
+        "energy does not reduce it. Null if no energy of the period is known and priced yet."
     )
-    standing_charge: Decimal = strawberry.field(
-        description="Standing charges of the days that have begun while the household lives there, in pounds. "
-        "Closed resources are left out."
+    standing_charges_with_vat: Money = strawberry.field(
+        description="Standing charges with VAT of the days that have begun while the household lives there, rounded to "
+        "two decimals. Closed resources are left out."
     )
-    includes_standing_charge: bool = strawberry.field(
-        description="Whether `total` contains the standing charge. Always true."
-    )
-    includes_vat: bool = strawberry.field(description="Whether `total` contains VAT. Always true.")
-    currency: str = strawberry.field(description="ISO 4217 code of the currency. Always GBP; amounts are in pounds.")
-    unpriced: Decimal = strawberry.field(
-        description="Energy without a known tariff or price, in the unit of the energy."
+    unpriced: Energy = strawberry.field(
+        description="Energy without a known tariff or price. If the meters count in several units, it is that of the "
+        "first unit with such energy."
     )
     estimated: bool = strawberry.field(description="Whether some of the energy is estimated.")
 
@@ -82,6 +78,18 @@ class DisplayPeriod:
     )
 
 
+@strawberry.type(description="Powers between which the ambient level is MEDIUM.")
+class DisplayPowerLevels:
+    low_below: Power = strawberry.field(description="Power below which the level is LOW.")
+    high_from: Power = strawberry.field(description="Power from which the level is HIGH.")
+
+
+@strawberry.type(description="Rates between which the ambient level is MEDIUM.")
+class DisplayRateLevels:
+    low_below: Rate = strawberry.field(description="Rate with VAT below which the level is LOW.")
+    high_from: Rate = strawberry.field(description="Rate with VAT from which the level is HIGH.")
+
+
 @strawberry.type(
     description="Level for an ambient light. LEARNED and BUDGET compare the imported power with the usual power at "
     "the time of day, PRICE compares the rate with the mean rate of the day."
@@ -89,41 +97,43 @@ class DisplayPeriod:
 class DisplayAmbient:
     level: AmbientLevel = strawberry.field(description="Present level: LOW, MEDIUM or HIGH.")
     basis: AmbientBasis = strawberry.field(description="Reference that the level is compared with.")
-    low_below: float = strawberry.field(description="Threshold below which the level is LOW.")
-    high_from: float = strawberry.field(description="Threshold from which the level is HIGH.")
-    unit: str = strawberry.field(description="Unit of the thresholds: W, or the unit of the rate.")
+    power_levels: DisplayPowerLevels | None = strawberry.field(
+        description="Thresholds of the imported power. Null if the basis is PRICE."
+    )
+    rate_levels: DisplayRateLevels | None = strawberry.field(
+        description="Thresholds of the rate with VAT. Null unless the basis is PRICE."
+    )
 
 
-@strawberry.type(description="Next rate of electricity, in pence with VAT.")
+@strawberry.type(description="Next rate of electricity.")
 class DisplayRate:
     start: datetime = strawberry.field(description="When the rate comes into force.")
-    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, with VAT.")
+    rate_with_vat: Rate = strawberry.field(description="Rate of energy with VAT.")
     band: str | None = strawberry.field(
         description="Name of the tariff band or block at that time. Null if there is none."
     )
 
 
-@strawberry.type(description="Present price of electricity, in pence with VAT, rounded to two decimal places.")
+@strawberry.type(description="Present price of electricity. Rates are rounded to four decimals.")
 class DisplayTariff:
     name: str = strawberry.field(description="Display name of the tariff.")
-    rate: Decimal | None = strawberry.field(
-        description="Rate in pence per unit of energy, with VAT. Null if no price is known for now."
+    per: RateUnit = strawberry.field(description="Unit of the energy that the rates are the price of.")
+    rate_with_vat: Rate | None = strawberry.field(
+        description="Rate of energy with VAT. Null if no price is known for now."
     )
     band: str | None = strawberry.field(description="Name of the present tariff band or block. Null if there is none.")
-    unit: str = strawberry.field(description="Unit of the rate, such as pence/kWh.")
-    standing_charge: Decimal = strawberry.field(description="Standing charge in pence per day, with VAT.")
-    currency: terms.Currency
+    standing_charge_with_vat: Rate = strawberry.field(description="Standing charge of a day with VAT.")
     until: datetime | None = strawberry.field(description="When the rate changes. Null if no change is known.")
     next: DisplayRate | None = strawberry.field(
         description="Rate after that change. Null if no change or no price is known."
     )
 
 
-@strawberry.type(description="Span of time with one rate of electricity, in pence with VAT.")
+@strawberry.type(description="Span of time with one rate of electricity.")
 class DisplaySlot:
     start: datetime = strawberry.field(description="Start of the slot, inclusive. It may be in the past.")
     end: datetime = strawberry.field(description="End of the slot, exclusive. It is in the future.")
-    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, with VAT.")
+    rate_with_vat: Rate = strawberry.field(description="Rate of energy with VAT, rounded to four decimals.")
 
 
 @strawberry.type(description="Carbon intensity of a home's electricity.")
@@ -179,7 +189,7 @@ class Display:
     utc_offset_minutes: int = strawberry.field(
         description="Minutes by which the wall clock of the home is ahead of UTC now, for screens without time zones."
     )
-    currency: str = strawberry.field(description="ISO 4217 code of the currency of all amounts. Always GBP.")
+    currency: Currency = strawberry.field(description="Currency of all amounts. Now always GBP.")
     link_timeout_seconds: int = strawberry.field(
         description="Seconds without anything from the gateway, heartbeats included, after which a screen treats the "
         "connection as lost and blanks the power."

@@ -17,7 +17,7 @@ from wattgate.db.queries.series import freshness as freshness_queries
 from wattgate.db.queries.series import readings as reading_queries
 from wattgate.db.queries.series import tariffs as tariff_queries
 from wattgate.energy.buckets import MAX_BUCKETS
-from wattgate.enums import BucketQuality, DeviceProof, NoValueReason, ReadingQuality
+from wattgate.enums import BucketQuality, DeviceProof, EnergyUnit, NoValueReason, ReadingQuality
 from wattgate.operations.core.fields import edge, list_field
 from wattgate.operations.core.pagination import connection_edge
 from wattgate.operations.types.consent import MeterPointConsent, WithheldData, consents_of_resources
@@ -36,7 +36,7 @@ from wattgate.operations.types.meters.tariffs import CostBucket, CostExplanation
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import FRESHNESS_WEIGHT, ListSize, bucket_count, cost_days, per_bucket
 from wattgate.operations.vocabulary.node import Connection, Node
-from wattgate.operations.vocabulary.scalars import SourceTypeInfo, SourceUnitInfo
+from wattgate.operations.vocabulary.scalars import SeriesCurrency, SourceTypeInfo, SourceUnitInfo
 from wattgate.principal import Permission
 from wattgate.values import terms
 
@@ -190,15 +190,12 @@ class Comparison:
     )
 
 
-@strawberry.type(description="Cost of a resource's energy in buckets of one period, in pence with VAT.")
+@strawberry.type(description="Cost of a resource's energy in buckets of one period, with VAT.")
 class CostSeries:
     resource: "Resource" = strawberry.field(description=terms.RESOURCE)
     period: terms.BucketLength
-    currency: terms.Currency
-    includes_standing_charge: bool = strawberry.field(
-        description="Whether `total` of the buckets contains the standing charge. Always true."
-    )
-    includes_vat: bool = strawberry.field(description="Whether the amounts of the buckets contain VAT. Always true.")
+    currency: SeriesCurrency
+    unit: EnergyUnit = strawberry.field(description="Unit of the energy without a price.")
     buckets: list[CostBucket] = strawberry.field(description="All buckets that overlap the range, with the empty ones.")
 
 
@@ -261,7 +258,7 @@ class Resource(Node, model=models.Resource):
         description="Instant of the last reading. Null if there is none.",
     )
     tariff: Tariff | None = edge(
-        tariff_queries.in_force,
+        tariff_queries.current_tariffs,
         needs=Permission.RESOURCE_READ,
         weight=3,
         description="Tariff in force now. Null if none is known.",
@@ -270,7 +267,7 @@ class Resource(Node, model=models.Resource):
         current_queries.current_rates,
         needs=Permission.RESOURCE_READ,
         weight=4,
-        description="Present rates in pence with VAT. Null if no tariff is known.",
+        description="Present rates. Null if no tariff is known.",
     )
     readings: ReadingSeries = edge(
         reading_queries.readings,
@@ -282,7 +279,7 @@ class Resource(Node, model=models.Resource):
         "CONSENT_REVOKED.",
     )
     tariffs: list[Tariff] = edge(
-        tariff_queries.histories,
+        tariff_queries.tariff_histories,
         needs=Permission.RESOURCE_READ,
         weight=2,
         sizes=[ListSize(5)],

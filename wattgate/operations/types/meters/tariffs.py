@@ -8,13 +8,14 @@ from typing import Annotated
 import strawberry
 
 from wattgate.clock import TimeRange
-from wattgate.db import models
 from wattgate.db.queries.series import tariffs as queries
 from wattgate.db.rows.rows import Rows
-from wattgate.enums import CostLineKind, NoValueReason, Period, TariffKind, Weekday
+from wattgate.enums import CostLineKind, NoValueReason, Period, RateUnit, TariffKind, Weekday
 from wattgate.operations.core.fields import edge
+from wattgate.operations.types.meters.quantities import Energy, Money, Rate
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, sample_count
+from wattgate.operations.vocabulary.scalars import InputCurrency, SeriesCurrency
 from wattgate.principal import Permission
 from wattgate.values import terms
 from wattgate.values.annotations import Described
@@ -25,7 +26,8 @@ from wattgate.values.annotations import Described
 )
 class TariffBand:
     name: terms.Name
-    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT.")
+    rate: Rate = strawberry.field(description="Rate of energy without VAT.")
+    rate_with_vat: Rate = strawberry.field(description="Rate of energy with VAT.")
     weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the band starts.")
     start: str = strawberry.field(description="Time of day at which the band starts, such as 23:30.")
     end: str = strawberry.field(
@@ -35,21 +37,24 @@ class TariffBand:
 
 @strawberry.type(description="Block of a block tariff: the rate up to an amount of energy in a period.")
 class TariffBlock:
-    up_to: Decimal | None = strawberry.field(
-        description="Upper limit in kWh since the start of the period. Null for the last block."
+    up_to: Energy | None = strawberry.field(
+        description="Upper limit of the energy since the start of the period. Null for the last block."
     )
-    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT.")
+    rate: Rate = strawberry.field(description="Rate of energy without VAT.")
+    rate_with_vat: Rate = strawberry.field(description="Rate of energy with VAT.")
 
 
-@strawberry.type(description="Rate of a dynamic tariff for one half hour.")
+@strawberry.type(
+    description="Rate of a dynamic tariff for one half hour. `currency` and `per` of the tariff state its unit."
+)
 class TariffPrice:
     at: datetime = strawberry.field(description="Start of the half hour.")
-    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT. It may be negative.")
+    rate: Decimal = strawberry.field(description="Rate in the major unit, without VAT. It may be negative.")
 
 
 async def _load_prices(
     rows: Rows,
-    tariffs: Sequence[models.Tariff],
+    tariffs: Sequence[queries.TariffRates],
     *,
     range: Annotated[TimeRange, Described("Time range of the half hours.")],
 ) -> list[list[queries.HalfHourPrice]]:
@@ -65,10 +70,12 @@ class Tariff:
     resource_id: strawberry.ID = strawberry.field(description="ID of the resource whose energy the tariff prices.")
     name: terms.Name
     kind: TariffKind = strawberry.field(description="Kind of tariff, which decides what the rate depends on.")
-    rate: Decimal | None = strawberry.field(
-        description="Rate in pence per unit of energy, without VAT: the flat rate, or the rate outside all bands. Null "
-        "if there is none."
+    currency: SeriesCurrency
+    per: RateUnit = strawberry.field(description="Unit of the energy that the rates are the price of.")
+    rate: Rate | None = strawberry.field(
+        description="Rate of energy without VAT: the flat rate, or the rate outside all bands. Null if there is none."
     )
+    rate_with_vat: Rate | None = strawberry.field(description="The same rate with VAT. Null if there is none.")
     bands: list[TariffBand] = strawberry.field(description="Bands of a time-of-use tariff. Empty for other kinds.")
     blocks: list[TariffBlock] = strawberry.field(
         description="Blocks of a block tariff, with ascending limits. Empty for other kinds."
@@ -77,9 +84,11 @@ class Tariff:
         description="Calendar period of a block tariff, at whose start the energy counts from zero. Null for other "
         "kinds."
     )
-    standing_charge: Decimal = strawberry.field(description="Standing charge in pence per day, without VAT.")
-    vat_rate: Decimal = strawberry.field(
-        description="VAT in percent, added to all rates. 0 if the rates include VAT or there is none."
+    standing_charge: Rate = strawberry.field(description="Standing charge of a day without VAT.")
+    standing_charge_with_vat: Rate = strawberry.field(description="Standing charge of a day with VAT.")
+    vat_percent: Decimal = strawberry.field(
+        description="VAT in percent, added to all rates and charges. 0 if they include VAT already, or if there is "
+        "none: then the values with and without VAT are equal."
     )
     time_zone: str = strawberry.field(description="IANA time zone of the bands, block periods and days.")
     source: str = strawberry.field(description="Source of the tariff, such as user, supplier or meter.")
@@ -93,16 +102,19 @@ class Tariff:
         _load_prices,
         needs=Permission.RESOURCE_READ,
         sizes=[ListSize(sample_count(timedelta(minutes=30), queries.MAX_PRICES), items_per_unit=SERIES_ITEMS_PER_UNIT)],
-        description="Known rates of a dynamic tariff in a time range, at most 20,000. Empty for other kinds.",
+        description="Known rates of a dynamic tariff in a time range, at most 20,000. Empty for other kinds. They are "
+        "in the major unit of `currency` for one unit `per`.",
     )
 
 
-@strawberry.type(description="Present rates of a resource's energy, in pence with VAT.")
+@strawberry.type(description="Present rates of a resource's energy.")
 class CurrentRates:
-    rate: Decimal | None = strawberry.field(
-        description="Rate in pence per unit of energy, with VAT. Null if no price is known for now."
+    rate: Rate | None = strawberry.field(description="Rate of energy without VAT. Null if no price is known for now.")
+    rate_with_vat: Rate | None = strawberry.field(
+        description="Rate of energy with VAT. Null if no price is known for now."
     )
-    standing_charge: Decimal = strawberry.field(description="Standing charge in pence per day, with VAT.")
+    standing_charge: Rate = strawberry.field(description="Standing charge of a day without VAT.")
+    standing_charge_with_vat: Rate = strawberry.field(description="Standing charge of a day with VAT.")
     band: str | None = strawberry.field(description="Name of the present tariff band or block. Null if there is none.")
 
 
@@ -113,86 +125,79 @@ class CostLine:
         description="Name of the tariff band or block. Null outside all bands and blocks."
     )
     quantity: Decimal = strawberry.field(description="Quantity, in the unit of the line.")
-    unit: str = strawberry.field(description="Unit of the quantity: the unit of energy, or day.")
-    rate: Decimal | None = strawberry.field(
-        description="Rate in pence per unit, without VAT. Null if the mean rate of a dynamic tariff has no energy as "
-        "weight."
+    unit: RateUnit = strawberry.field(description="Unit of the quantity: the unit of energy, or day.")
+    rate: Rate | None = strawberry.field(
+        description="Rate without VAT. Null if the mean rate of a dynamic tariff has no energy as weight."
     )
     averaged: bool = strawberry.field(description="Whether the rate is an energy-weighted mean of changing rates.")
-    amount: Decimal = strawberry.field(description="Amount in whole pence, without VAT, rounded once.")
+    subtotal: Money = strawberry.field(description="Quantity at the rate, without VAT, rounded once to two decimals.")
     tariff_id: ids.TariffId
     tariff_name: str = strawberry.field(description="Display name of the tariff.")
     tariff_version: int = strawberry.field(description="Version of the tariff.")
     estimated: bool = strawberry.field(description="Whether some of the energy is estimated.")
 
 
-@strawberry.type(description="VAT of a bill at one rate.")
+@strawberry.type(description="VAT of a bill at one percentage.")
 class CostVat:
-    rate: Decimal = strawberry.field(description="VAT rate in percent.")
-    on: Decimal = strawberry.field(description="Sum of the rounded lines with this VAT rate, in whole pence.")
-    amount: Decimal = strawberry.field(description="VAT in whole pence, rounded once.")
+    percent: Decimal = strawberry.field(description="VAT in percent.")
+    subtotal: Money = strawberry.field(description="Sum of the rounded lines with this percentage, without VAT.")
+    vat: Money = strawberry.field(description="VAT of the subtotal, rounded once to two decimals.")
 
 
 @strawberry.type(
-    description="Bill for the energy in a time range; its lines add up to the penny. Each line is rounded once to the "
-    "whole penny, halves away from zero. VAT is rounded once for each VAT rate, on the sum of the rounded lines with "
-    "this rate. The tariff and band at the start of a sample set its price. A standing charge belongs to the range "
-    "that contains the midnight at which its day starts. The household that lives at the meter point at that midnight "
-    "pays it."
+    description="Bill for the energy in a time range. Its lines add up to its totals: each line is rounded once to two "
+    "decimals, halves away from zero, and VAT once for each percentage, on the sum of the rounded lines with it. The "
+    "tariff and band at the start of a sample set its price. A standing charge belongs to the range that contains the "
+    "midnight at which its day starts. The household that lives at the meter point at that midnight pays it."
 )
 class CostExplanation:
     start: datetime = strawberry.field(description="Start of the range, inclusive.")
     end: datetime = strawberry.field(description="End of the range, exclusive.")
-    currency: terms.Currency
-    energy: Decimal = strawberry.field(
-        description="All energy in the range, with or without a price, in the unit of the readings."
-    )
-    unpriced: Decimal = strawberry.field(description="Energy without a known tariff or price. No line contains it.")
+    energy: Energy = strawberry.field(description="All energy in the range, with or without a price.")
+    unpriced: Energy = strawberry.field(description="Energy without a known tariff or price. No line contains it.")
     lines: list[CostLine] = strawberry.field(
         description="Energy by tariff and band, then standing charges by tariff. Unused bands and tariffs without a "
         "standing charge have no line."
     )
-    subtotal: Decimal = strawberry.field(description="Sum of the lines, in whole pence without VAT.")
-    vat: list[CostVat] = strawberry.field(description="VAT by VAT rate.")
-    total: Decimal = strawberry.field(description="Subtotal plus VAT, in whole pence.")
-    exact: Decimal = strawberry.field(description="Total in pence before any rounding.")
-    includes_standing_charge: bool = strawberry.field(
-        description="Whether `total` contains the standing charge. Always true."
-    )
-    includes_vat: bool = strawberry.field(description="Whether `total` contains VAT. Always true.")
+    subtotal: Money = strawberry.field(description="Sum of the lines, without VAT.")
+    vat: list[CostVat] = strawberry.field(description="VAT by percentage. Empty if there is none.")
+    total: Money = strawberry.field(description="Subtotal plus VAT. It contains the standing charges.")
+    exact: Money = strawberry.field(description="Total before any rounding.")
     estimated: bool = strawberry.field(description="Whether some of the priced energy is estimated.")
     completeness: float | None = strawberry.field(
         description="Share (0 to 1) of the range's samples that are stored. Null if sampling is irregular."
     )
 
 
-@strawberry.type(description="Cost of one bucket, in pence with VAT, to five decimal places.")
+@strawberry.type(
+    description="Cost of one bucket, to seven decimal places. `currency` and `unit` of the series state the units of "
+    "all buckets."
+)
 class CostBucket:
     start: datetime = strawberry.field(description="Start of the bucket, inclusive.")
     end: datetime = strawberry.field(description="End of the bucket, exclusive.")
-    energy: Decimal | None = strawberry.field(
-        description="Cost of the energy, in pence. Null, never zero, if no energy is stored or none has a price."
+    energy_cost_with_vat: Decimal | None = strawberry.field(
+        description="Cost of the energy with VAT. Null, never zero, if no energy is stored or none has a price."
     )
-    standing_charge: Decimal = strawberry.field(
-        description="Standing charges of the days that start in the bucket while the household lives at the meter "
-        "point, in pence."
+    standing_charges_with_vat: Decimal = strawberry.field(
+        description="Standing charges with VAT of the days that start in the bucket while the household lives at the "
+        "meter point."
     )
     total: Decimal | None = strawberry.field(
-        description="Cost of the energy plus standing charges, in pence. Null if the cost of the energy is null."
+        description="Cost of the energy plus standing charges, with VAT. Null if the cost of the energy is null."
     )
-    unpriced: Decimal = strawberry.field(
-        description="Energy without a known tariff or price, in the unit of the readings."
-    )
+    unpriced: Decimal = strawberry.field(description="Energy without a known tariff or price, in `unit` of the series.")
     estimated: bool = strawberry.field(description="Whether some of the energy is estimated.")
     no_value_reason: NoValueReason | None = strawberry.field(
-        description="Why `energy` and `total` are null: no readings, no tariff or no price. Null if they are not."
+        description="Why `energyCostWithVat` and `total` are null: no readings, no tariff or no price. Null if they "
+        "are not."
     )
 
 
 @strawberry.input(description="Band of a time-of-use tariff: hours of some weekdays with their own rate.")
 class NewTariffBand:
     name: terms.Name
-    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT. It may be negative.")
+    rate: Decimal = strawberry.field(description="Rate of energy without VAT. It may be negative.")
     weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the band starts.")
     start: terms.Text100 = strawberry.field(description="Time of day at which the band starts: HH:00 or HH:30.")
     end: terms.Text100 = strawberry.field(
@@ -203,15 +208,18 @@ class NewTariffBand:
 
 @strawberry.input(description="Block of a block tariff: the rate up to an amount of energy in a period.")
 class NewTariffBlock:
-    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT.")
+    rate: Decimal = strawberry.field(description="Rate of energy without VAT.")
     up_to: Decimal | None = strawberry.field(
-        default=None, description="Upper limit in kWh since the start of the period. Omit it for the last block."
+        default=None,
+        description="Upper limit of the energy since the start of the period, in the unit of the readings. Omit it for "
+        "the last block.",
     )
 
 
 @strawberry.input(
     description="Tariff to set. It replaces the resource's tariff with the same `validFrom`; past energy is then "
-    "priced again."
+    "priced again. All rates are in the major unit of `currency` for one unit of energy, such as 0.245 for 24.5 pence, "
+    "with at most eight decimal places."
 )
 class NewTariff:
     resource_id: strawberry.ID = strawberry.field(description="ID of the resource whose energy the tariff prices.")
@@ -220,9 +228,9 @@ class NewTariff:
     valid_from: datetime = strawberry.field(
         description="When the tariff comes into force: from the year 2000 to two years ahead."
     )
+    currency: InputCurrency
     rate: Decimal | None = strawberry.field(
-        default=None,
-        description="Rate in pence per unit of energy, without VAT: the flat rate, or the rate outside all bands.",
+        default=None, description="Rate of energy without VAT: the flat rate, or the rate outside all bands."
     )
     bands: list[NewTariffBand] = strawberry.field(
         default_factory=list, description="Bands of a time-of-use tariff. They must not overlap."
@@ -233,11 +241,10 @@ class NewTariff:
     block_period: Period | None = strawberry.field(
         default=None, description="Calendar period of a block tariff in the time zone: P1D, P1W, P1M or P1Y."
     )
-    standing_charge: Decimal = strawberry.field(
-        default=Decimal(0), description="Standing charge in pence per day, without VAT."
-    )
-    vat_rate: Decimal = strawberry.field(
-        default=Decimal(0), description="VAT in percent, added to all rates. Use 0 if the rates include VAT."
+    standing_charge: Decimal = strawberry.field(default=Decimal(0), description="Standing charge of a day without VAT.")
+    vat_percent: Decimal = strawberry.field(
+        default=Decimal(0),
+        description="VAT in percent, added to all rates and charges. Use 0 if they include VAT.",
     )
     time_zone: terms.Text100 = strawberry.field(
         default="Europe/London", description="IANA time zone of the bands, block periods and days."
@@ -250,7 +257,9 @@ class NewTariff:
 @strawberry.input(description="Rate of a dynamic tariff for one half hour.")
 class NewTariffPrice:
     at: datetime = strawberry.field(description="Start of the half hour.")
-    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT. It may be negative.")
+    rate: Decimal = strawberry.field(
+        description="Rate for one unit of energy without VAT, in the major unit. It may be negative."
+    )
 
 
 @strawberry.type(description="Result of setting prices of a dynamic tariff.")
