@@ -10,24 +10,25 @@ import { basisText } from "../../wattgate/app/static/display/period-panel.js";
 setCurrency("GBP");
 
 describe("the text about the parts of an amount", () => {
-  for (const [includesStandingCharge, includesVat, expected] of [
-    [true, true, "incl. standing charge and VAT"],
-    [true, false, "incl. standing charge, without VAT"],
-    [false, true, "incl. VAT, without standing charge"],
-    [false, false, "without standing charge and VAT"],
+  for (const [includesStandingCharge, expected] of [
+    [true, "incl. standing charge and VAT"],
+    [false, "incl. VAT, without standing charge"],
   ]) {
-    test(`is "${expected}"`, () => assert.equal(inclusionText({ includesStandingCharge, includesVat }), expected));
+    test(`is "${expected}"`, () => assert.equal(inclusionText(includesStandingCharge), expected));
   }
 
   test("has the amount of the standing charge if it is known", () => {
-    const inclusions = { includesStandingCharge: true, includesVat: true };
-    assert.equal(inclusionText(inclusions, "53p"), "incl. 53p standing charge and VAT");
+    assert.equal(inclusionText(true, "53p"), "incl. 53p standing charge and VAT");
   });
 });
 
 describe("the basis of the cost of a period", () => {
-  const cost = { total: "5.29", standingCharge: "0.85", includesStandingCharge: true, includesVat: true, unpriced: "0",
-    currency: "GBP", estimated: false };
+  const cost = {
+    total: { amount: "5.29" },
+    standingChargesWithVat: { amount: "0.85" },
+    unpriced: { value: "0" },
+    estimated: false,
+  };
 
   test("has the amount of the standing charge", () => {
     assert.equal(basisText(cost), "incl. 85p standing charge and VAT");
@@ -35,7 +36,7 @@ describe("the basis of the cost of a period", () => {
 
   test("says that energy is missing in it, or estimated", () => {
     const expected = "incl. 85p standing charge and VAT, partly without a price, partly estimated";
-    assert.equal(basisText({ ...cost, unpriced: "1.25", estimated: true }), expected);
+    assert.equal(basisText({ ...cost, unpriced: { value: "1.25" }, estimated: true }), expected);
   });
 });
 

@@ -18,7 +18,7 @@ function frame({ state = "LIVE", asOf = AT, every = 10, cause = null, power = 50
   return {
     frameVersion: 1,
     linkTimeoutSeconds: 35,
-    power: power === null ? null : { net: power, at: iso(AT), validUntil: iso(AT + 2 * MINUTE) },
+    power: power === null ? null : { net: { value: power }, at: iso(AT), validUntil: iso(AT + 2 * MINUTE) },
     ambient: null,
     freshness: { state, asOf: time, expectedEverySeconds: every, cause },
   };
@@ -97,13 +97,15 @@ describe("current carbon intensity", () => {
 
 describe("level bounds", () => {
   test("are powers", () => {
-    const watts = { level: "LOW", basis: "LEARNED", lowBelow: 300, highFrom: 900, unit: "W" };
+    const powerLevels = { lowBelow: { value: 300 }, highFrom: { value: 900 } };
+    const watts = { level: "LOW", basis: "LEARNED", powerLevels, rateLevels: null };
     assert.deepEqual(levelBounds({ ...frame(), ambient: watts }), [300, 900]);
   });
 
   test("are null for prices and without a level", () => {
-    const pence = { level: "LOW", basis: "PRICE", lowBelow: 15, highFrom: 30, unit: "pence/kWh" };
-    assert.equal(levelBounds({ ...frame(), ambient: pence }), null);
+    const rateLevels = { lowBelow: { amount: "0.1500" }, highFrom: { amount: "0.3000" } };
+    const price = { level: "LOW", basis: "PRICE", powerLevels: null, rateLevels };
+    assert.equal(levelBounds({ ...frame(), ambient: price }), null);
     assert.equal(levelBounds(frame()), null);
   });
 });

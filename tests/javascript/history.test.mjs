@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { VIEWS, buildColumns, costInclusions, hasNoTariff, summarise } from "../../wattgate/app/static/display/history.js";
+import { VIEWS, buildColumns, hasNoTariff, includesStandingCharge, isCostKnown, summarise } from "../../wattgate/app/static/display/history.js";
 
 const DAY = 86_400_000;
 const FIRST = Date.UTC(2026, 0, 1);
 
 const iso = (instant) => new Date(instant).toISOString();
 
-/** A series of whole days: values, and costs in pence where given. Everything is collected. */
+/** A series of whole days: values, and costs in pounds where given. Everything is collected. */
 function series(values, { costs = null, quality = [], estimated = [], collectedTo = FIRST + 1000 * DAY } = {}) {
   const bucket = (value, index) => ({
     start: iso(FIRST + index * DAY),
@@ -21,12 +21,12 @@ function series(values, { costs = null, quality = [], estimated = [], collectedT
   });
   return {
     readings: { unit: "kWh", collectedTo: collectedTo === null ? null : iso(collectedTo), buckets: values.map(bucket) },
-    costs: costs && { currency: "GBP", includesVat: true, buckets: costs },
+    costs: costs && { currency: "GBP", buckets: costs },
   };
 }
 
-const cost = (energy, standingCharge = "0", unpriced = "0", noValueReason = null) => {
-  return { energy, standingCharge, unpriced, noValueReason };
+const cost = (energyCostWithVat, standingChargesWithVat = "0", unpriced = "0", noValueReason = null) => {
+  return { energyCostWithVat, standingChargesWithVat, unpriced, noValueReason };
 };
 const marksOf = (columns) => columns.map(({ marks }) => [...marks]);
 const LATER = FIRST + 100 * DAY;
@@ -70,23 +70,23 @@ describe("columns of the cost", () => {
   const home = (electricity, gas, options = {}) => ({
     electricity: series([1], { costs: [electricity], ...options }),
     gas: series([1], { costs: [gas], ...options }),
-    exported: series([5], { costs: [cost("999")] }),
+    exported: series([5], { costs: [cost("9.99")] }),
   });
 
   test("add up the energies and the standing charges in pounds, without the export", () => {
-    const [column] = buildColumns("cost", home(cost("120.5", "53"), cost("79.5", "27")), "days", LATER);
+    const [column] = buildColumns("cost", home(cost("1.205", "0.53"), cost("0.795", "0.27")), "days", LATER);
     assert.deepEqual(column.parts, [["electricity", 1.205], ["gas", 0.795], ["standing", 0.8]]);
     assert.equal(Number(column.value?.toFixed(9)), 2.8);
     assert.equal(column.unit, "GBP");
   });
 
   test("have no standing charge in the view of hours", () => {
-    const [column] = buildColumns("cost", home(cost("100", "53"), cost("50", "27")), "hours", LATER);
+    const [column] = buildColumns("cost", home(cost("1", "0.53"), cost("0.5", "0.27")), "hours", LATER);
     assert.deepEqual(column.parts, [["electricity", 1], ["gas", 0.5]]);
   });
 
   test("have no value where no energy is priced, not even for the standing charge", () => {
-    const unknown = home(cost(null, "53", "0", "NO_READINGS"), cost(null, "27", "2", "NO_PRICE"));
+    const unknown = home(cost(null, "0.53", "0", "NO_READINGS"), cost(null, "0.27", "2", "NO_PRICE"));
     const [column] = buildColumns("cost", unknown, "days", LATER);
     assert.equal(column.value, null);
     assert.deepEqual([...column.marks], ["noPrice"]);
@@ -94,7 +94,7 @@ describe("columns of the cost", () => {
 
   test("have gaps where only one energy is missing", () => {
     const partial = {
-      electricity: series([1], { costs: [cost("100")] }),
+      electricity: series([1], { costs: [cost("1")] }),
       gas: series([null], { costs: [cost(null)], quality: ["MISSING"] }),
     };
     const [column] = buildColumns("cost", partial, "days", LATER);
@@ -103,7 +103,7 @@ describe("columns of the cost", () => {
   });
 
   test("match readings and costs from the end", () => {
-    const read = { electricity: series([1, 2, 3], { costs: [cost("200"), cost("300")] }) };
+    const read = { electricity: series([1, 2, 3], { costs: [cost("2"), cost("3")] }) };
     const columns = buildColumns("cost", read, "days", LATER);
     assert.deepEqual(columns.map(({ value }) => value), [null, 2, 3]);
   });
@@ -111,7 +111,7 @@ describe("columns of the cost", () => {
   test("without any costs have no tariff", () => {
     const columns = buildColumns("cost", { electricity: series([1]) }, "days", LATER);
     assert.deepEqual(marksOf(columns), [["noTariff"]]);
-    assert.equal(costInclusions({ electricity: series([1]) }, "days"), null);
+    assert.equal(isCostKnown({ electricity: series([1]) }), false);
   });
 
   test("without readings are missing, although there is a tariff", () => {
@@ -121,29 +121,29 @@ describe("columns of the cost", () => {
 
   test("are late, and not without a tariff, while readings of the energy with a tariff may arrive", () => {
     const options = { collectedTo: null, quality: ["MISSING"] };
-    const electricity = series([null], { costs: [cost(null, "53", "0", "NO_READINGS")], ...options });
+    const electricity = series([null], { costs: [cost(null, "0.53", "0", "NO_READINGS")], ...options });
     const [column] = buildColumns("cost", { electricity, gas: series([null], options) }, "days", FIRST + DAY);
     assert.deepEqual([...column.marks], ["late"]);
   });
 
   test("do not count the export", () => {
-    const read = { electricity: series([1]), exported: series([5], { costs: [cost("999")] }) };
-    assert.equal(costInclusions(read, "days"), null);
+    const read = { electricity: series([1]), exported: series([5], { costs: [cost("9.99")] }) };
+    assert.equal(isCostKnown(read), false);
     assert.equal(hasNoTariff(read), true);
   });
 
   test("say that the energy without a tariff is not in them", () => {
-    const partial = { electricity: series([1], { costs: [cost("100")] }), gas: series([1]) };
+    const partial = { electricity: series([1], { costs: [cost("1")] }), gas: series([1]) };
     const [column] = buildColumns("cost", partial, "days", LATER);
     assert.deepEqual([column.value, ...column.marks], [1, "unpriced"]);
   });
 
   for (const view of ["hours", "days", "weeks", "months"]) {
     test(`in ${view} say whether the standing charge is in them, as the columns do`, () => {
-      const read = { electricity: series([1], { costs: [cost("100", "53")] }) };
+      const read = { electricity: series([1], { costs: [cost("1", "0.53")] }) };
       const [column] = buildColumns("cost", read, view, LATER);
       const hasStanding = column.parts.some(([name]) => name === "standing");
-      assert.deepEqual(costInclusions(read, view), { includesStandingCharge: hasStanding, includesVat: true });
+      assert.deepEqual([isCostKnown(read), includesStandingCharge(view)], [true, hasStanding]);
       assert.equal(hasStanding, view !== "hours");
     });
   }

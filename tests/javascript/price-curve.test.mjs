@@ -15,11 +15,12 @@ const at = (text) => Date.parse(text);
 const NOON = at("2026-11-23T12:00Z"); // a Monday
 
 function tariff(kind, values = {}) {
-  const rest = { rate: null, vatRate: "0", timeZone: LONDON, validFrom: "2026-01-01T00:00Z", bands: [], prices: [] };
-  return { kind, ...rest, ...values };
+  const rest = { vatPercent: "0", timeZone: LONDON, validFrom: "2026-01-01T00:00Z", bands: [], prices: [] };
+  const { rate, ...others } = values;
+  return { kind, rateWithVat: rate ? { amount: rate } : null, ...rest, ...others };
 }
 const night = (rate, values = {}) => {
-  return { name: "Night", rate, weekdays: WEEK, start: "23:30", end: "05:30", ...values };
+  return { name: "Night", rateWithVat: { amount: rate }, weekdays: WEEK, start: "23:30", end: "05:30", ...values };
 };
 /** Prices of consecutive half hours. */
 function prices(start, rates) {
@@ -49,10 +50,10 @@ describe("a time-of-use tariff", () => {
     assert.deepEqual(clockTimes(curve.steps), ["23T00:00 5", "23T05:30 30", "24T00:00 30"]);
   });
 
-  test("includes VAT, and equal prices stay one step", () => {
-    const bands = [night("10.01"), { ...night("10.0100001"), start: "05:30", end: "06:00" }];
-    const curve = buildCurve([tariff("TIME_OF_USE", { rate: "20", vatRate: "5", bands })], NOON, LONDON);
-    assert.deepEqual(clockTimes(curve.steps).slice(0, 2), ["23T00:00 10.51", "23T06:00 21"]);
+  test("keeps equal prices in one step", () => {
+    const bands = [night("0.1051"), { ...night("0.10510001"), start: "05:30", end: "06:00" }];
+    const curve = buildCurve([tariff("TIME_OF_USE", { rate: "0.21", bands })], NOON, LONDON);
+    assert.deepEqual(clockTimes(curve.steps).slice(0, 2), ["23T00:00 0.1051", "23T06:00 0.21"]);
   });
 
   test("is in the time of the tariff's zone, drawn in days of the home", () => {
@@ -96,7 +97,7 @@ describe("several tariffs", () => {
 
 describe("a dynamic tariff", () => {
   test("shows today only until a price of tomorrow is known", () => {
-    const known = tariff("DYNAMIC", { vatRate: "5", prices: prices("2026-11-23T00:00Z", Array(48).fill(10)) });
+    const known = tariff("DYNAMIC", { vatPercent: "5", prices: prices("2026-11-23T00:00Z", Array(48).fill(10)) });
     const curve = buildCurve([known], NOON, LONDON);
     assert.deepEqual([curve.tomorrowKnown, curve.end, curve.isDynamic], ["none", curve.tomorrow, true]);
     assert.deepEqual(clockTimes(curve.steps), ["23T00:00 10.5"]);
@@ -165,6 +166,8 @@ describe("the layout", () => {
     assert.deepEqual(axisValues([-4, 28]), [-20, 0, 20, 40]);
     assert.deepEqual(axisValues([-3, -1]), [-3, -2, -1, 0]);
     assert.deepEqual(axisValues([0]), [0, 1]);
+    assert.deepEqual(axisValues([0.07, 0.3]), [0, 0.1, 0.2, 0.3]);
+    assert.deepEqual(axisValues([0.6]), [0, 0.2, 0.4, 0.6]);
   });
 
   test("gives negative prices boxes below zero, and unknown ones none", () => {

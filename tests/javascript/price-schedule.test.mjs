@@ -29,9 +29,10 @@ test("the prices of tomorrow are looked for every half hour until all are known"
 
 test("a price that does not change has no curve to read", () => {
   assert.equal(tariffKey({ tariff: null }), null);
-  assert.equal(tariffKey({ tariff: { name: "A", standingCharge: "1", until: null } }), null);
-  const tariff = { name: "A", standingCharge: "1", until: "2026-11-23T16:00Z" };
-  const keys = [null, { start: "x", rate: "5" }, { start: "y", rate: "4" }].map((cheapest) => tariffKey({ tariff, cheapest }));
+  assert.equal(tariffKey({ tariff: { name: "A", standingChargeWithVat: { amount: "1" }, until: null } }), null);
+  const tariff = { name: "A", standingChargeWithVat: { amount: "1" }, until: "2026-11-23T16:00Z" };
+  const slots = [null, { start: "x", rateWithVat: { amount: "5" } }, { start: "y", rateWithVat: { amount: "4" } }];
+  const keys = slots.map((cheapest) => tariffKey({ tariff, cheapest }));
   assert.equal(new Set(keys).size, 3);
   assert.equal(keys.includes(null), false);
 });

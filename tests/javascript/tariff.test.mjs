@@ -16,11 +16,11 @@ const UNTIL = new Date(CHANGE).toISOString();
 function tariff(rate, next, until = UNTIL) {
   return {
     name: "Variable",
-    rate,
-    unit: "pence/kWh",
-    standingCharge: "53.4",
+    per: "KILOWATT_HOUR",
+    rateWithVat: rate && { amount: rate },
+    standingChargeWithVat: { amount: "0.534" },
     until,
-    next: next && { start: UNTIL, rate: next },
+    next: next && { start: UNTIL, rateWithVat: { amount: next } },
   };
 }
 
@@ -59,14 +59,14 @@ describe("next price", () => {
 
 describe("cost of an hour", () => {
   for (const [rate, watts, expected] of [
-    ["24.5", 1000, "25p an hour"],
-    ["24.5", 0, "0p an hour"],
-    ["24.5", 10_000, "£2.45 an hour"],
-    ["-5", 2000, "-10p an hour"],
-    ["24.5", -500, ""],
+    ["0.245", 1000, "25p an hour"],
+    ["0.245", 0, "0p an hour"],
+    ["0.245", 10_000, "£2.45 an hour"],
+    ["-0.05", 2000, "-10p an hour"],
+    ["0.245", -500, ""],
     [null, 500, ""],
   ]) {
-    test(`of ${watts} W at ${rate}`, () => assert.equal(hourlyCost({ rate }, watts), expected));
+    test(`of ${watts} W at ${rate}`, () => assert.equal(hourlyCost({ rateWithVat: rate && { amount: rate } }, watts), expected));
   }
 
   test("without a tariff", () => assert.equal(hourlyCost(null, 500), ""));
@@ -74,13 +74,16 @@ describe("cost of an hour", () => {
 
 describe("texts of the power panel", () => {
   test("compare with bounds in their unit", () => {
-    const ambient = { level: "LOW", lowBelow: 300, highFrom: 1500 };
+    const [powerLevels, rateLevels] = [
+      { lowBelow: { value: 300 }, highFrom: { value: 1500 } },
+      { lowBelow: { amount: "0.1500" }, highFrom: { amount: "0.3025" } },
+    ];
     assert.equal(
-      comparisonText({ ...ambient, basis: "LEARNED", unit: "W" }),
+      comparisonText({ level: "LOW", basis: "LEARNED", powerLevels, rateLevels: null }),
       "Compared with your usual use: low under 300 W, high from 1.50 kW",
     );
     assert.equal(
-      comparisonText({ ...ambient, basis: "PRICE", lowBelow: 15, highFrom: 30.25, unit: "pence/kWh" }),
+      comparisonText({ level: "LOW", basis: "PRICE", powerLevels: null, rateLevels }),
       "Based on the current price of electricity: low under 15p, high from 30.3p",
     );
     assert.equal(comparisonText(null), "");

@@ -149,8 +149,8 @@ describe("a text", () => {
   });
 
   test("does not expand its values", () => {
-    assert.equal(text("cost.chargeOf", { amount: "{amount}" }), "incl. {amount} standing charge, without VAT");
-    assert.equal(text("cost.chargeOf", { amount: "$&" }), "incl. $& standing charge, without VAT");
+    assert.equal(text("cost.chargeOfAndVat", { amount: "{amount}" }), "incl. {amount} standing charge and VAT");
+    assert.equal(text("cost.chargeOfAndVat", { amount: "$&" }), "incl. $& standing charge and VAT");
   });
 
   test("begins with a capital letter where it begins a line", () => {

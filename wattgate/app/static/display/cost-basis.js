@@ -2,23 +2,17 @@
 
 import { text } from "./texts.js";
 
-/**
- * The parts of an amount of money, as the gateway states them.
- * @typedef {{ includesStandingCharge: boolean, includesVat: boolean }} Inclusions
- */
-
 /** @typedef {"NO_READINGS" | "NO_POWER" | "NO_TARIFF" | "NO_PRICE"} NoValueReason */
 
 /**
- * Return what an amount includes, such as "incl. 53p standing charge and VAT".
- * @param {Inclusions} inclusions
+ * Return what an amount with VAT includes, such as "incl. 53p standing charge and VAT".
+ * @param {boolean} includesStandingCharge
  * @param {string} [amount]  Of the included standing charge, formatted.
  * @returns {string}
  */
-export function inclusionText({ includesStandingCharge, includesVat }, amount = "") {
-  if (!includesStandingCharge) return text(includesVat ? "cost.vat" : "cost.bare");
-  if (amount) return text(includesVat ? "cost.chargeOfAndVat" : "cost.chargeOf", { amount });
-  return text(includesVat ? "cost.chargeAndVat" : "cost.charge");
+export function inclusionText(includesStandingCharge, amount = "") {
+  if (!includesStandingCharge) return text("cost.vat");
+  return amount ? text("cost.chargeOfAndVat", { amount }) : text("cost.chargeAndVat");
 }
 
 /**

@@ -7,7 +7,7 @@ import { currentLocale, text } from "./texts.js";
 /** Shown in place of a value that is not known. */
 export const NOTHING = "–";
 
-/** The gateway states prices and small amounts in hundredths of the currency. */
+/** Small amounts and prices are written in hundredths of the currency where these have a name. */
 const MINOR_UNITS = 100;
 /** From this part of the currency on, an amount rounds to a whole of it. */
 const ROUNDS_TO_WHOLE = 0.995;
@@ -81,16 +81,33 @@ export function formatMoneyShort(amount) {
   return text(minor, { amount: formatDecimals(amount * MINOR_UNITS, 0) });
 }
 
+/** The symbols of the units of energy, by their names in the schema. */
+const ENERGY_SYMBOLS = new Map([
+  ["WATT_HOUR", "Wh"],
+  ["KILOWATT_HOUR", "kWh"],
+  ["MEGAWATT_HOUR", "MWh"],
+  ["CUBIC_METRE", "m³"],
+]);
+
 /**
- * Return a price in hundredths of the currency, to a tenth.
- * @param {string | number | null} price  In hundredths.
+ * Return the symbol of a unit of energy. A unit of the application has none.
+ * @param {string} unit  As the schema names it.
+ * @returns {string}
+ */
+export function energySymbol(unit) {
+  return ENERGY_SYMBOLS.get(unit) ?? "";
+}
+
+/**
+ * Return a price, in hundredths of the currency to a tenth, where these have a name.
+ * @param {string | number | null} price  In the currency.
  * @returns {string}
  */
 export function formatRate(price) {
   if (price === null) return NOTHING;
   const minor = minorText();
-  if (minor) return text(minor, { amount: formatUpTo(Number(price), 1) });
-  const amount = Number(price) / MINOR_UNITS;
+  const amount = Number(price);
+  if (minor) return text(minor, { amount: formatUpTo(toMinor(amount), 1) });
   return currency ? numbers({ ...currencyStyle(currency), maximumFractionDigits: 3 }).format(amount) : formatUpTo(amount, 3);
 }
 
@@ -224,6 +241,14 @@ export class WallClock {
     if (hour + minute > 0) return this.moment(instant, now);
     return text("time.endOf", { day: this.format("day", instant - 1) });
   }
+}
+
+/**
+ * Return an amount in hundredths. A float of the currency has an error in its last digits, which must not be rounded up.
+ * @param {number} amount
+ */
+function toMinor(amount) {
+  return Number((amount * MINOR_UNITS).toPrecision(12));
 }
 
 function minorText() {

@@ -64,7 +64,7 @@ function isLinkLost({ linkTimeoutSeconds }, silence) {
 export function currentPower(frame, now, { silence }) {
   if (!frame.power || isLinkLost(frame, silence)) return null;
   const { net, at, validUntil } = frame.power;
-  return now < Date.parse(validUntil) ? { net, at: Date.parse(at) } : null;
+  return now < Date.parse(validUntil) ? { net: net.value, at: Date.parse(at) } : null;
 }
 
 /**
@@ -84,7 +84,8 @@ export function currentCarbon({ carbon }, now) {
  * @returns {[number, number] | null}
  */
 export function levelBounds({ ambient }) {
-  return ambient?.unit === "W" ? [ambient.lowBelow, ambient.highFrom] : null;
+  const levels = ambient?.powerLevels;
+  return levels ? [levels.lowBelow.value, levels.highFrom.value] : null;
 }
 
 /**

@@ -10,7 +10,7 @@ import { hasEarlier, historyWindow } from "./date-window.js";
 import { comparisonText, rangeTitle } from "./date-words.js";
 import { formatAxisMoney, formatAxisNumber, formatEnergy, formatMoneyShort, NOTHING, WallClock } from "./format.js";
 import { inclusionText, reasonText } from "./cost-basis.js";
-import { VIEWS, buildColumns, costInclusions, hasNoTariff, summarise } from "./history.js";
+import { VIEWS, buildColumns, hasNoTariff, includesStandingCharge, isCostKnown, summarise } from "./history.js";
 import { onNotationChange } from "./notation.js";
 import { capitalise, text } from "./texts.js";
 
@@ -348,8 +348,7 @@ function labelOf(input) {
  * @param {ViewName} view
  */
 function costBasis(series, view) {
-  const inclusions = costInclusions(series, view);
-  if (inclusions) return text("history.costs", { basis: inclusionText(inclusions) });
+  if (isCostKnown(series)) return text("history.costs", { basis: inclusionText(includesStandingCharge(view)) });
   return hasNoTariff(series) ? reasonText("NO_TARIFF") : "";
 }
 

@@ -1,11 +1,10 @@
 /** Turns the readings and costs of a home into the columns of the history chart. */
 
-/** @import { Inclusions, NoValueReason } from "./cost-basis.js" */
+/** @import { NoValueReason } from "./cost-basis.js" */
 /** @import { CostBucket, Series } from "../shared/gateway.js" */
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const PENCE = 100;
 
 /** @typedef {"hours" | "days" | "weeks" | "months"} ViewName */
 /** @typedef {"cost" | "electricity" | "gas" | "exported"} Measure */
@@ -135,9 +134,9 @@ function energyColumn({ name, start, end, value, unit, marks }) {
 function costColumn(samples, view) {
   /** @type {[name: string, value: number][]} */
   const parts = samples.flatMap(({ name, cost }) => {
-    return cost && cost.energy !== null ? [[name, Number(cost.energy) / PENCE]] : [];
+    return cost && cost.energyCostWithVat !== null ? [[name, Number(cost.energyCostWithVat)]] : [];
   });
-  const standing = samples.reduce((total, { cost }) => total + Number(cost?.standingCharge ?? 0), 0) / PENCE;
+  const standing = samples.reduce((total, { cost }) => total + Number(cost?.standingChargesWithVat ?? 0), 0);
   if (includesStandingCharge(view) && parts.length > 0 && standing > 0) parts.push(["standing", standing]);
   const value = parts.length ? parts.reduce((total, [, part]) => total + part, 0) : null;
   const marks = new Set(samples.flatMap((sample) => [...sample.marks]));
@@ -178,7 +177,7 @@ function isPartlyUnpriced({ value, cost, reason }) {
  * Return whether the costs of a view include standing charges. These are for whole days: no single hour includes them.
  * @param {ViewName} view
  */
-function includesStandingCharge(view) {
+export function includesStandingCharge(view) {
   return view !== "hours";
 }
 
@@ -199,18 +198,12 @@ export function hasNoTariff(series) {
 }
 
 /**
- * Return what the costs of a view include. Null if no cost is known.
+ * Return whether some cost is known.
  * @param {Record<string, Series>} series  By energy.
- * @param {ViewName} view
- * @returns {Inclusions | null}
  */
-export function costInclusions(series, view) {
+export function isCostKnown(series) {
   const costs = billedEnergies(series).flatMap((name) => series[name].costs ?? []);
-  if (!costs.some(({ buckets }) => buckets.some(({ energy }) => energy !== null))) return null;
-  return {
-    includesStandingCharge: includesStandingCharge(view),
-    includesVat: costs.every(({ includesVat }) => includesVat),
-  };
+  return costs.some(({ buckets }) => buckets.some(({ energyCostWithVat }) => energyCostWithVat !== null));
 }
 
 /** @param {Column[]} columns */

@@ -3,7 +3,7 @@
 import { now } from "../shared/clock.js";
 import { find, findAll } from "../shared/dom.js";
 import { inclusionText, reasonText } from "./cost-basis.js";
-import { NOTHING, formatEnergy, formatMoney, formatMoneyShort } from "./format.js";
+import { NOTHING, energySymbol, formatEnergy, formatMoney, formatMoneyShort } from "./format.js";
 import { text } from "./texts.js";
 
 /** @import { ResourceIds } from "../shared/gateway.js" */
@@ -49,10 +49,10 @@ export class PeriodPanel {
     }
     for (const name of ENERGIES) this.#showAmount(name, period[name]);
     const { cost, noCostReason } = period;
-    const isKnown = cost !== null && cost.total !== null;
-    this.#part(".amount").textContent = isKnown ? formatMoney(toNumber(cost.total)) : mainEnergy(period);
-    this.#part(".basis").textContent = isKnown ? basisText(cost) : reasonText(noCostReason);
-    this.#part(".basis-short").textContent = isKnown ? inclusionText(cost) : reasonText(noCostReason);
+    const total = cost?.total;
+    this.#part(".amount").textContent = total ? formatMoney(Number(total.amount)) : mainEnergy(period);
+    this.#part(".basis").textContent = cost && total ? basisText(cost) : reasonText(noCostReason);
+    this.#part(".basis-short").textContent = total ? inclusionText(true) : reasonText(noCostReason);
     const completeTo = completeMoment(period);
     this.#part(".complete-to").textContent =
       completeTo === null ? "" : text("period.completeTo", { time: wallClock.endMoment(completeTo, now()) });
@@ -65,7 +65,7 @@ export class PeriodPanel {
   #showAmount(name, amount) {
     const row = this.#row(name);
     row.hidden = !amount;
-    if (amount) find(row, ":scope > :last-child").textContent = formatEnergy(toNumber(amount.value), amount.unit);
+    if (amount) find(row, ":scope > :last-child").textContent = energyText(amount);
   }
 
   /** @param {string} name */
@@ -85,7 +85,7 @@ export class PeriodPanel {
  * @returns {boolean}
  */
 export function hasEnergy(period) {
-  return ENERGIES.some((name) => (period[name]?.value ?? null) !== null);
+  return ENERGIES.some((name) => (period[name]?.energy ?? null) !== null);
 }
 
 /**
@@ -105,12 +105,12 @@ export function completeMoment(period) {
  */
 export function mainEnergy(period) {
   const amount = period.electricity ?? period.gas ?? period.exported;
-  return amount ? formatEnergy(toNumber(amount.value), amount.unit) : NOTHING;
+  return amount ? energyText(amount) : NOTHING;
 }
 
-/** @param {string | null} value */
-function toNumber(value) {
-  return value === null ? null : Number(value);
+/** @param {EnergyAmount} amount */
+function energyText({ energy }) {
+  return energy ? formatEnergy(Number(energy.value), energySymbol(energy.unit)) : NOTHING;
 }
 
 /**
@@ -119,8 +119,8 @@ function toNumber(value) {
  * @returns {string}
  */
 export function basisText(cost) {
-  const texts = [inclusionText(cost, formatMoneyShort(Number(cost.standingCharge)))];
-  if (Number(cost.unpriced) !== 0) texts.push(text("cost.unpriced"));
+  const texts = [inclusionText(true, formatMoneyShort(Number(cost.standingChargesWithVat.amount)))];
+  if (Number(cost.unpriced.value) !== 0) texts.push(text("cost.unpriced"));
   if (cost.estimated) texts.push(text("cost.estimated"));
   return texts.join(", ");
 }

@@ -14,8 +14,6 @@ import { capitalise, text } from "./texts.js";
 
 /** @typedef {"direction" | "number" | "unit" | "hourly" | "explanation"} TextPart */
 
-const PENCE = 100;
-
 export class PowerPanel {
   /** @type {HTMLElement} */
   #section;
@@ -128,13 +126,13 @@ function reasonText({ state, asOf, cause }) {
 
 /**
  * Return what a power costs in an hour at the current rate. Empty for exported power and without a rate.
- * @param {Pick<Tariff, "rate"> | null} tariff
+ * @param {Pick<Tariff, "rateWithVat"> | null} tariff
  * @param {number} watts
  * @returns {string}
  */
 export function hourlyCost(tariff, watts) {
-  if (!tariff?.rate || watts < 0) return "";
-  return text("power.hourly", { amount: formatMoneyShort(((watts / 1000) * Number(tariff.rate)) / PENCE) });
+  if (!tariff?.rateWithVat || watts < 0) return "";
+  return text("power.hourly", { amount: formatMoneyShort((watts / 1000) * Number(tariff.rateWithVat.amount)) });
 }
 
 /**
@@ -144,8 +142,14 @@ export function hourlyCost(tariff, watts) {
  */
 export function comparisonText(ambient) {
   if (!ambient) return "";
-  const [low, high] = [ambient.lowBelow, ambient.highFrom].map((value) => formatBound(value, ambient.unit));
-  return text(`level.${ambient.basis}`, { low, high });
+  const { basis, powerLevels, rateLevels } = ambient;
+  if (powerLevels) {
+    const [low, high] = [powerLevels.lowBelow, powerLevels.highFrom].map(({ value }) => powerText(value));
+    return text(`level.${basis}`, { low, high });
+  }
+  if (!rateLevels) return "";
+  const [low, high] = [rateLevels.lowBelow, rateLevels.highFrom].map(({ amount }) => formatRate(amount));
+  return text(`level.${basis}`, { low, high });
 }
 
 /**
@@ -160,12 +164,8 @@ export function delayText(age, cause) {
   return text("power.oldBecause", { ...values, reason: text(`cause.${cause}`) });
 }
 
-/**
- * @param {number} value
- * @param {string} unit
- */
-function formatBound(value, unit) {
-  if (unit !== "W") return formatRate(value);
-  const power = formatPower(value);
-  return `${power.number} ${power.unit}`;
+/** @param {number} watts */
+function powerText(watts) {
+  const { number, unit } = formatPower(watts);
+  return `${number} ${unit}`;
 }

@@ -2,25 +2,27 @@
 
 import { localTime, startOfDay } from "./zone-days.js";
 
+/** @import { Amount } from "./subscription.js" */
+
 /**
- * A tariff as the gateway describes it. Rates are decimals in pence without VAT.
+ * A tariff as the gateway describes it. Rates are decimals in the currency of the home.
  * @typedef {object} PricedTariff
  * @property {"FLAT" | "TIME_OF_USE" | "BLOCK" | "DYNAMIC"} kind
- * @property {string | null} rate  The flat rate, or the rate outside all bands.
- * @property {string} vatRate  In percent.
+ * @property {Amount | null} rateWithVat  The flat rate, or the rate outside all bands.
+ * @property {string} vatPercent  To add to prices.
  * @property {string} timeZone
  * @property {string} validFrom
  * @property {Band[]} bands
- * @property {{ at: string, rate: string }[]} prices  Of half hours.
+ * @property {{ at: string, rate: string }[]} prices  Of half hours, without VAT.
  */
 
 /**
  * Hours of some weekdays with their own rate. If the end is not after the start, the band ends on the next day.
- * @typedef {{ name: string, rate: string, weekdays: string[], start: string, end: string }} Band
+ * @typedef {{ name: string, rateWithVat: Amount, weekdays: string[], start: string, end: string }} Band
  */
 
 /**
- * A span of time with one price in pence with VAT. The price is null while it is not known.
+ * A span of time with one price with VAT. The price is null while it is not known.
  * @typedef {{ start: number, end: number, rate: number | null }} PriceStep
  */
 
@@ -152,18 +154,19 @@ function mergedSteps(start, end, tomorrow, rateAt) {
  * @param {PricedTariff} tariff
  * @returns {(at: number) => number | null}
  */
-function rateFunction({ kind, rate, vatRate, bands, prices, timeZone }) {
-  /** @param {string | null | undefined} amount */
-  const withVat = (amount) => (amount === null || amount === undefined ? null : roundRate(Number(amount) * (1 + Number(vatRate) / 100)));
+function rateFunction({ kind, rateWithVat, vatPercent, bands, prices, timeZone }) {
   if (kind === "DYNAMIC") {
-    const byTime = new Map(prices.map((price) => [Date.parse(price.at), withVat(price.rate)]));
+    const factor = 1 + Number(vatPercent) / 100;
+    const byTime = new Map(prices.map(({ at, rate }) => [Date.parse(at), roundRate(Number(rate) * factor)]));
     return (at) => byTime.get(at - (at % HALF_HOUR)) ?? null;
   }
-  if (kind === "FLAT") return () => withVat(rate);
   if (kind === "BLOCK") return () => null; // the price depends on the energy used
+  /** @param {Amount | null} rate */
+  const rounded = (rate) => (rate ? roundRate(Number(rate.amount)) : null);
+  if (kind === "FLAT") return () => rounded(rateWithVat);
   return (at) => {
     const local = localTime(at, timeZone);
-    return withVat((bands.find((band) => covers(band, local)) ?? { rate }).rate);
+    return rounded(bands.find((band) => covers(band, local))?.rateWithVat ?? rateWithVat);
   };
 }
 
@@ -187,9 +190,9 @@ function timeOfDay(text) {
 }
 
 /**
- * Round a price to hundredths, as frames do: VAT must not make equal prices differ.
+ * Round a price to four decimals, as frames do: VAT must not make equal prices differ.
  * @param {number} rate
  */
 function roundRate(rate) {
-  return Math.round(rate * 100) / 100;
+  return Math.round(rate * 10_000) / 10_000;
 }

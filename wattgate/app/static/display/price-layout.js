@@ -16,7 +16,7 @@ import { instantOf, localTime } from "./zone-days.js";
 /**
  * @typedef {object} CurveLayout
  * @property {StepBox[]} boxes  One for each step.
- * @property {Gridline[]} gridlines  From the bottom up, with their prices in pence.
+ * @property {Gridline[]} gridlines  From the bottom up, with their prices.
  * @property {HourTick[]} hours
  * @property {number | null} now  Null if the curve does not cover the present.
  * @property {number | null} tomorrow  Where tomorrow starts. Null if only today is shown.
@@ -62,8 +62,17 @@ export function layOutCurve({ steps, start, tomorrow, end }, now, timeZone) {
 export function axisValues(rates) {
   const [low, high] = [Math.min(0, ...rates), Math.max(0, ...rates)];
   const step = roundSteps(high - low)[1];
-  const [first, last] = [Math.floor(low / step), Math.max(Math.ceil(high / step), Math.floor(low / step) + 1)];
-  return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step);
+  const first = Math.floor(precise(low / step));
+  const last = Math.max(Math.ceil(precise(high / step)), first + 1);
+  return Array.from({ length: last - first + 1 }, (_, index) => precise((first + index) * step));
+}
+
+/**
+ * Return a number without the error of floats: 0.6 / 0.2 is 3, so that no step is added.
+ * @param {number} value
+ */
+function precise(value) {
+  return Number(value.toPrecision(12));
 }
 
 /**

@@ -7,8 +7,8 @@ import { call, toTimeRange } from "../shared/gateway.js";
 const PRICES = `query Prices($resourceId: ID!, $range: TimeRange!) {
   resource(resourceId: $resourceId) {
     tariffs(upcoming: true) {
-      kind rate vatRate timeZone validFrom
-      bands { name rate weekdays start end }
+      kind rateWithVat { amount } vatPercent timeZone validFrom
+      bands { name rateWithVat { amount } weekdays start end }
       prices(range: $range) { at rate }
     }
   }

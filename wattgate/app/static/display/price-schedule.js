@@ -24,7 +24,7 @@ const AWAITING_INTERVAL = 30 * MINUTE;
  * @returns {string | null}
  */
 export function tariffKey({ tariff, cheapest }) {
-  return tariff?.until ? [tariff.name, tariff.standingCharge, cheapest?.start, cheapest?.rate].join(" ") : null;
+  return tariff?.until ? [tariff.name, tariff.standingChargeWithVat.amount, cheapest?.start, cheapest?.rateWithVat.amount].join(" ") : null;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The subscription of the display: everything that it shows except the history. */
 
-/** @import { Inclusions, NoValueReason } from "./cost-basis.js" */
+/** @import { NoValueReason } from "./cost-basis.js" */
 
 /**
  * A decimal number as a string, as the gateway writes amounts of money and energy.
@@ -22,32 +22,41 @@
  * @property {NoValueReason | null} noCostReason  Why the cost or its total is null.
  */
 
-/** @typedef {{ value: Decimal | null, unit: string }} EnergyAmount */
+/** @typedef {"WATT_HOUR" | "KILOWATT_HOUR" | "MEGAWATT_HOUR" | "CUBIC_METRE" | "OTHER"} EnergyUnit */
 
 /**
- * The cost of a period. `unpriced` is energy that the total does not contain, because it has no price.
- * @typedef {Inclusions & { total: Decimal | null, standingCharge: Decimal, unpriced: Decimal, currency: string,
- *   estimated: boolean }} Cost
+ * An amount of money or a rate, in the major unit of the home's currency.
+ * @typedef {{ amount: Decimal }} Amount
  */
 
 /**
- * The level of the consumption, and the bounds of the medium level in watts or in pence.
+ * The energy of a period. `energy` is null while none is known.
+ * @typedef {{ energy: { value: Decimal, unit: EnergyUnit } | null }} EnergyAmount
+ */
+
+/**
+ * The cost of a period, with VAT and standing charges. `unpriced` is energy that the total does not contain, because it
+ * has no price.
+ * @typedef {{ total: Amount | null, standingChargesWithVat: Amount, unpriced: { value: Decimal }, estimated: boolean }} Cost
+ */
+
+/**
+ * The level of the consumption, and the bounds of the medium level: of the power in watts, or of the rate.
  * @typedef {object} Ambient
  * @property {"LOW" | "MEDIUM" | "HIGH"} level
  * @property {"LEARNED" | "BUDGET" | "PRICE"} basis
- * @property {number} lowBelow
- * @property {number} highFrom
- * @property {string} unit
+ * @property {{ lowBelow: { value: number }, highFrom: { value: number } } | null} powerLevels
+ * @property {{ lowBelow: Amount, highFrom: Amount } | null} rateLevels
  */
 
 /**
  * @typedef {object} Tariff
  * @property {string} name
- * @property {Decimal | null} rate
- * @property {string} unit
- * @property {Decimal} standingCharge
+ * @property {EnergyUnit} per  The unit of energy that the rates are the price of.
+ * @property {Amount | null} rateWithVat
+ * @property {Amount} standingChargeWithVat
  * @property {string | null} until
- * @property {{ start: string, rate: Decimal } | null} next
+ * @property {{ start: string, rateWithVat: Amount } | null} next
  */
 
 /** @typedef {{ intensity: number, unit: string, at: string, validUntil: string, index: string }} Carbon */
@@ -62,12 +71,12 @@
  * @property {string} locale  BCP 47, of the owner.
  * @property {string} currency  ISO 4217.
  * @property {number} unreadAlerts
- * @property {{ net: number, at: string, validUntil: string } | null} power
+ * @property {{ net: { value: number }, at: string, validUntil: string } | null} power
  * @property {Period} today
  * @property {Period} month
  * @property {Ambient | null} ambient
  * @property {Tariff | null} tariff
- * @property {{ start: string, end: string, rate: Decimal } | null} [cheapest]
+ * @property {{ start: string, end: string, rateWithVat: Amount } | null} [cheapest]
  * @property {Carbon | null} [carbon]  Null or absent where the home has no series of it.
  * @property {FrameFreshness} freshness
  * @property {Withheld[]} withheld
@@ -104,12 +113,24 @@ export const SUBSCRIPTION = `subscription Display($veId: ID!) {
     locale
     currency
     unreadAlerts
-    power { net at validUntil }
+    power { net { value } at validUntil }
     today { ...Period }
     month { ...Period }
-    ambient { level basis lowBelow highFrom unit }
-    tariff { name rate unit standingCharge until next { start rate } }
-    cheapest { start end rate }
+    ambient {
+      level
+      basis
+      powerLevels { lowBelow { value } highFrom { value } }
+      rateLevels { lowBelow { amount } highFrom { amount } }
+    }
+    tariff {
+      name
+      per
+      rateWithVat { amount }
+      standingChargeWithVat { amount }
+      until
+      next { start rateWithVat { amount } }
+    }
+    cheapest { start end rateWithVat { amount } }
     carbon { intensity unit at validUntil index }
     freshness { state asOf expectedEverySeconds cause }
     withheld { resourceId kind mpxn reason }
@@ -119,9 +140,9 @@ fragment Period on DisplayPeriod {
   start
   end
   completeTo
-  electricity { value unit }
-  gas { value unit }
-  exported { value unit }
-  cost { total standingCharge includesStandingCharge includesVat unpriced currency estimated }
+  electricity { energy { value unit } }
+  gas { energy { value unit } }
+  exported { energy { value unit } }
+  cost { total { amount } standingChargesWithVat { amount } unpriced { value } estimated }
   noCostReason
 }`;

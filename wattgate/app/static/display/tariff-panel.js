@@ -4,22 +4,22 @@ import { now } from "../shared/clock.js";
 import { find, setText } from "../shared/dom.js";
 import { carbonText } from "./carbon.js";
 import { reasonText } from "./cost-basis.js";
-import { NOTHING, formatRate } from "./format.js";
+import { NOTHING, energySymbol, formatRate } from "./format.js";
 import { text } from "./texts.js";
 
 /** @import { WallClock } from "./format.js" */
 /** @import { Carbon, Tariff } from "./subscription.js" */
 
 /**
- * Return the price at an instant, in pence, and its end where it is known. After the end of the tariff's current price,
- * its next price applies; the price is null if there is none.
+ * Return the price at an instant, and its end where it is known. After the end of the tariff's current price, its next
+ * price applies; the price is null if there is none.
  * @param {Tariff} tariff
  * @param {number} instant
  * @returns {{ rate: string | null, until: string | null }}
  */
-export function currentRate({ rate, until, next }, instant) {
-  if (until === null || instant < Date.parse(until)) return { rate, until };
-  return { rate: next?.rate ?? null, until: null };
+export function currentRate({ rateWithVat, until, next }, instant) {
+  if (until === null || instant < Date.parse(until)) return { rate: rateWithVat?.amount ?? null, until };
+  return { rate: next?.rateWithVat.amount ?? null, until: null };
 }
 
 /**
@@ -29,10 +29,11 @@ export function currentRate({ rate, until, next }, instant) {
  * @param {number} instant
  * @returns {{ start: string, rate: string, change: "dearer" | "cheaper" } | null}
  */
-export function nextRate({ rate, until, next }, instant) {
+export function nextRate({ rateWithVat, until, next }, instant) {
   if (!next || (until !== null && instant >= Date.parse(until))) return null;
-  const change = Number(next.rate) > Number(rate ?? next.rate) ? "dearer" : "cheaper";
-  return { ...next, change };
+  const rate = next.rateWithVat.amount;
+  const change = Number(rate) > Number(rateWithVat?.amount ?? rate) ? "dearer" : "cheaper";
+  return { start: next.start, rate, change };
 }
 
 export class TariffPanel {
@@ -70,11 +71,11 @@ export class TariffPanel {
   #showTariff(tariff, wallClock) {
     const time = now();
     const { rate, until } = currentRate(tariff, time);
-    const unit = tariff.unit.split("/").at(-1) ?? "";
+    const unit = energySymbol(tariff.per);
     const end = until && wallClock.moment(Date.parse(until), time);
     this.#setText("amount", formatRate(rate));
     this.#setText("basis", end ? text("tariff.perUntil", { unit, time: end }) : text("tariff.per", { unit }));
-    const amount = formatRate(tariff.standingCharge);
+    const amount = formatRate(tariff.standingChargeWithVat.amount);
     this.#setText("standing", text("tariff.standing", { name: tariff.name, amount }));
     this.#showNext(nextRate(tariff, time), wallClock);
   }

@@ -31,10 +31,11 @@ const TIMEOUT = 15_000;
  */
 
 /**
- * Costs of a bucket, as decimals in pence. `energy` is null where nothing is priced; `noValueReason` says why.
+ * Costs of a bucket in the currency of the series, as decimals. The cost of the energy is null where nothing is priced;
+ * `noValueReason` says why.
  * @typedef {object} CostBucket
- * @property {string | null} energy
- * @property {string | null} standingCharge
+ * @property {string | null} energyCostWithVat
+ * @property {string | null} standingChargesWithVat
  * @property {string | null} unpriced
  * @property {NoValueReason | null} noValueReason
  */
@@ -43,7 +44,7 @@ const TIMEOUT = 15_000;
  * Readings and costs of one resource, in buckets of the same length. Costs are null without a tariff.
  * @typedef {object} Series
  * @property {{ unit: string, collectedTo: string | null, buckets: ReadingBucket[] }} readings
- * @property {{ currency: string, includesVat: boolean, buckets: CostBucket[] } | null} costs
+ * @property {{ currency: string, buckets: CostBucket[] } | null} costs
  */
 
 /**
@@ -185,7 +186,10 @@ const COMPARISON = `
   costsBefore: costs(range: $before, period: $period, timeZone: $zone) { ...Costs }`;
 
 const READINGS_AND_COSTS = `fragment Readings on ReadingSeries { unit collectedTo buckets { start end value quality estimated } }
-fragment Costs on CostSeries { currency includesVat buckets { energy standingCharge unpriced noValueReason } }`;
+fragment Costs on CostSeries {
+  currency
+  buckets { energyCostWithVat standingChargesWithVat unpriced noValueReason }
+}`;
 
 /**
  * Return the readings and costs of a home in a range, by energy, in one request. Energies whose data is withheld are

@@ -78,10 +78,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
 
   "cost.chargeAndVat": "incl. standing charge and VAT",
   "cost.chargeOfAndVat": "incl. {amount} standing charge and VAT",
-  "cost.charge": "incl. standing charge, without VAT",
-  "cost.chargeOf": "incl. {amount} standing charge, without VAT",
   "cost.vat": "incl. VAT, without standing charge",
-  "cost.bare": "without standing charge and VAT",
   "cost.unpriced": "partly without a price",
   "cost.estimated": "partly estimated",
   "cost.NO_READINGS": "No readings",

@@ -73,10 +73,7 @@ export default /** @type {Catalogue} */ ({
 
   "cost.chargeAndVat": "abonnement et TVA compris",
   "cost.chargeOfAndVat": "dont {amount} d’abonnement, TVA comprise",
-  "cost.charge": "abonnement compris, sans TVA",
-  "cost.chargeOf": "dont {amount} d’abonnement, sans TVA",
   "cost.vat": "TVA comprise, sans abonnement",
-  "cost.bare": "sans abonnement ni TVA",
   "cost.unpriced": "en partie sans prix",
   "cost.estimated": "en partie estimé",
   "cost.NO_READINGS": "Aucun relevé",
