@@ -18,7 +18,7 @@
 export const GUIDE_DOCUMENTS = Object.freeze([
   {
     page: "tutorials/first-query-and-subscription", pageTitle: "First query and subscription", section: "List the homes", name: "viewer", kind: "query",
-    text: "{\n  viewer {\n    homes(first: 10) {\n      edges {\n        node {\n          name\n          resources {\n            resourceId\n            classifier\n            current { value unit at }\n            currentRates { rate standingCharge }\n          }\n        }\n      }\n    }\n  }\n}\n",
+    text: "{\n  viewer {\n    homes(first: 10) {\n      edges {\n        node {\n          name\n          resources {\n            resourceId\n            classifier\n            current { value unit at }\n            currentRates { rateWithVat { amount currency per } standingChargeWithVat { amount } }\n          }\n        }\n      }\n    }\n  }\n}\n",
   },
   {
     page: "tutorials/first-query-and-subscription", pageTitle: "First query and subscription", section: "Ask for a week", name: "Week", kind: "query",
@@ -26,7 +26,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "tutorials/first-query-and-subscription", pageTitle: "First query and subscription", section: "Ask for the bill", name: "Bill", kind: "query",
-    text: "query Bill($resourceId: ID!, $start: DateTime!, $end: DateTime!) {\n  resource(resourceId: $resourceId) {\n    cost(range: { start: $start, end: $end }) {\n      lines { kind band quantity unit rate amount tariffName tariffVersion estimated }\n      vat { rate on amount }\n      total includesStandingCharge includesVat unpriced completeness\n    }\n    noCostReason(range: { start: $start, end: $end })\n  }\n}\n",
+    text: "query Bill($resourceId: ID!, $start: DateTime!, $end: DateTime!) {\n  resource(resourceId: $resourceId) {\n    cost(range: { start: $start, end: $end }) {\n      lines { kind band quantity unit rate { amount per } subtotal { amount } tariffName tariffVersion estimated }\n      subtotal { amount }\n      vat { percent subtotal { amount } vat { amount } }\n      total { amount currency }\n      unpriced { value unit }\n      completeness\n    }\n    noCostReason(range: { start: $start, end: $end })\n  }\n}\n",
   },
   {
     page: "how-to/accounts-and-mails", pageTitle: "Let people register and reset passwords", section: "Use the operations in your app", name: "register", kind: "mutation",
@@ -218,7 +218,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add resources, tariff and home for the user", name: "SetTariff", kind: "mutation",
-    text: "mutation SetTariff($resourceId: ID!) {\n  setTariff(input: {\n    resourceId: $resourceId, name: \"Flat rate\", kind: FLAT, validFrom: \"2014-01-06T00:00:00Z\",\n    rate: \"24.5\", standingCharge: \"53.8\"\n  }) { tariffId }\n}\n",
+    text: "mutation SetTariff($resourceId: ID!) {\n  setTariff(input: {\n    resourceId: $resourceId, name: \"Flat rate\", kind: FLAT, validFrom: \"2014-01-06T00:00:00Z\",\n    currency: \"GBP\", rate: \"0.245\", standingCharge: \"0.538\"\n  }) { tariffId }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add resources, tariff and home for the user", name: "AddHome", kind: "mutation",
