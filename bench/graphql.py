@@ -66,7 +66,7 @@ HOME = """query ($id: ID!) {
   }
 }"""
 MONTH = """query ($id: ID!, $range: TimeRange!) {
-  readings(resourceId: $id, range: $range, period: PT30M) { %s { start value } }
+  resource(resourceId: $id) { readings(range: $range, period: PT30M) { %s { start value } } }
 }"""
 POSTGRAPHILE_HOME = """query ($id: String!) {
   virtualEntityByVeId(veId: $id) {

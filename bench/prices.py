@@ -35,6 +35,7 @@ from wattgate.operations.types.messages.alert_types import NewAlertType
 from wattgate.operations.types.meters import devices as device_types
 from wattgate.operations.types.meters import tariffs as tariff_types
 from wattgate.operations.vocabulary.cost_weights import UNIT_MICROSECONDS
+from wattgate.operations.vocabulary.node import encode_global_id
 from wattgate.operations.vocabulary.scalars import Currency
 
 RESOURCES, DAYS, ROUNDS = 40, 366, 7
@@ -118,7 +119,8 @@ class BenchHome:
     async def measure_all(self, inside: str) -> float:
         """Return the time of a selection inside all resources, in µs."""
         return await self.min_cpu_microseconds(
-            f'{{ resourceTypeResources(resourceTypeId: "{self.ids["type"]}") {{ resourceId {inside} }} }}'
+            f'{{ node(id: "{encode_global_id("ResourceType", self.ids["type"])}") {{ ... on ResourceType {{ '
+            f"resources(first: {RESOURCES}) {{ edges {{ node {{ resourceId {inside} }} }} }} }} }} }}"
         )
 
     async def measure_one(self, inside: str) -> float:
@@ -196,18 +198,18 @@ def _print_table(title: str, rows: list[tuple[str, float, float]]) -> None:
 
 async def _operations(home: BenchHome) -> list[tuple[str, float]]:
     ids, user, resource = home.ids, home.owner.user_id, home.owner.resource_ids[0]
-    rule = f'ruleId: "{ids["rule"]}"'
+    rule = f'node(id: "{encode_global_id("AlertRule", ids["rule"])}")'
     alert = f'userId: "{user}", alertTypeId: "CM01", channels: [INBOX]'
     account = f'applicationId: "{home.owner.application_id}", username: "{USERNAME}", password: "{PASSWORD}"'
     texts = {
-        "backTest of a rule, 30 days": f"{{ alertRule({rule}) {{ backTest {{ count }} }} }}",
-        "backTest of a rule, 366 days": f"{{ alertRule({rule}) {{ backTest(days: 366) {{ count }} }} }}",
+        "backTest of a rule, 30 days": f"{{ {rule} {{ ... on AlertRule {{ backTest {{ count }} }} }} }}",
+        "backTest of a rule, 366 days": f"{{ {rule} {{ ... on AlertRule {{ backTest(days: 366) {{ count }} }} }} }}",
         "display of a home": f'{{ virtualEntity(veId: "{ids["home"]}") {{ display {{ at }} }} }}',
-        "rawReadings, 10,000": f'{{ rawReadings(resourceId: "{resource}") {{ unit }} }}',
+        "rawReadings, 10,000": f'{{ resource(resourceId: "{resource}") {{ rawReadings {{ unit }} }} }}',
         "previewTemplate": '{ previewTemplate(input: {html: "<p>{{name}}</p>"}) { subject } }',
         "resourceCounts": "{ resourceCounts { count } }",
         "applicationStatistics": "{ applicationStatistics { totalVirtualEntities } }",
-        "unreadAlerts": "{ unreadAlerts }",
+        "unreadAlerts": "{ viewer { unreadAlerts } }",
         "__schema, as tools ask": get_introspection_query(),
         "__type": '{ __type(name: "Resource") { fields { name type { name kind ofType { name } } } } }',
         "authenticate": f"mutation {{ authenticate({account}) {{ exp }} }}",

@@ -8,7 +8,15 @@ import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.examples_users import FRESH_CALLERS
 from tests.support.house import House, Tenant, house
-from tests.support.interfaces import InterfaceResult, by_graphql, by_rest, field_of, rest_endpoints, to_rest_values
+from tests.support.interfaces import (
+    InterfaceResult,
+    by_graphql,
+    by_rest,
+    field_of,
+    is_in_graphql,
+    rest_endpoints,
+    to_rest_values,
+)
 from tests.support.legacy import REST_ARGUMENTS, REST_RESULTS
 from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.short_form import sample
@@ -144,7 +152,7 @@ async def own_house(databases: Databases) -> AsyncIterator[House]:
 async def test_graphql_and_rest_return_the_same(own_house: House, subtests: pytest.Subtests) -> None:
     for operation, rest in sample(ENDPOINTS, key_of):
         with subtests.test(rest.route_key):
-            if not operation.has_field:
+            if not is_in_graphql(operation):
                 await _assert_rest_answers(own_house, operation, rest)
                 continue
             await _assert_both_return_the_same(own_house, operation, rest)
@@ -201,7 +209,7 @@ async def test_both_interfaces_refuse_missing_or_forged_credentials(
                     continue
                 rest_result = await send_rest_example(own_house, operation, rest, variables, headers)
                 assert rest_result.code == "UNAUTHENTICATED"
-                if operation.has_field:
+                if is_in_graphql(operation):
                     graphql_result = await by_graphql(own_house, operation, variables, headers)
                     assert graphql_result.code == "UNAUTHENTICATED"
                 assert rest_result.status == 401
@@ -216,7 +224,7 @@ async def test_operations_without_the_permission_are_forbidden(own_house: House,
             headers = own_house.one.headers["account basic" if rest.scheme is AuthScheme.BASIC else "account"]
             rest_result = await send_rest_example(own_house, operation, rest, variables, headers)
             assert (rest_result.code, rest_result.status) == ("FORBIDDEN", 403)
-            if operation.has_field:
+            if is_in_graphql(operation):
                 assert (await by_graphql(own_house, operation, variables, headers)).code == "FORBIDDEN"
 
 
@@ -238,7 +246,7 @@ async def _assert_not_found(own_house: House, operation: Operation, rest: RestRo
         # the IDs of readings are input values, so the whole batch is refused
         expected = ("BAD_INPUT", 400) if operation.name == "record_readings" else ("NOT_FOUND", 404)
         assert (rest_result.code, rest_result.status) == expected
-        if operation.has_field:
+        if is_in_graphql(operation):
             assert (await by_graphql(own_house, operation, variables, headers)).code == expected[0]
 
 
@@ -248,7 +256,7 @@ async def test_lists_contain_no_records_of_other_tenants(own_house: House, subte
         with subtests.test(rest.route_key):
             ours, theirs = [
                 await by_graphql(own_house, operation, {}, caller_headers(tenant, operation, rest))
-                if operation.has_field
+                if is_in_graphql(operation)
                 else await by_rest(own_house, operation, rest, {}, caller_headers(tenant, operation, rest))
                 for tenant in (own_house.one, own_house.other)
             ]

@@ -180,7 +180,7 @@ async def test_invalid_scalar_value_is_reported_in_documents_and_variables(serve
 
 async def test_text_that_a_database_rejects_is_bad_input(served: House, settled: Tenant) -> None:
     """PostgreSQL rejects U+0000 in text and JSON. The gateway does, too, on both databases."""
-    document = "query ($given: String!) { userByUsername(username: $given) { userId } }"
+    document = "query ($given: String!) { findUser(by: {username: $given}) { userId } }"
     response = await served.graphql(document, served.one.headers["administrator"], given="\0")
     assert response["errors"][0]["extensions"]["code"] == "BAD_INPUT"
     profile = {"profile_name": "x", "data": {"x": "\0"}}

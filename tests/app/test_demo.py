@@ -109,7 +109,7 @@ async def test_catch_up_retrieves_missing_half_hours(tmp_path: Path) -> None:
     row = await runner.run(resources.resource, seed.SYSTEM_PRINCIPAL, {"resource_id": resource_id})
     (last,) = await runner.load(find_edge(types.Resource, "last_time"), seed.SYSTEM_PRINCIPAL, [row], {})
     assert last >= seed.last_half_hour_end(now) - HALF_HOUR
-    (finished,) = await runner.run(catch_ups.catch_ups, seed.SYSTEM_PRINCIPAL, {"resource_id": resource_id})
+    ((finished,),) = await runner.load(find_edge(types.Resource, "catch_ups"), seed.SYSTEM_PRINCIPAL, [row], {})
     assert (finished.state.value.upper(), finished.recorded) in {("DONE", 6), ("DONE", 7)}
     await gateway.database.close()
 

@@ -121,17 +121,16 @@ async def test_editor_sees_templates_and_no_home_and_no_live_power(demo: Demo) -
       viewer { homes { edges { node { veId } } } resources { edges { node { resourceId } } }
         devices { edges { node { deviceId } } } accounts { edges { node { username } } }
         alertRules { ruleId } consents { edges { node { mpxn } } } alerts { edges { node { data } } } }
-      alerts(first: 9) { edges { node { data } } }
-      templates { cultureCode } }"""
+      application { templates { edges { node { cultureCode } } } } }"""
     data = await demo.graphql(EDITOR_USERNAME, document)
     viewer = data["viewer"]
     assert len(viewer["alerts"]["edges"]) == 1
-    assert data["alerts"] == viewer.pop("alerts")
+    del viewer["alerts"]
     assert nodes_of(viewer.pop("accounts")) == [{"username": EDITOR_USERNAME}]
     empty: dict[str, Any] = {"edges": []}
     lists = dict.fromkeys(("homes", "resources", "devices", "consents"), empty)
     assert viewer == {**lists, "alertRules": []}
-    assert {template["cultureCode"] for template in data["templates"]} == {"en-GB", "fr-FR"}
+    assert {template["cultureCode"] for template in nodes_of(data["application"]["templates"])} == {"en-GB", "fr-FR"}
     for path in ("/virtualentity", "/resource", "/device", "/alertrule", "/user/verification/status"):
         answer = await demo.rest(EDITOR_USERNAME, path)
         assert not (answer if isinstance(answer, list) else answer.get("data", answer.get("mpxns", []))), (path, answer)
@@ -195,24 +194,25 @@ async def test_user_can_join_the_open_event_that_the_neighbour_has_joined(demo: 
 
 CONTENT = {
     "/faq": "faqs { reference }",
-    "/content": "contents { reference }",
-    "/languagecontent": "languageContents { cultureCode }",
-    "/termsconditions": "allTermsConditions { reference }",
-    "/termsconditions/current": "currentTermsConditions { reference }",
-    "/dfs/termsconditions": "dfsTermsConditions { reference }",
+    "/content": "application { contents { edges { node { reference } } } }",
+    "/languagecontent": """application {
+      contents { edges { node { translations { edges { node { cultureCode } } } } } } }""",
+    "/termsconditions": "application { termsConditions { edges { node { reference } } } }",
+    "/termsconditions/current": "application { termsConditionsInForce { reference } }",
+    "/dfs/termsconditions": 'application { termsConditionsInForce(reference: "dfs") { reference } }',
     "/termsconditionsuser": "viewer { termsConditionsUsers { edges { node { reference } } } }",
-    "/supportdetails": "allSupportDetails { reference }",
-    "/prompttype": "promptTypes { name }",
-    "/prompt": "prompts { name }",
+    "/supportdetails": "application { supportDetails { edges { node { reference } } } }",
+    "/prompttype": "application { promptTypes { edges { node { name } } } }",
+    "/prompt": "application { prompts { edges { node { name } } } }",
     "/promptuser": "viewer { promptUsers { edges { node { status } } } }",
-    "/useractiontype": "userActionTypes { name }",
+    "/useractiontype": "application { userActionTypes { edges { node { name } } } }",
     "/useraction": "viewer { userActions { edges { node { data } } } }",
-    "/alerttype": "alertTypes { name }",
+    "/alerttype": "application { alertTypes { name } }",
     "/alertrule": "viewer { alertRules { name } }",
     "/alert/user": "viewer { alerts { edges { node { alertId } } } }",
-    "/vetype": "virtualEntityTypes { name }",
-    "/resourcetype": "resourceTypes { name }",
-    "/devicetype": "deviceTypes { description }",
+    "/vetype": "application { virtualEntityTypes { edges { node { name } } } }",
+    "/resourcetype": "application { resourceTypes { edges { node { name } } } }",
+    "/devicetype": "application { deviceTypes { edges { node { description } } } }",
     "/device": "viewer { devices { edges { node { deviceId } } } }",
 }
 
@@ -221,22 +221,26 @@ async def test_graphql_and_rest_show_the_same_content(demo: Demo, subtests: pyte
     for path, selection in CONTENT.items():
         with subtests.test(path):
             (records,) = (await demo.graphql(USERNAME, f"{{ {selection} }}")).values()
-            if selection.startswith("viewer"):
+            if selection.startswith(("viewer", "application")):
                 (records,) = records.values()
             if isinstance(records, dict):
                 records = nodes_of(records)
+            if path == "/languagecontent":
+                records = [translation for content in records for translation in nodes_of(content["translations"])]
             # published clients read the questions with the credential of the application
             by_rest = await demo.rest(None if path == "/faq" else USERNAME, path)
             assert len(by_rest) == len(records) > 0
 
 
 async def test_page_has_a_translation_and_terms_have_an_answer(demo: Demo) -> None:
-    document = """{ contents(reference: "welcome") { inLanguage(cultureCode: "fr-CA") { cultureCode data } }
-      currentTermsConditions { reference title }
+    document = """{ application {
+        contents { edges { node { reference inLanguage(cultureCode: "fr-CA") { cultureCode data } } } }
+        termsConditionsInForce { reference title } }
       viewer { termsConditionsUsers { edges { node { data termsConditions { reference } } } } } }"""
     data = await demo.graphql(USERNAME, document)
-    assert data["contents"][0]["inLanguage"]["data"]["title"] == "Bienvenue"
-    in_force = {terms["reference"] for terms in data["currentTermsConditions"]}
+    contents = {content["reference"]: content for content in nodes_of(data["application"]["contents"])}
+    assert contents["welcome"]["inLanguage"]["data"]["title"] == "Bienvenue"
+    in_force = {terms["reference"] for terms in data["application"]["termsConditionsInForce"]}
     accepted = {answer["termsConditions"]["reference"] for answer in nodes_of(data["viewer"]["termsConditionsUsers"])}
     assert in_force == accepted == {"app", "dfs"}
 

@@ -103,12 +103,12 @@ def sha256(text: str) -> str:
 
 def test_documents_of_folder_are_registered_under_sha256_of_files(shell: Shell) -> None:
     homes = shell.write("homes.graphql", HOMES_DOCUMENT)
-    windows = shell.write("deep/types.gql", "query Types {\r\n  resourceTypes { name }\r\n}\r\n")
+    windows = shell.write("deep/types.gql", "query Types {\r\n  resourceCounts { count }\r\n}\r\n")
     shell.write("notes.txt", "no document")
     assert "Document IDs: 2 new, 0 already registered." in shell.output("register", str(shell.folder))
     assert shell.registered() == {homes: "Homes, LogOut", windows: "Types"}
     assert shell.stored_text(f"sha256:{homes}") == HOMES_DOCUMENT
-    assert shell.stored_text(windows) == "query Types {\r\n  resourceTypes { name }\r\n}\r\n"
+    assert shell.stored_text(windows) == "query Types {\r\n  resourceCounts { count }\r\n}\r\n"
     assert "Document IDs: 0 new, 2 already registered." in shell.output("register", str(shell.folder))
 
 
@@ -120,7 +120,7 @@ def test_dry_run_registers_nothing(shell: Shell) -> None:
 
 
 def test_code_generator_manifest_is_registered_under_its_ids(shell: Shell) -> None:
-    text, other = "query Names { resourceTypes { name } }", "{ resourceTypes { classifier } }"
+    text, other = "query Names { resourceCounts { count } }", "{ resourceCounts { resourceTypeId } }"
     sha1 = hashlib.sha1(text.encode()).hexdigest()
     shell.write("persisted-documents.json", {sha1: text, sha256(other): other})
     shell.output("register", str(shell.folder / "persisted-documents.json"))
@@ -129,7 +129,7 @@ def test_code_generator_manifest_is_registered_under_its_ids(shell: Shell) -> No
 
 
 def test_apollo_manifest_is_registered(shell: Shell) -> None:
-    text = "query Names { resourceTypes { name __typename } }"
+    text = "query Names { resourceCounts { count __typename } }"
     entry = {"id": sha256(text), "name": "Names", "type": "query", "body": text}
     shell.write(
         "persisted-query-manifest.json",
@@ -140,21 +140,21 @@ def test_apollo_manifest_is_registered(shell: Shell) -> None:
 
 
 def test_every_error_is_printed_with_location_and_nothing_is_registered(shell: Shell) -> None:
-    valid, invalid = "{ resourceTypes { name } }", "{ resourceTypes { name\n nothing } }"
+    valid, invalid = "{ resourceCounts { count } }", "{ resourceCounts { count\n nothing } }"
     shell.write("a-good.graphql", HOMES_DOCUMENT)
-    shell.write("b-unknown.graphql", "query Q {\n  resourceTypes { nothing }\n  nobody\n}\n")
-    shell.write("c-syntax.graphql", "query Q {\n  resourceTypes {\n")
+    shell.write("b-unknown.graphql", "query Q {\n  resourceCounts { nothing }\n  nobody\n}\n")
+    shell.write("c-syntax.graphql", "query Q {\n  resourceCounts {\n")
     shell.write("d-fragment.graphql", "fragment Home on VirtualEntity { veId }")
-    shell.write("e-large.graphql", "{ " + " ".join(f"a{n}: resourceTypes {{ name }}" for n in range(60)) + " }")
+    shell.write("e-large.graphql", "{ " + " ".join(f"a{n}: resourceCounts {{ count }}" for n in range(60)) + " }")
     shell.write("f-schema.graphql", "type Query { a: String }")
     shell.write("g.json", '{\n  "a": \n}')
     shell.write("h.json", ["no manifest"])
     shell.write("i.json", {sha256(invalid): invalid, sha256("other"): valid, "ä": valid})
-    (shell.folder / "j.graphql").write_bytes(b"{ resourceTypes { \xff } }")
+    (shell.folder / "j.graphql").write_bytes(b"{ resourceCounts { \xff } }")
     output = shell.output("register", str(shell.folder), status=1)
     folder = re.escape(str(shell.folder))
     for line in (
-        r"b-unknown.graphql:2:19: Cannot query field 'nothing' on type 'ResourceType'",
+        r"b-unknown.graphql:2:20: Cannot query field 'nothing' on type 'ResourceCount'",
         r"b-unknown.graphql:3:3: Cannot query field 'nobody' on type 'Query'",
         r"c-syntax.graphql:3:1: Syntax Error",
         r"d-fragment.graphql: has no operation",
@@ -187,14 +187,14 @@ def test_documents_keep_to_the_fields_of_their_audience(shell: Shell) -> None:
 
 
 def test_same_id_for_two_texts_is_rejected(shell: Shell) -> None:
-    shell.write("a.json", {"home": "query A { resourceTypes { name } }"})
-    shell.write("b.json", {"home": "query B { resourceTypes { name } }"})
+    shell.write("a.json", {"home": "query A { resourceCounts { count } }"})
+    shell.write("b.json", {"home": "query B { resourceCounts { count } }"})
     output = shell.output("register", str(shell.folder), status=1)
     assert "b.json: home: is also the ID of another text (A)" in output
     shell.output("register", str(shell.folder / "a.json"))
     result = shell.run("register", str(shell.folder / "b.json"), "--application", shell.application_id)
     assert isinstance(result.exception, Conflict)
-    assert shell.stored_text("home") == "query A { resourceTypes { name } }"
+    assert shell.stored_text("home") == "query A { resourceCounts { count } }"
 
 
 def test_folder_without_documents_is_rejected(shell: Shell) -> None:
@@ -209,7 +209,7 @@ def test_unknown_application_is_rejected(shell: Shell) -> None:
 
 def test_documents_can_be_removed_and_required(shell: Shell) -> None:
     homes = shell.write("homes.graphql", HOMES_DOCUMENT)
-    shell.write("own.json", {"own": "query A { resourceTypes { name } }"})
+    shell.write("own.json", {"own": "query A { resourceCounts { count } }"})
     shell.output("register", str(shell.folder))
     assert "Document IDs removed: 2." in shell.output("remove", "own")
     assert set(shell.registered()) == {homes}

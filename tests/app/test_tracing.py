@@ -41,7 +41,7 @@ __all__ = ["home"]
 
 ROOT = Path(__file__).parents[2]
 
-TYPES_QUERY = "query Types { resourceTypes { name classifier } }"
+TYPES_QUERY = "query Types { resourceCounts { count resourceTypeId } }"
 LIVE_SUBSCRIPTION = "subscription Live($ids: [ID!]!) { readings(resourceIds: $ids) { value } }"
 SHORT_EXPORT_DELAY = {"OTEL_BSP_SCHEDULE_DELAY": "50"}
 
@@ -136,7 +136,7 @@ async def test_request_span_has_child_spans_down_to_statements(home: Home, colle
         assert answer.headers["x-trace-id"] == TRACE
         request = await collector.span("POST /graphql", TRACE)
         query = await collector.span("query", TRACE)
-        operation = await collector.span("resourceTypes", TRACE)
+        operation = await collector.span("resourceCounts", TRACE)
     assert (request.parent_span_id.hex(), request.kind) == ("00f067aa0ba902b7", ExportedSpan.SPAN_KIND_SERVER)
     expected = {"http.request.method": "POST", "http.route": "/graphql", "http.response.status_code": 200}
     assert attributes(request) == expected
@@ -213,7 +213,7 @@ async def test_websocket_handshake_and_each_operation_have_spans(home: Home, col
         extensions = {"traceparent": TRACEPARENT.replace(TRACE, client_trace)}
         await client_socket.say(id="2", type="subscribe", payload={"query": TYPES_QUERY, "extensions": extensions})
         query = await collector.span("query", client_trace)
-        operation = await collector.span("resourceTypes", client_trace)
+        operation = await collector.span("resourceCounts", client_trace)
     assert attributes(handshake)["http.response.status_code"] == 101
     assert attributes(subscription) == {"graphql.operation.type": "subscription", "graphql.operation.name": "Live"}
     assert subscription.trace_id.hex() != TRACE

@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[2]
 HOME = "--application App --user ada@example.org --name Home --time-zone Europe/London --electricity 2300000000116"
 PRICES = "--unit-rate 0.245 --standing-charge 0.538 --json"
 RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
-READ = """query ($resource: ID!) { readings(resourceId: $resource, period: P1D, field: "ENERGY",
-    range: {start: "2026-02-01T00:00:00Z", end: "2026-06-01T00:00:00Z"}) { count columns { count } } }"""
+READ = """query ($resource: ID!) { resource(resourceId: $resource) { readings(period: P1D, field: "ENERGY",
+    range: {start: "2026-02-01T00:00:00Z", end: "2026-06-01T00:00:00Z"}) { count columns { count } } } }"""
 CLIENTS = 4
 STEPS = 8
 """Requests of each client in each phase of the upgrade, at least."""
@@ -130,7 +130,7 @@ class Traffic:
         variables = {"resource": self._resource}
         found = (await http.post(url, json={"query": READ, "variables": variables})).json()
         assert "errors" not in found, found
-        count: int = found["data"]["readings"]["count"]
+        count: int = found["data"]["resource"]["readings"]["count"]
         return count
 
     async def total(self) -> int:

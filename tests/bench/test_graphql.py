@@ -117,14 +117,14 @@ async def test_gateway_and_the_floor_return_the_home_and_month_from_postgresql(p
         data = await measure_and_query(ours)
         by_hand = await measure_and_query(floor)
     assert by_hand["home"] == data["home"]
-    buckets, columns = (data[name]["readings"] for name in ("month, objects", "month, columns"))
+    buckets, columns = (data[name]["resource"]["readings"] for name in ("month, objects", "month, columns"))
     stored = slice(SHORT.samples)
     assert by_hand["month, objects"]["readings"]["buckets"] == buckets["buckets"][stored]
     stored_columns = {name: values[stored] for name, values in columns["columns"].items()}
     assert by_hand["month, columns"]["readings"]["columns"] == stored_columns
     assert fields(data["home"]) == 58
     for name, shape in (("month, objects", "buckets"), ("month, columns", "columns")):
-        readings = data[name]["readings"][shape]
+        readings = data[name]["resource"]["readings"][shape]
         assert len(readings if shape == "buckets" else readings["value"]) == 31 * 48
 
 

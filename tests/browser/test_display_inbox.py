@@ -77,7 +77,7 @@ async def test_bell_opens_the_inbox_and_new_alerts_appear_in_it(page: Page, home
     await page.get_by_role("button", name="Mark all as read").click()
     await expect(page.locator(".alert-item.unread")).to_have_count(0)
     await expect(bell).to_have_accessible_name("Alerts, rules and budget: 0 unread alerts")
-    assert (await query_graphql(page, "{ unreadAlerts }"))["unreadAlerts"] == 0
+    assert (await query_graphql(page, "{ viewer { unreadAlerts } }"))["viewer"]["unreadAlerts"] == 0
     await page.keyboard.press("Escape")
     await expect(bell).to_be_focused()
 

@@ -399,7 +399,7 @@ async def open_copy(page: Page) -> None:
 @pytest.mark.long("sizes and side paths of the panels; guides, charts and credentials stay in the short form")
 async def test_operation_is_copied_as_code(page: Page) -> None:
     await open_ide(
-        page, "query A { ...H }\nquery B { resourceTypes { name } }\nfragment H on Query { viewer { userId } }"
+        page, "query A { ...H }\nquery B { resourceCounts { count } }\nfragment H on Query { viewer { userId } }"
     )
     await open_copy(page)
     await expect(page.get_by_test_id("code-block")).to_contain_text("$TOKEN")

@@ -254,8 +254,8 @@ async def test_unsubscribe_link_asks_for_confirmation(page: Page, outbox: Outbox
     await page.goto(f"/unsubscribe/{token}")
     await page.get_by_role("button", name="Unsubscribe").click()
     await expect(page.get_by_role("heading")).to_have_text("You are unsubscribed")
-    data = await query_graphql(outbox.url, "{ mailSuppressions { edges { node { address cause } } } }")
-    assert [edge["node"]["cause"] for edge in data["mailSuppressions"]["edges"]] == ["UNSUBSCRIBED"]
+    data = await query_graphql(outbox.url, "{ application { mailSuppressions { edges { node { cause } } } } }")
+    assert [edge["node"]["cause"] for edge in data["application"]["mailSuppressions"]["edges"]] == ["UNSUBSCRIBED"]
     await query_graphql(
         outbox.url, "mutation ($a: String!) { removeMailSuppression(address: $a) { address } }", a=USERNAME
     )

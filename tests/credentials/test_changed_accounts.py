@@ -34,7 +34,7 @@ FORBIDDEN = 4403
 
 LOCAL_ADDRESS = "127.0.0.1"
 
-AUDIT_LOG = "{ auditEntries(first: 1) { edges { node { sequence } } } }"
+AUDIT_LOG = "{ application { auditLog(first: 1) { edges { node { sequence } } } } }"
 
 LOGIN = """
 mutation ($username: String!, $password: String!) { authenticate(username: $username, password: $password) { token } }

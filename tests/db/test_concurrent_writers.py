@@ -26,9 +26,9 @@ mutation ($series: [NewReadingColumns!]!) { recordReadingColumns(series: $series
 """
 DAYS = """
 query ($id: ID!, $field: String!, $range: TimeRange!, $period: Period!) {
-  readings(resourceId: $id, field: $field, range: $range, period: $period) {
+  resource(resourceId: $id) { readings(field: $field, range: $range, period: $period) {
     total count revision buckets { start value revision }
-  }
+  } }
 }
 """
 
@@ -42,7 +42,7 @@ async def read(house: House, resource_id: str, field: str = "ENERGY", period: st
     range_ = {"start": DAY.isoformat(), "end": (DAY + timedelta(days=1)).isoformat()}
     variables = {"id": resource_id, "field": field, "range": range_, "period": period}
     answer = await house.graphql(DAYS, house.one.headers["account"], **variables)
-    return answer["data"]["readings"]
+    return answer["data"]["resource"]["readings"]
 
 
 async def check(house: House, resource_ids: list[str]) -> None:

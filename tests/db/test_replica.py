@@ -34,8 +34,8 @@ LIMIT_SECONDS = 60
 
 IS_STANDBY = text("SELECT pg_is_in_recovery()")
 RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
-READ = """query ($resource: ID!) { readings(resourceId: $resource, period: PT1H,
-    range: {start: "2026-02-01T00:00:00Z", end: "2026-02-02T00:00:00Z"}) { columns { value } } }"""
+READ = """query ($resource: ID!) { resource(resourceId: $resource) { readings(period: PT1H,
+    range: {start: "2026-02-01T00:00:00Z", end: "2026-02-02T00:00:00Z"}) { columns { value } } } }"""
 READ_NUMBER = text("SELECT value FROM number")
 
 
@@ -256,7 +256,7 @@ async def test_a_gateway_answers_from_the_replica_what_it_has_just_stored() -> N
                 stored = await home.graphql(RECORD, tenant.headers["application"], series=series)
                 assert stored["data"]["recordReadings"]["recorded"] == 1, stored
                 found = await home.graphql(READ, tenant.headers["application"], resource=resource)
-                values = found["data"]["readings"]["columns"]["value"]
+                values = found["data"]["resource"]["readings"]["columns"]["value"]
                 assert [value for value in values if value is not None][-1] == number, found
         assert REPLICA_READS.labels("replica")._value.get() - served >= 20
 

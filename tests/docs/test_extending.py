@@ -25,9 +25,11 @@ from wattgate.db.identity.secrets import hash_secret
 from wattgate.graphql.transport.http import GraphQLEndpoint
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.operations.core.entity import build_operations
+from wattgate.operations.entities import build_node_operations
 from wattgate.operations.readings import live_readings
 from wattgate.operations.core.runner import Runner
 from wattgate.graphql.execution.schema import build_schema
+from wattgate.operations.vocabulary.node import encode_global_id
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.rest_compat.routes import build_routes
 
@@ -42,6 +44,7 @@ async def main():
         session.add(models.ApplicationCredential(username="u", secret_digest=hash_secret("s"), application_id="one"))
         await session.commit()
     operations = (*build_operations(TIPS), live_readings.readings)
+    operations += build_node_operations(operations)
     runner, schema = Runner(database, MemoryBus()), build_schema(operations)
     authenticate = Authenticator(CredentialLookup(database)).authenticate
     graphql = GraphQLEndpoint(GraphQLPipeline(schema, runner), authenticate)
@@ -55,6 +58,10 @@ async def main():
         query = {"query": "{ tips { tipId title saving createdAt } }"}
         listed = (await client.post("/graphql", json=query)).json()
         assert listed["data"]["tips"] == [added] == (await client.get("/tip")).json(), listed
+        query = {"query": "query ($id: ID!) { node(id: $id) { ... on TipShown { tipId title saving createdAt } } }"}
+        query["variables"] = {"id": encode_global_id("TipShown", added["tipId"])}
+        found = (await client.post("/graphql", json=query)).json()
+        assert found["data"]["node"] == added, found
         path = f"/tip/{added['tipId']}"
         changed = (await client.put(path, json={"saving": 50})).json()
         assert changed == {**added, "saving": 50} == (await client.get(path)).json(), changed

@@ -52,8 +52,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "upgrade-and-restore.md"
 ) = code_blocks(PAGE, "sh")
 
 RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
-COUNT = """query ($resource: ID!) { readings(resourceId: $resource, period: P1D,
-    range: {start: "2026-02-01T00:00:00Z", end: "2026-02-03T00:00:00Z"}) { count } }"""
+COUNT = """query ($resource: ID!) { resource(resourceId: $resource) { readings(period: P1D,
+    range: {start: "2026-02-01T00:00:00Z", end: "2026-02-03T00:00:00Z"}) { count } } }"""
 
 
 async def record(home: House, resource: str, minute: int) -> None:

@@ -25,8 +25,8 @@ from wattgate.db.connections.engine import Database
 HOME = "--application App --user ada@example.org --name Home --time-zone Europe/London --electricity 2300000000116"
 PRICES = "--unit-rate 24.5 --standing-charge 53.8 --json"
 RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
-READ = """query ($resource: ID!) { readings(resourceId: $resource, period: P1D,
-    range: {start: "2026-02-01T00:00:00Z", end: "2026-06-01T00:00:00Z"}) { count } }"""
+READ = """query ($resource: ID!) { resource(resourceId: $resource) { readings(period: P1D,
+    range: {start: "2026-02-01T00:00:00Z", end: "2026-06-01T00:00:00Z"}) { count } } }"""
 CLIENTS = 4
 LIMIT_SECONDS = 120
 
@@ -75,7 +75,7 @@ class Meters:
         variables = {"resource": self.resource}
         found = await http.post(self._url, json={"query": READ, "variables": variables})
         if self._is_available(found):
-            assert found.json()["data"]["readings"]["count"] > 0
+            assert found.json()["data"]["resource"]["readings"]["count"] > 0
         return True
 
     def _is_available(self, response: httpx.Response) -> bool:

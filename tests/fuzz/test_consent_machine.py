@@ -22,7 +22,7 @@ ADD = "mutation ($input: NewResource!) { addResource(input: $input) { resourceId
 VERIFY = "mutation ($mpxn: String!, $until: DateTime) { verifyMeterPoint(mpxn: $mpxn, validUntil: $until) { state } }"
 RENEW = "mutation ($mpxn: String!, $until: DateTime) { renewConsents(mpxns: [$mpxn], validUntil: $until) { kind } }"
 REVOKE = "mutation ($mpxn: String!) { revokeConsents(mpxns: [$mpxn]) { kind } }"
-READ = "query ($id: ID!) { rawReadings(resourceId: $id) { at } }"
+READ = "query ($id: ID!) { resource(resourceId: $id) { rawReadings { at } } }"
 CHANGES = """query ($mpxn: String!) {
   viewer { consents { edges { node { mpxn state verified } } } }
   consentChanges(mpxn: $mpxn) { kind }
@@ -126,7 +126,8 @@ class ConsentMachine(GatewayMachine):
         assert [change["kind"] for change in answer["consentChanges"]] == self.model.changes
         read = self.ask(READ, id=self.resource_id)
         if self.state == "VALID":
-            assert {datetime.fromisoformat(at) for at in read["data"]["rawReadings"]["at"]} == self.model.stored
+            stored = read["data"]["resource"]["rawReadings"]["at"]
+            assert {datetime.fromisoformat(at) for at in stored} == self.model.stored
         else:
             extensions = read["errors"][0]["extensions"]
             assert (extensions["code"], extensions["reason"]) == ("CONSENT_REVOKED", self.state)

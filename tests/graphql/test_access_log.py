@@ -19,6 +19,7 @@ from wattgate.db.connections.engine import Database
 from wattgate.errors import Unavailable
 from wattgate.metrics import ACCESSES_DROPPED
 from wattgate.operations.core.runner import Runner
+from wattgate.operations.vocabulary.node import encode_global_id
 from wattgate.realtime.bus.memory import MemoryBus
 
 AT = datetime(2026, 1, 5, tzinfo=UTC)
@@ -207,8 +208,9 @@ async def test_each_change_of_a_consent_has_a_receipt_on_both_interfaces(served:
     ]
     fields = "receiptId mpxn kind basis purpose recordedBy validUntil createdAt"
     for receipt in receipts:
-        one = f'{{ consentReceipt(receiptId: "{receipt["receiptId"]}") {{ {fields} }} }}'
-        answer = (await served.graphql(one, own))["data"]["consentReceipt"]
+        global_id = encode_global_id("ConsentReceipt", receipt["receiptId"])
+        one = f'{{ node(id: "{global_id}") {{ ... on ConsentReceipt {{ {fields} }} }} }}'
+        answer = (await served.graphql(one, own))["data"]["node"]
         path = f"/user/consentreceipt/{receipt['receiptId']}"
         assert (await served.call("GET", path, own)).json() == receipt
         assert (answer["kind"], answer["basis"]) == (receipt["kind"].upper(), receipt["basis"].upper())

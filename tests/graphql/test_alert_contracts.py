@@ -10,7 +10,7 @@ from tests.support.house import House
 from tests.support.residents import resident
 from wattgate.operations.core.fields import edge_of
 from wattgate.operations.types.messages.alerts import Alert
-from wattgate.operations.vocabulary.node import is_global_id
+from wattgate.operations.vocabulary.node import encode_global_id, is_global_id
 from wattgate.realtime.events import AlertSent
 
 POWER = {"name": "power", "type": "POWER", "description": "Power at present", "sample": 4321}
@@ -64,10 +64,11 @@ async def test_both_interfaces_list_the_variables_of_every_alert_and_of_the_type
         {**POWER, "unit": "W", "required": True, "base": False},
         {**TIP, "unit": None, "sample": None, "description": "", "base": False},
     ]
-    document = """query ($id: ID!) { alertType(alertTypeId: $id) {
-      declared ruleKind variables { name type unit sample description required base } } }"""
-    answer = await served.graphql(document, served.one.headers["account"], id=added["alertTypeId"])
-    assert answer["data"]["alertType"] == {"declared": True, "ruleKind": None, "variables": listed}
+    document = """query ($id: ID!) { node(id: $id) { ... on AlertType {
+      declared ruleKind variables { name type unit sample description required base } } } }"""
+    global_id = encode_global_id("AlertType", added["alertTypeId"])
+    answer = await served.graphql(document, served.one.headers["account"], id=global_id)
+    assert answer["data"]["node"] == {"declared": True, "ruleKind": None, "variables": listed}
     theirs = await served.call("GET", path, served.other.headers["application"])
     assert theirs.status_code == 404
 
@@ -82,10 +83,11 @@ async def test_samples_name_the_alert_type_and_the_culture_of_the_preview(served
 
 async def test_alert_type_without_declaration_stays_undeclared(served: House) -> None:
     alert_type = await add_type(served)
-    document = "query ($id: ID!) { alertType(alertTypeId: $id) { declared variables { name } } }"
-    answer = await served.graphql(document, served.one.headers["application"], id=alert_type["alertTypeId"])
-    assert answer["data"]["alertType"]["declared"] is False
-    assert [variable["name"] for variable in answer["data"]["alertType"]["variables"]] == BASE_NAMES
+    document = "query ($id: ID!) { node(id: $id) { ... on AlertType { declared variables { name } } } }"
+    global_id = encode_global_id("AlertType", alert_type["alertTypeId"])
+    answer = await served.graphql(document, served.one.headers["application"], id=global_id)
+    assert answer["data"]["node"]["declared"] is False
+    assert [variable["name"] for variable in answer["data"]["node"]["variables"]] == BASE_NAMES
     assert (await send(served, alert_type, {"anything": [1]})).status_code == 200
     assert (await add_template(served, alert_type, htmlTemplate="{{ anything.at.all }}")).status_code == 200
     preview = await preview_template(served, alertTypeId=alert_type["alertTypeId"], html="x", subject="s")
@@ -258,14 +260,16 @@ async def test_recent_alerts_of_a_type_are_listed_newest_first(served: House) ->
     listed = (await served.call("GET", path, headers)).json()
     assert [alert["alertId"] for alert in listed] == [own, *reversed(sent)]
     assert [alert["data"] for alert in listed][:2] == [{"power": 4}, {"power": 3}]
-    document = "query ($id: ID!, $limit: Int!) { recentAlerts(alertTypeId: $id, limit: $limit) { alertId } }"
-    answer = await served.graphql(document, headers, id=alert_type["alertTypeId"], limit=1)
-    assert answer["data"]["recentAlerts"] == [{"alertId": own}]
-    by_editor = await served.graphql(document, editor.headers["account"], id=alert_type["alertTypeId"], limit=50)
-    assert by_editor["data"]["recentAlerts"] == [{"alertId": own}]
+    document = """query ($id: ID!, $last: Int!) { node(id: $id) { ... on AlertType {
+      alerts(last: $last) { edges { node { alertId } } } } } }"""
+    global_id = encode_global_id("AlertType", alert_type["alertTypeId"])
+    for caller, last, expected in ((headers, 2, [sent[-1], own]), (editor.headers["account"], 50, [own])):
+        answer = await served.graphql(document, caller, id=global_id, last=last)
+        edges = answer["data"]["node"]["alerts"]["edges"]
+        assert [edge["node"]["alertId"] for edge in edges] == expected
     for limit in (0, 51):
-        answer = await served.graphql(document, headers, id=alert_type["alertTypeId"], limit=limit)
-        assert answer["errors"][0]["extensions"]["code"] == "BAD_INPUT"
+        refused = await served.call("GET", path, headers, params={"limit": limit})
+        assert (refused.status_code, refused.json()["code"]) == (400, "BAD_INPUT")
     assert (await served.call("GET", path, served.one.headers["account"])).status_code in (401, 403)
     assert (await served.call("GET", path, served.other.headers["application"])).status_code == 404
 

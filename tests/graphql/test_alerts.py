@@ -12,6 +12,7 @@ from tests.support.house import House, Tenant, operation
 from tests.support.watching import since
 from wattgate.enums import Channel
 from wattgate.operations.types.messages import alerts as types
+from wattgate.operations.vocabulary.node import encode_global_id
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.operations.webhooks import webhooks
 from wattgate.realtime import topics
@@ -69,9 +70,10 @@ async def test_alert_creates_a_notification_and_a_log_for_each_channel(served: H
     alert = (await served.call("GET", f"/alert/{alert_id}", headers)).json()
     assert alert["dataToFill"] == {"name": "Ada"}
     assert (alert["email"], alert["send2Push"], alert["inbox"], alert["Priority"]) == ("yes", "no", "yes", "High")
-    document = """query ($id: ID!) { alert(alertId: $id) { notifications { notificationId channel log { stage } } } }"""
-    response = await served.graphql(document, served.one.headers["account"], id=alert_id)
-    notifications = response["data"]["alert"]["notifications"]
+    document = """query ($id: ID!) { node(id: $id) { ... on Alert {
+      notifications { notificationId channel log { stage } } } } }"""
+    response = await served.graphql(document, served.one.headers["account"], id=encode_global_id("Alert", alert_id))
+    notifications = response["data"]["node"]["notifications"]
     assert sorted(entry["channel"] for entry in notifications) == ["EMAIL", "INBOX"]
     assert all(entry["log"][0] == {"stage": "Added Notification Record"} for entry in notifications)
     path = f"/notification/{notifications[0]['notificationId']}"
@@ -162,22 +164,22 @@ async def test_failed_webhook_is_listed_among_the_errors(served: House) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "field", "argument", "header"),
+    ("path", "type_name", "argument", "header"),
     [
-        ("/webhook/{}", "webhook", "webhookId", "account"),
-        ("/webhook/error/{}", "webhookError", "errorId", "account"),
-        ("/webhook/endpoint/{}", "webhookEndpoint", "endpointId", "application"),
+        ("/webhook/{}", "Webhook", "webhookId", "account"),
+        ("/webhook/error/{}", "WebhookError", "errorId", "account"),
+        ("/webhook/endpoint/{}", "WebhookEndpoint", "endpointId", "application"),
     ],
 )
 async def test_malformed_webhook_id_is_bad_input_and_an_unknown_one_is_not_found(
-    served: House, path: str, field: str, argument: str, header: str
+    served: House, path: str, type_name: str, argument: str, header: str
 ) -> None:
     headers = served.one.headers[header]
     for record_id, status, code in (("no-uuid", 400, "BAD_INPUT"), (str(UUID(int=1)), 404, "NOT_FOUND")):
         response = await served.call("GET", path.format(record_id), headers)
         assert (response.status_code, response.json()["code"]) == (status, code)
-        document = f"query ($id: ID!) {{ {field}({argument}: $id) {{ {argument} }} }}"
-        answer = await served.graphql(document, headers, id=record_id)
+        document = "query ($id: ID!) { node(id: $id) { id } }"
+        answer = await served.graphql(document, headers, id=encode_global_id(type_name, record_id))
         assert answer["errors"][0]["extensions"]["code"] == code
     malformed = await served.call("GET", path.format("no-uuid"), headers)
     assert argument in malformed.json()["error"]
@@ -204,14 +206,12 @@ async def test_alerts_are_unread_until_their_user_marks_them(served: House) -> N
     account = served.one.headers["account"]
     await mark(served)
     ids = [await send(served.one, served) for _ in "abc"]
-    assert (await served.graphql("{ unreadAlerts }", account))["data"] == {"unreadAlerts": 3}
+    assert (await served.graphql("{ viewer { unreadAlerts } }", account))["data"] == {"viewer": {"unreadAlerts": 3}}
     assert await mark(served, ids[:1]) == {"marked": 1, "unread": 2}
     assert await mark(served, ids[:2]) == {"marked": 1, "unread": 1}
-    query = "query ($id: ID!) { alert(alertId: $id) { readAt } }"
-    read = [
-        (await served.graphql(query, account, id=alert_id))["data"]["alert"]["readAt"] is not None for alert_id in ids
-    ]
-    assert read == [True, True, False]
+    query = "query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Alert { readAt } } }"
+    nodes = await served.graphql(query, account, ids=[encode_global_id("Alert", alert_id) for alert_id in ids])
+    assert [node["readAt"] is not None for node in nodes["data"]["nodes"]] == [True, True, False]
     assert await mark(served, []) == {"marked": 0, "unread": 1}
     assert await mark(served, caller="acting") == {"marked": 1, "unread": 0}
     assert await mark(served, ids) == {"marked": 0, "unread": 0}

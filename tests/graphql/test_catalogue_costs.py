@@ -50,9 +50,8 @@ DEFAULT_SIZED_LISTS = """
     MeterPointMove.devices MeterPointMove.disabledAlertRuleIds MeterPointMove.endedEnrolmentIds
     MeterPointMove.resources
     Login.functionalGroupAccounts Login.userGroups MeterPointResources.resources Mutation.optOutOfDfs
-    Mutation.participateInDfsEvent Mutation.revokeToken OAuthUser.applications Query.catchUps Query.consentChanges
-    Query.currentTermsConditions Query.dfsTermsConditions
-    Query.faqs Query.languageContents Query.mobileAppTokens Query.resourceCounts Query.tokens
+    Mutation.participateInDfsEvent Mutation.revokeToken OAuthUser.applications Query.consentChanges
+    Query.faqs Query.mobileAppTokens Query.resourceCounts Query.tokens
     Directory.algorithms Directory.audiences RecoveryCodes.recoveryCodes
     RecordedColumns.refused Resource.catchUps ResourceCount.resourceIdList ResourceOptions.options
     Satisfaction.resources Tariff.bands Tariff.blocks TariffBand.weekdays Template.versions TemplatePreview.coverage
@@ -66,15 +65,17 @@ HISTORY = re.sub(r"readingsBefore: .*\n *costsBefore: .*", "", COMPARED_HISTORY)
 THREE_RESOURCES = {"electricity": "a", "gas": "b", "exported": "c", "zone": "Europe/London"}
 YEAR = {"start": "2025-11-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}
 OCTOBER = {"start": "2026-10-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}
-POWER = """{ readings(resourceId: "a", range: {start: "2026-11-19T00:00:00Z", end: "2026-11-20T00:00:00Z"},
-    period: PT30M, field: "POWER") { columns { start value } } }"""
+POWER = """{ resource(resourceId: "a") { readings(range: {start: "2026-11-19T00:00:00Z", end: "2026-11-20T00:00:00Z"},
+    period: PT30M, field: "POWER") { columns { start value } } } }"""
 TREE = """{ viewer { homes(first: 20) { edges { node { veId name
     resources { resourceId name tariffs { name rate { amount } validFrom } } } } } } }"""
 RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
 HALF_HOURS = [f"2026-11-19T{number // 2:02}:{number % 2 * 30:02}:00Z" for number in range(48)]
 DAY = [{"resourceId": "a", "readings": [{"at": at, "value": 1} for at in HALF_HOURS]}]
-ALERTS = "{ alerts(first: 100) { edges { node { alertId data notifications { state log { stage } } } } } }"
-BACK_TEST = '{ alertRule(ruleId: "a") { backTest(days: 366) { count firings { at value } } } }'
+ALERTS = "{ viewer { alerts(first: 100) { edges { node { alertId data notifications { state log { stage } } } } } } }"
+BACK_TEST = (
+    '{ node(id: "QWxlcnRSdWxlOmE=") { ... on AlertRule { backTest(days: 366) { count firings { at value } } } } }'
+)
 
 DOCUMENTED_COSTS: dict[str, tuple[str, dict[str, Any]]] = {
     "10 homes of a user with the power and the rates of each resource": (
@@ -209,8 +210,8 @@ def test_cost_is_fixed_if_no_list_size_depends_on_variables(name: str) -> None:
 
 
 def test_cost_of_an_open_range_grows_with_time() -> None:
-    text = """{ readings(resourceId: "a", range: {start: "2026-11-20T00:00:00Z"}, period: PT30M) {
-        columns { value } } }"""
+    text = """{ resource(resourceId: "a") { readings(range: {start: "2026-11-20T00:00:00Z"}, period: PT30M) {
+        columns { value } } } }"""
     document = parse(text)
     operation = document.definitions[0]
     assert isinstance(operation, OperationDefinitionNode)
@@ -230,12 +231,13 @@ def test_buckets_cost_by_range_and_period_up_to_the_maximum() -> None:
     assert costs(MONTH % "buckets", variables)[1] == nothing + 2_000 // 10
     assert costs(MONTH % "columns", variables)[1] == nothing + 1 + 2 * (17_522 // 500)
     backwards = {"id": "a", "range": {"start": year["end"], "end": year["start"]}}
-    assert costs(MONTH % "buckets", backwards)[1] == STATEMENT_WEIGHT + 1 + 1
+    assert costs(MONTH % "buckets", backwards)[1] == 2 * (STATEMENT_WEIGHT + 1) + 3
 
 
 def test_baseline_has_as_many_buckets_as_its_series() -> None:
-    text = """query ($id: ID!, $range: TimeRange!) { readings(resourceId: $id, range: $range, period: PT30M) {
-        comparison(baseline: PREVIOUS_PERIOD) { series { unit %s } } } }"""
+    text = """query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) {
+        readings(range: $range, period: PT30M) {
+        comparison(baseline: PREVIOUS_PERIOD) { series { unit %s } } } } }"""
     variables = {"id": "a", "range": OCTOBER}
     assert costs(text % "buckets { value }", variables)[1] == costs(text % "", variables)[1] + 149
 
@@ -244,8 +246,8 @@ def test_baseline_has_as_many_buckets_as_its_series() -> None:
     ("first", "items"), [({}, 50), ({"first": 7}, 7), ({"first": 100}, 100), ({"first": 1_000}, 100)]
 )
 def test_page_costs_the_requested_number_of_items(first: dict[str, int], items: int) -> None:
-    text = "query ($first: Int! = 50) { alerts(first: $first) { edges { cursor node { priority } } } }"
-    assert costs(text, first)[1] == STATEMENT_WEIGHT + 1 + 2 * items
+    text = "query ($first: Int! = 50) { viewer { alerts(first: $first) { edges { cursor node { priority } } } } }"
+    assert costs(text, first)[1] == 2 * (STATEMENT_WEIGHT + 1) + 1 + 2 * items
 
 
 def minimum(amount: Amount) -> int:

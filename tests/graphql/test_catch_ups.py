@@ -19,9 +19,11 @@ from wattgate.app.workers.catch_ups import process_waiting, run_catch_ups
 from wattgate.clock import format_iso
 from wattgate.db.meter_network import MeterNetworkReading, RegistryMeterNetwork
 from wattgate.enums import CatchUpState
-from wattgate.errors import ConsentRevoked, Unavailable
+from wattgate.errors import ConsentRevoked, GatewayError, Unavailable
+from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.devices import catch_ups
+from wattgate.operations.types.homes import resources
 from wattgate.operations.types.homes import resources as resource_types
 from wattgate.realtime import topics
 from wattgate.realtime.bus.memory import MemoryBus
@@ -42,7 +44,13 @@ class WorkerBench:
         return await self.runner.run(catch_ups.catch_up, self.tenant.account, {"resource_id": resource_id})
 
     async def catch_ups(self, resource_id: str) -> list[Any]:
-        return list(await self.runner.run(catch_ups.catch_ups, self.tenant.account, {"resource_id": resource_id}))
+        resource = await self.runner.run(operation("resource"), self.tenant.account, {"resource_id": resource_id})
+        (found,) = await self.runner.load(
+            find_edge(resources.Resource, "catch_ups"), self.tenant.account, [resource], {}
+        )
+        if isinstance(found, GatewayError):
+            raise found
+        return list(found)
 
     async def stored(self, resource_id: str) -> list[float]:
         page = await self.runner.run(operation("raw_readings"), self.tenant.account, {"resource_id": resource_id})
@@ -61,12 +69,12 @@ async def bench(settled: Tenant) -> AsyncIterator[WorkerBench]:
 
 async def finished(served: House, resource_id: str) -> dict[str, Any]:
     """Wait until the resource's newest catch-up has ended, and return it."""
-    query = """query ($id: ID!) { catchUps(resourceId: $id) {
-        catchUpId state recorded reason createdAt startedAt finishedAt } }"""
+    query = """query ($id: ID!) { resource(resourceId: $id) { catchUps {
+        catchUpId state recorded reason createdAt startedAt finishedAt } } }"""
     async with asyncio.timeout(60):
         while True:
             response = await served.graphql(query, served.one.headers["account"], id=resource_id)
-            newest: dict[str, Any] = response["data"]["catchUps"][0]
+            newest: dict[str, Any] = response["data"]["resource"]["catchUps"][0]
             if newest["state"] in ("DONE", "FAILED"):
                 return newest
             await asyncio.sleep(0.05)
@@ -173,7 +181,7 @@ async def test_catch_ups_of_another_user_cannot_be_started_listed_or_followed(se
     await start(served, point.resource_id)
     headers = served.other.headers["account"]
     assert (await served.call("GET", f"/resource/{point.resource_id}/catchup", headers)).status_code == 404
-    query = "query ($id: ID!) { catchUps(resourceId: $id) { state } }"
+    query = "query ($id: ID!) { resource(resourceId: $id) { catchUps { state } } }"
     answer = await served.graphql(query, headers, id=point.resource_id)
     assert answer["errors"][0]["extensions"]["code"] == "NOT_FOUND"
     watch = operation("catch_up_state")

@@ -136,18 +136,18 @@ async def test_executions_by_graphql_core_of_one_application_leave_some_to_other
     pipeline = GraphQLPipeline(settled.gateway.schema, settled.gateway.runner)
 
     def ask(caller: Principal, field: str) -> "asyncio.Task[PipelineResult]":
-        request = OperationRequest(query=f"{{ resourceTypes {{ {field} }} }}")
+        request = OperationRequest(query=f"{{ resourceCounts {{ {field} }} }}")
         return asyncio.create_task(pipeline.execute(caller, request, pipeline.document_for(request)))
 
     slots = pipeline.engine._fallbacks
     taken = 0
     while slots.try_take(settled.application_id):
         taken += 1
-    waiting = ask(settled.account, "name")
+    waiting = ask(settled.account, "count")
     await until_waiting(slots, 1)
     other = replace(settled.account, application_id="other")
     async with asyncio.timeout(WAIT_SECONDS):
-        assert (await ask(other, "description")).data == {"resourceTypes": []}
+        assert (await ask(other, "resourceTypeId")).data == {"resourceCounts": []}
     assert not waiting.done()
     for _ in range(taken):
         slots.give_back(settled.application_id)

@@ -9,15 +9,18 @@ from hypothesis import strategies as st
 from tests.rest_compat.test_spec import assert_record_matches
 from tests.support.house import House
 from wattgate.db.queries.content import culture_chain, parse_version
+from wattgate.operations.vocabulary.node import encode_global_id
 
 
 @pytest.mark.parametrize(("culture", "nearest"), [("fr-CA", "fr"), ("fr", "fr"), ("FR-fr", "fr"), ("es-ES", "default")])
 async def test_culture_falls_back_to_its_language_and_then_to_the_default(
     served: House, culture: str, nearest: str
 ) -> None:
-    document = "query ($id: ID!, $c: String!) { content(contentId: $id) { inLanguage(cultureCode: $c) { data } } }"
-    response = await served.graphql(document, served.one.headers["account"], id=served.one.ids["content"], c=culture)
-    assert response["data"]["content"]["inLanguage"]["data"] == {"in": nearest}
+    document = """query ($id: ID!, $c: String!) {
+      node(id: $id) { ... on Content { inLanguage(cultureCode: $c) { data } } } }"""
+    global_id = encode_global_id("Content", served.one.ids["content"])
+    response = await served.graphql(document, served.one.headers["account"], id=global_id, c=culture)
+    assert response["data"]["node"]["inLanguage"]["data"] == {"in": nearest}
     params = {"cultureCode": culture, "contentId": served.one.ids["content"]}
     (content,) = (await served.call("GET", "/languagecontent", served.one.headers["account"], params=params)).json()
     assert content["cultureCode"] == nearest

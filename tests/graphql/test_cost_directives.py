@@ -94,7 +94,7 @@ def test_list_sizes_are_those_of_the_declarations() -> None:
         if computed and "The length of" not in field.description:
             differing[name] = computed
     assert differing == {}
-    assert directive(schema_fields()["Query.alerts"][0], "listSize") == {
+    assert directive(schema_fields()["Viewer.alerts"][0], "listSize") == {
         "assumedSize": 50,
         "slicingArguments": ["first", "last"],
         "sizedFields": ["edges"],
@@ -133,11 +133,11 @@ class SpecifiedCost:
 @pytest.mark.parametrize(
     "text",
     [
-        '{ resourceTypeResources(resourceTypeId: "x") { name type { name } } }',
+        '{ virtualEntity(veId: "x") { resources { name type { name } } } }',
         "{ viewer { homes { edges { node { name resources { device { status { lastPacketAt } } lastTime } } } } } }",
-        "{ alerts(first: 20) { edges { cursor node { priority } } pageInfo { hasNextPage } } }",
-        "{ alertTypes { name declared variables { name } } }",
-        "{ templates { published { version } versions { version } duplicates { inUse } } }",
+        "{ viewer { alerts(first: 20) { edges { cursor node { priority } } pageInfo { hasNextPage } } } }",
+        "{ application { alertTypes { name declared variables { name } } } }",
+        "{ application { templates { edges { node { published { version } versions { version } } } } } }",
         "mutation { newToken { token } }",
     ],
 )

@@ -13,7 +13,7 @@ from sqlmodel import col
 from tests.support import people
 from tests.support.house import House, Tenant, house
 from tests.support.interface_cases import InterfaceCase, cases_on
-from tests.support.interfaces import InterfaceResult, rest_endpoints
+from tests.support.interfaces import InterfaceResult, is_in_graphql, rest_endpoints
 from tests.support.neighbour import add_neighbour, private_values
 from tests.support.servers import ON_POSTGRESQL_ONLY, ON_SQLITE_ONLY, Databases
 from tests.support.short_form import share
@@ -50,7 +50,7 @@ CASES = [
         *(
             InterfaceCase(operation)
             for operation in OPERATIONS
-            if operation.has_field and operation.kind is not OperationKind.SUBSCRIPTION
+            if is_in_graphql(operation) and operation.kind is not OperationKind.SUBSCRIPTION
         ),
         *(InterfaceCase(operation, rest) for operation, rest in rest_endpoints()),
     )
@@ -173,9 +173,9 @@ OWN_HOME: dict[str, str] = {
     "resource": """query ($id: ID!) { resource(resourceId: $id) { name tariff { name } tariffs { name }
       currentRates { rateWithVat { amount } } withheld { reason }
       noCostReason(range: {start: "2026-01-05T00:00:00Z"}) } }""",
-    "readings": """query ($id: ID!) { readings(
-      resourceId: $id, range: {start: "2026-01-05T00:00:00Z", end: "2026-01-05T01:00:00Z"}, period: PT30M)
-      { buckets { value } } resource(resourceId: $id) {
+    "readings": """query ($id: ID!) { resource(resourceId: $id) {
+      readings(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-05T01:00:00Z"}, period: PT30M)
+      { buckets { value } } rawReadings { value }
       costs(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-05T01:00:00Z"}, period: PT30M)
       { buckets { total } } } }""",
 }

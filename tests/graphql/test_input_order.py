@@ -89,10 +89,10 @@ async def test_a_known_caller_without_permission_is_answered_before_its_variable
 
 
 async def test_other_root_fields_of_the_same_document_still_run(served: House) -> None:
-    document = "query ($s: Boolean!) { resourceTypes @include(if: $s) { name } __typename }"
+    document = "query ($s: Boolean!) { resourceCounts @include(if: $s) { count } __typename }"
     answer = (await post(served, body_of(document, True))).json()
     assert [(error["path"], error["extensions"]["code"]) for error in answer["errors"]] == [
-        (["resourceTypes"], "UNAUTHENTICATED")
+        (["resourceCounts"], "UNAUTHENTICATED")
     ]
 
 
@@ -100,8 +100,8 @@ async def test_other_root_fields_of_the_same_document_still_run(served: House) -
 def test_the_refusal_has_the_fields_that_an_execution_would_have(value: Any, included: bool) -> None:
     schema = GATEWAY_SCHEMA
     text = """
-    query ($s: Boolean!) { a: resourceTypes @include(if: $s) { name } ...f @skip(if: $s) ...f2 b: viewer { userId } }
-    fragment f on Query { c: resourceTypes { name } }
+    query ($s: Boolean!) { a: resourceCounts @include(if: $s) { count } ...f @skip(if: $s) ...f2 b: viewer { userId } }
+    fragment f on Query { c: resourceCounts { count } }
     fragment f2 on Query { b: viewer { accountId } ... on Query { d: viewer @skip(if: true) { userId } } }
     """
     document = DocumentCache(schema, DocumentLimits()).get(text)

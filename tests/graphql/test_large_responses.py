@@ -22,6 +22,7 @@ from wattgate.graphql.transport.http import LARGE_BODY_BYTES, GraphQLResponse
 from wattgate.operations.types.messages.alert_rules import NewAlertRule
 from wattgate.operations.types.meters.readings import NewReading, NewReadings
 from wattgate.operations.vocabulary.cost_weights import EVALUATED_READINGS_PER_UNIT
+from wattgate.operations.vocabulary.node import encode_global_id
 from wattgate.pauses import PAUSE_ITEMS, collect
 from wattgate.values.stored_json import encode_json
 
@@ -39,12 +40,12 @@ VALUES: dict[str, Any] = {
     "integers beyond 64 bits": [10**30, *[1] * PIECE_VALUES, 10**40],
 }
 
-MONTHS = [f"m{number}: readings(resourceId: $id, range: $range, period: PT30M) {{ ...s }}" for number in range(10)]
-READINGS = f"""query ($id: ID!, $range: TimeRange!) {{ {" ".join(MONTHS)} }}
+MONTHS = [f"m{number}: readings(range: $range, period: PT30M) {{ ...s }}" for number in range(10)]
+READINGS = f"""query ($id: ID!, $range: TimeRange!) {{ resource(resourceId: $id) {{ {" ".join(MONTHS)} }} }}
 fragment s on ReadingSeries {{ buckets {{ start end value count }} }}"""
 
 
-BACK_TEST = "query ($id: ID!) { alertRule(ruleId: $id) { backTest(days: 5) { count } } }"
+BACK_TEST = "query ($id: ID!) { node(id: $id) { ... on AlertRule { backTest(days: 5) { count } } } }"
 RULES_ON_POWER: dict[RuleKind, dict[str, Any]] = {
     RuleKind.THRESHOLD: {"threshold": Decimal(5), "function": Function.MAX, "quiet_from": "22:00", "quiet_to": "06:00"},
     RuleKind.NO_DATA: {},
@@ -123,7 +124,7 @@ async def test_twenty_thousand_buckets_do_not_stall_the_loop(served: House, stal
         stalls_of_session.stalls.clear()
         body = await served.graphql(READINGS, served.one.headers["account"], **variables)
         assert "errors" not in body, body["errors"]
-        assert [len(month["buckets"]) for month in body["data"].values()] == [41 * 48] * 10
+        assert [len(month["buckets"]) for month in body["data"]["resource"].values()] == [41 * 48] * 10
 
 
 async def test_back_tests_of_live_power_do_not_stall_the_loop_and_are_charged(
@@ -149,7 +150,9 @@ async def test_back_tests_of_live_power_do_not_stall_the_loop_and_are_charged(
         rule_ids[kind] = (await tenant.run("add_alert_rule", input=rule)).rule_id
 
     async def back_test(kind: RuleKind) -> Any:
-        return await served.graphql(BACK_TEST, tenant.headers["account"], id=rule_ids[kind])
+        return await served.graphql(
+            BACK_TEST, tenant.headers["account"], id=encode_global_id("AlertRule", rule_ids[kind])
+        )
 
     for kind in RULES_ON_POWER:
         stalls_of_session.stalls.clear()

@@ -25,6 +25,7 @@ from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.operation import OperationKind
 from wattgate.operations.homes.display_pairing import DEVICE_GRANT
 from wattgate.operations.types.homes.resources import Resource
+from wattgate.operations.types.users.viewer import Application
 from wattgate.principal import OAUTH_SCOPES, Permission
 
 BY_TOKEN = "{ viewer { homes { edges { node { name } } } } }"
@@ -288,7 +289,7 @@ async def test_scope_write_reads_only_the_results_of_its_changes(served: House) 
     writing = {"token": (await caller.granted(scope="write"))["access_token"]}
     for path in ("/auditlog", "/user?username=ada", "/account", "/virtualentity", "/auth/oauth"):
         assert (await served.call("GET", path, writing)).status_code == 403, path
-    for query in ("{ auditEntries { edges { cursor } } }", "{ mailSuppressions { edges { cursor } } }"):
+    for query in ("{ application { auditLog { edges { cursor } } } }", "{ viewer { accounts { edges { cursor } } } }"):
         assert "FORBIDDEN" in str(await served.graphql(query, writing)), query
     async with socket(served.url) as client:
         await client.init(**writing)
@@ -319,6 +320,14 @@ async def test_scope_write_reads_by_no_query_and_no_subscription(served: House) 
     assert allowed == {"token_status", "tokens", "own_account_status"}  # about the own log-in
     with pytest.raises(Forbidden):
         await served.gateway.runner.load(find_edge(Resource, "catch_ups"), writer, [], {})
+
+
+async def test_edge_that_needs_the_permission_for_a_change_is_not_read_with_the_scope_write(served: House) -> None:
+    caller = await Caller.add(served.one)
+    await caller.set_columns(administrator=True)
+    writer = await caller.authenticate({"token": (await caller.granted(scope="write"))["access_token"]})
+    with pytest.raises(Forbidden, match="scope write"):
+        await served.gateway.runner.load(find_edge(Application, "mail_suppressions"), writer, [], {})
 
 
 async def test_no_scope_of_an_administrator_makes_credentials(served: House) -> None:

@@ -113,7 +113,7 @@ async def test_dry_run_returns_the_cost_of_a_subscription(tmp_path: Path) -> Non
 async def test_dry_run_returns_the_cost_and_executes_nothing(tmp_path: Path) -> None:
     async with gateway(tmp_path, caller_budget=1_000) as (_, http, tenant):
         headers = tenant.headers["account"]
-        name = "{ virtualEntityTypes { name } }"
+        name = "{ application { virtualEntityTypes { edges { node { name } } } } }"
         mutation = 'mutation { addVirtualEntityType(input: {name: "never made"}) { name } }'
         dry = await http.post(
             "/graphql", json={"query": mutation, "extensions": {"dryRun": True}}, headers=tenant.headers["application"]
@@ -160,5 +160,5 @@ async def test_only_development_reveals_the_schema(tmp_path: Path, environment: 
 
 
 PERIOD = """query ($p: Period!) {
-  readings(resourceId: "x", range: {start: "2026-01-01T00:00:00Z"}, period: $p) { total }
+  resource(resourceId: "x") { readings(range: {start: "2026-01-01T00:00:00Z"}, period: $p) { total } }
 }"""

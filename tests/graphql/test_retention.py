@@ -28,6 +28,7 @@ from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
 from wattgate.db.scope.row_scope import RowScope
 from wattgate.operations.readings import retention
+from wattgate.operations.vocabulary.node import encode_global_id
 from wattgate.principal import Principal, Role
 from wattgate.rest_compat.bulk_intake import NDJSON
 
@@ -39,8 +40,14 @@ mutation ($id: ID!, $days: Int) { setRetention(resourceTypeId: $id, retentionDay
 """
 COUNT_BY_DAY = """
 query ($id: ID!, $range: TimeRange!) {
-  readings(resourceId: $id, range: $range, period: P1D, function: COUNT) { buckets { start value } } }
+  resource(resourceId: $id) { readings(range: $range, period: P1D, function: COUNT) { buckets { start value } } } }
 """
+
+
+async def retention_of(timed: Timed, type_id: str) -> int | None:
+    query = "query ($id: ID!) { node(id: $id) { ... on ResourceType { retentionDays } } }"
+    days: int | None = (await timed.ask(query, id=encode_global_id("ResourceType", type_id)))["node"]["retentionDays"]
+    return days
 
 
 async def set_retention(timed: Timed, type_id: str, days: int | None) -> None:
@@ -62,8 +69,7 @@ async def test_retention_outside_1_to_36_500_days_is_rejected(timed: Timed, days
         "Invalid retention. Give 1 to 36,500 days, or null to keep readings forever.",
     )
     assert error["extensions"]["problems"] == [{"path": ["retentionDays"], "message": "is not between 1 and 36,500"}]
-    data = await timed.ask("{ resourceTypes { resourceTypeId retentionDays } }")
-    assert {"resourceTypeId": type_id, "retentionDays": 7} in data["resourceTypes"]
+    assert await retention_of(timed, type_id) == 7
 
 
 async def test_omitted_retention_is_rejected_and_not_removed(timed: Timed) -> None:
@@ -82,8 +88,7 @@ async def test_retention_needs_the_permission_and_the_own_application(timed: Tim
     ):
         answer = await timed.house.graphql(SET, headers, id=type_id, days=1)
         assert answer["errors"][0]["extensions"]["code"] == code
-    data = await timed.ask("{ resourceTypes { resourceTypeId retentionDays } }")
-    assert {"resourceTypeId": type_id, "retentionDays": None} in data["resourceTypes"]
+    assert await retention_of(timed, type_id) is None
 
 
 async def test_readings_older_than_retention_are_rejected_by_every_interface(timed: Timed) -> None:
@@ -143,7 +148,7 @@ async def count_by_day(timed: Timed, resource_id: str) -> dict[str, int]:
     """Return the number of readings of each day that has any."""
     now = timed.clock.now
     range_ = {"start": (now - 100 * DAY).isoformat(), "end": (now + DAY).isoformat()}
-    buckets = (await timed.ask(COUNT_BY_DAY, id=resource_id, range=range_))["readings"]["buckets"]
+    buckets = (await timed.ask(COUNT_BY_DAY, id=resource_id, range=range_))["resource"]["readings"]["buckets"]
     return {bucket["start"][:10]: bucket["value"] for bucket in buckets if bucket["value"]}
 
 

@@ -211,7 +211,7 @@ async def test_irregular_values_have_collected_to_but_no_complete_to(timed: Time
 
 COLUMNS = """
 query ($id: ID!, $range: TimeRange!, $period: Period!) {
-  readings(resourceId: $id, range: $range, period: $period) { count columns { value } }
+  resource(resourceId: $id) { readings(range: $range, period: $period) { count columns { value } } }
 }
 """
 OBJECTS = COLUMNS.replace("columns { value }", "buckets { value }")
@@ -229,13 +229,13 @@ async def test_more_than_2_000_bucket_objects_are_rejected_with_alternatives(tim
         end = DAY + count * HALF_HOUR
         return {"id": resource_id, "range": {"start": DAY.isoformat(), "end": end.isoformat()}, "period": "PT30M"}
 
-    assert len((await timed.ask(OBJECTS, **await ask(2000)))["readings"]["buckets"]) == 2000
+    assert len((await timed.ask(OBJECTS, **await ask(2000)))["resource"]["readings"]["buckets"]) == 2000
     assert await rejection(timed, OBJECTS, **await ask(2001)) == (
         "A series returns at most 2,000 buckets as objects, but this one has 2,001. "
         "Request columns, or PT1H, or at most 41 days."
     )
     data = await timed.ask(COLUMNS, **await ask(2001))
-    assert data["readings"]["columns"]["value"] == [None] * 2001
+    assert data["resource"]["readings"]["columns"]["value"] == [None] * 2001
 
 
 async def test_more_than_20_000_buckets_are_rejected_and_the_alternatives_work(timed: Timed, resource_id: str) -> None:
@@ -249,9 +249,12 @@ async def test_more_than_20_000_buckets_are_rejected_and_the_alternatives_work(t
         "A series has at most 20,000 buckets, but this range has about 20,003 of PT30M. "
         "Request PT1H, or at most 416 days."
     )
-    assert len((await timed.ask(COLUMNS, **ask(timedelta(days=416), "PT30M")))["readings"]["columns"]["value"]) == 19968
+    assert (
+        len((await timed.ask(COLUMNS, **ask(timedelta(days=416), "PT30M")))["resource"]["readings"]["columns"]["value"])
+        == 19968
+    )
     hours = await timed.ask(COLUMNS, **ask(20_001 * HALF_HOUR, "PT1H"))
-    assert len(hours["readings"]["columns"]["value"]) == 10_001
+    assert len(hours["resource"]["readings"]["columns"]["value"]) == 10_001
 
 
 @pytest.mark.parametrize(("week_start", "first"), [("MONDAY", "04-27"), ("SUNDAY", "04-26"), ("SATURDAY", "04-25")])

@@ -10,7 +10,7 @@ from tests.support.gateway_schema import SCHEMA
 from tests.support.house import STORAGE
 from tests.support.timed import Timed, half_hours
 from wattgate.operations.core.fields import field_source_of
-from wattgate.operations.readings.readings import VALUE_FIELDS
+from wattgate.operations.types.meters.readings import VALUE_FIELDS
 from wattgate.operations.vocabulary.node import EdgeField
 
 pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
@@ -38,10 +38,10 @@ SELECTIONS = selections()
 
 async def ask(timed: Timed, resource_id: str, selection: str, since: str | None) -> Any:
     query = f"""query ($id: ID!, $range: TimeRange!, $since: DateTime) {{
-        readings(resourceId: $id, range: $range, period: PT30M, revisedSince: $since) {{ {selection} }}
+        resource(resourceId: $id) {{ readings(range: $range, period: PT30M, revisedSince: $since) {{ {selection} }} }}
     }}"""
     range_ = {"start": DAY.isoformat(), "end": (DAY + 4 * HALF_HOUR).isoformat()}
-    return (await timed.ask(query, id=resource_id, range=range_, since=since))["readings"]
+    return (await timed.ask(query, id=resource_id, range=range_, since=since))["resource"]["readings"]
 
 
 def selected(value: Any, like: Any) -> Any:

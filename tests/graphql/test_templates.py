@@ -6,16 +6,17 @@ import pytest
 
 from tests.rest_compat.test_spec import assert_record_matches
 from tests.support.house import House
+from wattgate.operations.vocabulary.node import encode_global_id
 
 VERSIONS = """versions { version subject preheader htmlTemplate text createdBy publishedBy publishedAt }
   published { version subject }"""
-READ = f"query ($id: ID!) {{ template(templateId: $id) {{ version: htmlTemplate {VERSIONS} }} }}"
+READ = f"query ($id: ID!) {{ node(id: $id) {{ ... on Template {{ version: htmlTemplate {VERSIONS} }} }} }}"
 ADD = """mutation ($id: ID!, $input: NewTemplateVersion!) {
   made: addTemplateVersion(templateId: $id, input: $input) { version } }"""
 PUBLISH = "mutation ($id: ID!, $version: Int!) { publishTemplate(templateId: $id, version: $version) { htmlTemplate } }"
 BACK = "mutation ($id: ID!) { rollBackTemplate(templateId: $id) { htmlTemplate } }"
-SENT = """query ($id: ID!) { alert(alertId: $id) { notifications {
-  channel templateId templateVersion subject html text log { stage status detail } } } }"""
+SENT = """query ($id: ID!) { node(id: $id) { ... on Alert { notifications {
+  channel templateId templateVersion subject html text log { stage status detail } } } } }"""
 
 
 async def add_alert_type(served: House, code: str) -> str:
@@ -30,6 +31,10 @@ async def add_template(served: House, alert_type_id: str, html: str, culture: st
     response = await served.call("POST", path, served.one.headers["application"], json=body)
     assert response.status_code == 200, response.text
     return str(response.json()["templateId"])
+
+
+async def read_template(served: House, template_id: str) -> Any:
+    return (await execute(served, READ, id=encode_global_id("Template", template_id)))["node"]
 
 
 async def execute(served: House, document: str, caller: str = "application", **variables: Any) -> dict[str, Any]:
@@ -48,8 +53,9 @@ async def send_and_load_notification(served: House, code: str, data: Any = None,
     alert = {"userId": served.one.user_id, "alertTypeId": code, "channels": ["EMAIL"], "data": data, **more}
     document = "mutation ($input: NewAlert!) { sendAlert(input: $input) { alertId } }"
     sent = await execute(served, document, input=alert)
-    result = await execute(served, SENT, caller="account", id=sent["sendAlert"]["alertId"])
-    (notification,) = result["alert"]["notifications"]
+    global_id = encode_global_id("Alert", sent["sendAlert"]["alertId"])
+    result = await execute(served, SENT, caller="account", id=global_id)
+    (notification,) = result["node"]["notifications"]
     return dict(notification)
 
 
@@ -59,7 +65,7 @@ async def test_rest_change_creates_a_version_and_publishes_it(served: House) -> 
     changed = await served.call("PUT", f"/template/{template_id}", headers, json={"htmlTemplate": "<p>two</p>"})
     assert_record_matches(changed.json(), "### Template (alert template)")
     assert changed.json()["htmlTemplate"] == "<p>two</p>"
-    template = (await execute(served, READ, id=template_id))["template"]
+    template = await read_template(served, template_id)
     assert [(version["version"], version["htmlTemplate"]) for version in template["versions"]] == [
         (2, "<p>two</p>"),
         (1, "<p>one</p>"),
@@ -70,14 +76,14 @@ async def test_rest_change_creates_a_version_and_publishes_it(served: House) -> 
     assert newest["publishedAt"] > first["publishedAt"]
     renamed = await served.call("PUT", f"/template/{template_id}", headers, json={"name": "Other", "active": False})
     assert (renamed.json()["name"], renamed.json()["active"]) == ("Other", False)
-    assert len((await execute(served, READ, id=template_id))["template"]["versions"]) == 2
+    assert len((await read_template(served, template_id))["versions"]) == 2
 
 
 async def test_version_is_added_published_and_rolled_back(served: House) -> None:
     template_id = await add_template(served, await add_alert_type(served, "V2"), "<p>{{ name }}</p>", subject="One")
     added_version = await execute(served, ADD, id=template_id, input={"subject": "Two {{ name }}", "text": "own"})
     assert added_version["made"]["version"] == 2
-    template = (await execute(served, READ, id=template_id))["template"]
+    template = await read_template(served, template_id)
     assert template["published"] == {"version": 1, "subject": "One"}
     assert template["versions"][0] == {
         "version": 2,
@@ -91,9 +97,9 @@ async def test_version_is_added_published_and_rolled_back(served: House) -> None
     }
     assert (await error_of(served, BACK, id=template_id))["code"] == "CONFLICT"
     await execute(served, PUBLISH, id=template_id, version=2)
-    assert (await execute(served, READ, id=template_id))["template"]["published"]["version"] == 2
+    assert (await read_template(served, template_id))["published"]["version"] == 2
     await execute(served, BACK, id=template_id)
-    assert (await execute(served, READ, id=template_id))["template"]["published"]["version"] == 1
+    assert (await read_template(served, template_id))["published"]["version"] == 1
 
 
 async def test_version_with_errors_is_not_published(served: House) -> None:

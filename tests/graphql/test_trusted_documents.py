@@ -18,7 +18,7 @@ from wattgate.realtime.apq_store import digest_of
 
 def document() -> str:
     """Return a document that nobody has registered."""
-    return f"query Q{uuid4().hex} {{ resourceTypes {{ name }} }}"
+    return f"query Q{uuid4().hex} {{ resourceCounts {{ count }} }}"
 
 
 async def register(tenant: Tenant, *new: NewDocument) -> DocumentRegistration:

@@ -35,11 +35,11 @@ PERIODS = ("PT30M", "PT1H", "P1D")
 VALUES = ("1", "2", "3", "4", "5", "6", "7", "8")
 SERIES = """
 query ($id: ID!, $range: TimeRange!, $period: Period!, $since: DateTime, $field: String) {
-  readings(resourceId: $id, range: $range, period: $period, revisedSince: $since, field: $field) {
+  resource(resourceId: $id) { readings(range: $range, period: $period, revisedSince: $since, field: $field) {
     asOf revision total count
     columns { start end value count quality completeness estimated revision noValueReason }
     buckets { start end value count quality completeness estimated revision noValueReason }
-  }
+  } }
 }
 """
 
@@ -62,7 +62,7 @@ class Copy:
         variables = {"id": self.resource_id, "range": range_, "period": self.period, "field": self.of_field}
         answer = await self.timed.house.graphql(SERIES, self.caller, **variables, since=since)
         assert "errors" not in answer, answer
-        series = answer["data"]["readings"]
+        series = answer["data"]["resource"]["readings"]
         for name, column in series["columns"].items():
             assert column == [bucket[name] for bucket in series["buckets"]]
         return series

@@ -33,11 +33,11 @@ step('list after a live reading', await until(() => seen[0]!.resources![0]!.curr
 
 const pages = client.watchQuery({ query: Alerts, variables: { first: 1 } });
 const stop = pages.subscribe(() => undefined);
-const first = (await client.query({ query: Alerts, variables: { first: 1 } })).data!.alerts!;
+const first = (await client.query({ query: Alerts, variables: { first: 1 } })).data!.viewer!.alerts!;
 step('first page', first.edges.length);
 await pages.fetchMore({ variables: { after: first.pageInfo.endCursor } });
-step('second page', (await client.query({ query: Alerts, variables: { first: 1 } })).data!.alerts!.edges.length);
-step('pages again', (await client.query({ query: Alerts, variables: { first: 1 } })).data!.alerts!.edges.length);
+step('second page', (await client.query({ query: Alerts, variables: { first: 1 } })).data!.viewer!.alerts!.edges.length);
+step('pages again', (await client.query({ query: Alerts, variables: { first: 1 } })).data!.viewer!.alerts!.edges.length);
 stop.unsubscribe();
 step('end', null);
 process.exit();

@@ -48,7 +48,7 @@ const page = async (after?: string) => {
   const variables = { first: 1, after };
   environment.retain(createOperationDescriptor(getRequest(AlertsQuery), variables));
   await fetchQuery<documentsAlertsQuery>(environment, AlertsQuery, variables, cached).toPromise();
-  const key = 'client:root:__documentsAlerts_alerts_connection';
+  const key = 'client:root:viewer:__documentsAlerts_alerts_connection';
   const source = environment.getStore().getSource();
   const connection = source.get(key)!;
   const info = source.get((connection.pageInfo as { __ref: string }).__ref)!;

@@ -28,7 +28,7 @@ await recordReading();
 step('list after a live reading', await until(() => seen[0]!.resources![0]!.current!.value !== before && seen[0]!.resources![0]!.current));
 
 const alerts = async (after?: string | null) =>
-  (await client.query(Alerts, { first: 1, after })).data!.alerts!;
+  (await client.query(Alerts, { first: 1, after })).data!.viewer!.alerts!;
 const first = await alerts();
 step('first page', first.edges.length);
 step('second page', (await alerts(first.pageInfo.endCursor)).edges.length);

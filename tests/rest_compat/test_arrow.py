@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tests.support.house import House
-from wattgate.operations.readings import raw_readings
+from wattgate.db.queries.series.raw_readings import PAGE_SIZE
 from wattgate.operations.readings.raw_readings import ARROW
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -27,7 +27,7 @@ async def stream(served: House, path: str, **params: Any) -> pa.Table:
     headers = served.one.headers["account"] | {"Accept": ARROW}
     answer = await served.call("GET", path, headers, params=params)
     assert (answer.status_code, answer.headers["content-type"]) == (200, ARROW), answer.text
-    assert answer.headers["x-graphql-operation"] == "rawReadings"
+    assert answer.headers["x-graphql-operation"] == "resource.rawReadings"
     return pa.ipc.open_stream(answer.content).read_all()
 
 
@@ -76,7 +76,7 @@ async def test_errors_are_json_responses_before_the_stream_starts(served: House,
 
 async def test_long_streams_have_one_batch_for_each_page(served: House) -> None:
     resource_id = await served.one.add_resource()
-    count = raw_readings.PAGE_SIZE * 2 + 1
+    count = PAGE_SIZE * 2 + 1
     for first in range(0, count, 10_000):
         numbers = range(first, min(first + 10_000, count))
         values = ((START + timedelta(seconds=n), str(n)) for n in numbers)
@@ -84,21 +84,23 @@ async def test_long_streams_have_one_batch_for_each_page(served: House) -> None:
     answer = await served.call("GET", f"/resource/{resource_id}/platformbinary", served.one.headers["account"])
     reader = pa.ipc.open_stream(answer.content)
     batches = list(reader)
-    assert [batch.num_rows for batch in batches] == [raw_readings.PAGE_SIZE, raw_readings.PAGE_SIZE, 1]
+    assert [batch.num_rows for batch in batches] == [PAGE_SIZE, PAGE_SIZE, 1]
     assert batches[2]["value"].to_pylist() == [float(count - 1)]
 
 
 async def test_graphql_returns_the_same_columns_in_pages(served: House) -> None:
     resource_id = await served.one.add_resource()
-    values = [(START + timedelta(seconds=n), str(n)) for n in range(raw_readings.PAGE_SIZE)]
+    values = [(START + timedelta(seconds=n), str(n)) for n in range(PAGE_SIZE)]
     await served.one.record(resource_id, *values, field="POWER")
     await served.one.record(resource_id, (START + timedelta(days=1), "7"), field="POWER")
     query = """query ($id: ID!, $start: DateTime) {
-        rawReadings(resourceId: $id, start: $start, field: "POWER") { at value unit next } }"""
+        resource(resourceId: $id) { rawReadings(start: $start, field: "POWER") { at value unit next } } }"""
     headers = served.one.headers["account"]
-    first = (await served.graphql(query, headers, id=resource_id))["data"]["rawReadings"]
-    assert len(first["at"]) == len(first["value"]) == raw_readings.PAGE_SIZE
-    last = (await served.graphql(query, headers, id=resource_id, start=first["next"]))["data"]["rawReadings"]
+    first = (await served.graphql(query, headers, id=resource_id))["data"]["resource"]["rawReadings"]
+    assert len(first["at"]) == len(first["value"]) == PAGE_SIZE
+    last = (await served.graphql(query, headers, id=resource_id, start=first["next"]))["data"]["resource"][
+        "rawReadings"
+    ]
     assert last == {"at": ["2026-01-02T00:00:00.000Z"], "value": [7.0], "unit": "W", "next": None}
 
 

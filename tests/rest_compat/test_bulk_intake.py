@@ -36,9 +36,9 @@ async def post(house: House, content: Any, media_type: str, caller: str = "accou
 
 async def stored_readings(house: House, resource_id: str, field: str = "ENERGY") -> dict[str, Any]:
     document = """query ($id: ID!, $field: String) {
-        rawReadings(resourceId: $id, field: $field) { at value quality next } }"""
+        resource(resourceId: $id) { rawReadings(field: $field) { at value quality next } } }"""
     answer = await house.graphql(document, house.one.headers["account"], id=resource_id, field=field)
-    return dict(answer["data"]["rawReadings"])
+    return dict(answer["data"]["resource"]["rawReadings"])
 
 
 def lines(*members: dict[str, Any]) -> bytes:
@@ -120,11 +120,11 @@ async def test_lines_may_be_split_across_chunks(served: House) -> None:
 
     answer = await post(served, pieces(), NDJSON)
     assert answer.json() == {"status": "OK", "recorded": count, "refused": 0}
-    document = """query ($id: ID!, $range: TimeRange!) { readings(
-        resourceId: $id, range: $range, period: P1D, field: "POWER", function: COUNT) { total buckets { value } } }"""
+    document = """query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) {
+        readings(range: $range, period: P1D, field: "POWER", function: COUNT) { total buckets { value } } } }"""
     span = {"start": START.isoformat(), "end": (START + timedelta(days=1)).isoformat()}
     answered = await served.graphql(document, served.one.headers["account"], id=resource_id, range=span)
-    assert answered["data"]["readings"]["buckets"] == [{"value": count}]
+    assert answered["data"]["resource"]["readings"]["buckets"] == [{"value": count}]
 
 
 @pytest.mark.parametrize("options", [{}, {"resourceId": "dictionary"}, {"value": "decimal"}, {"value": "integer"}])
@@ -340,11 +340,11 @@ async def charge_nothing(size: int, line_count: int) -> None:
 
 async def until_stored(house: House, resource_id: str, count: int) -> None:
     document = """query ($id: ID!, $range: TimeRange!) {
-        readings(resourceId: $id, range: $range, period: P1D, field: "POWER") { count } }"""
+        resource(resourceId: $id) { readings(range: $range, period: P1D, field: "POWER") { count } } }"""
     span = {"start": START.isoformat(), "end": (START + timedelta(days=1)).isoformat()}
     for _ in range(500):
         answer = await house.graphql(document, house.one.headers["account"], id=resource_id, range=span)
-        if answer["data"]["readings"]["count"] == count:
+        if answer["data"]["resource"]["readings"]["count"] == count:
             return
         await asyncio.sleep(0.02)
     pytest.fail("it was not stored in time")

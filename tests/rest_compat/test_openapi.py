@@ -194,7 +194,7 @@ async def test_responses_name_their_graphql_field(served: House) -> None:
     headers = served.one.headers["account"]
     assert (await served.call("GET", "/auth", headers)).headers["x-graphql-operation"] == "tokenStatus"
     terms = await served.call("GET", "/termsconditions/current", headers)
-    assert terms.headers.get("x-graphql-operation") in (None, "currentTermsConditions")
+    assert terms.headers.get("x-graphql-operation") in (None, "application.termsConditionsInForce")
 
 
 @pytest.mark.parametrize("path", ["/api/v0-2/virtualentity", "/api/v1/openapi.json", "/api/v0-2"])

@@ -25,7 +25,7 @@ from wattgate.operations.readings import live_readings
 from wattgate.operations.types.content import content
 from wattgate.operations.types.homes import resources
 from wattgate.operations.types.identity import accounts
-from wattgate.operations.types.messages import alert_types, alerts, webhooks
+from wattgate.operations.types.messages import alerts, webhooks
 from wattgate.operations.vocabulary.node import is_global_id
 from wattgate.operations.webhooks.webhooks import record_webhook
 from wattgate.principal import AuthScheme
@@ -47,7 +47,7 @@ DECIDED_ADDITIONS = {
 }
 """Endpoints that are not in SPEC.md; small-decisions.md has a row for each."""
 RECORD_TYPES = {
-    "### Alert type": alert_types.AlertType,
+    "### Alert type": alerts.AlertType,
     "### Template (alert template)": alerts.Template,
     "### Terms and conditions user response": content.TermsConditionsUser,
     "### FAQ": content.Faq,

@@ -69,7 +69,7 @@ DEMANDS = (
         ),
     ),
     Demand(
-        "operations.readings.raw_readings:raw_readings",
+        "db.queries.series.raw_readings:PAGE_SIZE",
         "rest_compat.call_charge:CallCharge.add_paced",
         ("rest_compat.arrow.readings:_encode_batch calls pa.record_batch",),
     ),

@@ -189,7 +189,6 @@ EXAMPLES: dict[str, Example] = {
     ),
     "alert": by_id("alert", "alertId"),
     "user_alerts": NOTHING,
-    "unread_alerts": NOTHING,
     "mark_alerts_read": by_id("alert", "alertIds"),
     "notification": by_id("notification", "notificationId"),
     "remove_mail_suppression": own_mail_suppression,
@@ -253,7 +252,6 @@ EXAMPLES: dict[str, Example] = {
             ]
         }
     ),
-    **dict.fromkeys(("alerts", "audit_entries", "mail_suppressions"), fixed(lambda tenant: {"last": 2})),
     "find_user": fixed(lambda tenant: {"by": {"userId": tenant.user_id}}),
     "find_device": fixed(lambda tenant: {"by": {"resourceId": tenant.ids["resource"]}}),
 }

@@ -93,7 +93,6 @@ EXAMPLES: dict[str, Example] = {
     "raw_readings": by_id("resource", "resourceId"),
     "meter_read": at_meter_point(lambda item: {"resourceId": item.resource_id}),
     "catch_up": _caught_up,
-    "catch_ups": _caught_up,
 }
 
 

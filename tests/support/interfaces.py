@@ -29,7 +29,8 @@ from wattgate.operations.core.fields import edge_of
 from wattgate.operations.core.operation import JSON, Operation, RestRoute
 from wattgate.operations.personal_data.data_exports import ZIP
 from wattgate.operations.readings.raw_readings import ARROW
-from wattgate.operations.vocabulary.node import is_global_id
+from wattgate.operations.vocabulary.node import encode_global_id, is_global_id
+from wattgate.rest_compat.openapi.graphql_twins import path_of
 
 GRAPHQL, REST = "graphql", "rest"
 INTERFACES = (GRAPHQL, REST)
@@ -47,7 +48,7 @@ class InterfaceResult:
 
 
 def field_of(operation: Operation) -> GraphQLField:
-    """Return the root field of an operation in the schema. One that only REST has is outside the schema."""
+    """Return the root field of an operation in the schema. One that has no root field there is outside the schema."""
     root = SCHEMA.get_type(operation.kind.value) if operation.has_field else GATEWAY_SCHEMA.rest_root
     assert isinstance(root, GraphQLObjectType)
     field: GraphQLField = root.fields[to_camel_case(operation.name)]
@@ -62,6 +63,9 @@ def document(
     With `edge_depth`, it selects all edges without required arguments down to this depth.
     """
     field = field_of(operation)
+    if operation.in_graphql:
+        selected = deep_selection(field, edge_depth) if edge_depth else selection(field, edges)
+        return _document_of_path(operation, tuple(argument_names), selected)
     declared = ", ".join(f"${name}: {field.args[name].type}" for name in argument_names)
     passed = ", ".join(f"{name}: ${name}" for name in argument_names)
     variables, argument_list = (f"({declared})", f"({passed})") if declared else ("", "")
@@ -114,12 +118,73 @@ async def by_graphql(
     edges: tuple[str, ...] = (),
     edge_depth: int = 0,
 ) -> InterfaceResult:
-    request = {"query": document(operation, variables, edges, edge_depth), "variables": variables}
+    request = {
+        "query": document(operation, variables, edges, edge_depth),
+        "variables": to_graphql_variables(operation, variables),
+    }
     answer = await house.http.post("/graphql", json=request, headers=headers)
     body = answer.json()
     if errors := body.get("errors"):
         return InterfaceResult(code=errors[0]["extensions"]["code"], status=answer.status_code, body=body)
-    return InterfaceResult(value=body["data"]["answer"], status=answer.status_code, body=body)
+    value = body["data"]["answer"]
+    for name in operation.in_graphql[1:]:
+        value = value if name[0].isupper() else value[name]
+    return InterfaceResult(value=value, status=answer.status_code, body=body)
+
+
+def _document_of_path(operation: Operation, argument_names: tuple[str, ...], selected: str) -> str:
+    """Return a document that follows the path of an operation without a root field, and passes the named arguments.
+
+    `node` takes the global id for the key of a record.
+    """
+    declared, text = dict[str, Any](), ""
+    path = path_of(operation)
+    parent: Any = SCHEMA.get_type(operation.kind.value)
+    for name in path:
+        if name[0].isupper():
+            parent = SCHEMA.get_type(name)
+            text += f"{{ ... on {name} "
+            continue
+        field = parent.fields[name]
+        passed = []
+        for key, argument in field.args.items():
+            members = getattr(get_named_type(argument.type), "fields", {})
+            if name == "node" or key in argument_names:
+                declared[key] = argument.type
+                passed.append(f"{key}: ${key}")
+            for member in [member for member in members if member in argument_names]:
+                declared[member] = f"{members[member].type}!"
+                passed.append(f"{key}: {{{member}: ${member}}}")
+        text += f"{{ {'answer: ' if parent.name == 'Query' else ''}{name}"
+        text += f"({', '.join(passed)}) " if passed else " "
+        parent = get_named_type(field.type)
+    variables = ", ".join(f"${key}: {type_}" for key, type_ in declared.items())
+    return f"query {f'({variables})' if variables else ''} {text} {selected} {'}' * len(path)}"
+
+
+def to_graphql_variables(operation: Operation, variables: dict[str, Any]) -> dict[str, Any]:
+    """Return the variables of the document of an operation. `node` takes the global id for the key of a record."""
+    path = path_of(operation)
+    if not operation.in_graphql or path[0] != "node":
+        return variables
+    key, *others = variables.values()
+    assert not others
+    return {"id": encode_global_id(path[1], str(key))}
+
+
+def is_in_graphql(operation: Operation) -> bool:
+    """Return whether `document` asks for an operation in GraphQL: by its root field, or by the path to its records.
+
+    A path through a connection does not lead to the same list.
+    """
+    if not operation.in_graphql:
+        return operation.has_field
+    parent: Any = SCHEMA.get_type(operation.kind.value)
+    for name in path_of(operation):
+        parent = SCHEMA.get_type(name) if name[0].isupper() else get_named_type(parent.fields[name].type)
+        if "edges" in getattr(parent, "fields", {}):
+            return False
+    return True
 
 
 async def by_rest(

@@ -22,7 +22,7 @@ APPROVE = """mutation ($userCode: String!, $veId: ID!, $name: String) {
 }"""
 DENY = "mutation ($userCode: String!) { denyDisplayPairing(userCode: $userCode) { valid } }"
 CHECK = "mutation ($userCode: String!) { checkDisplayPairing(userCode: $userCode) { name expiresAt } }"
-LIST = "{ pairedDisplays { displayId userId veId name createdAt lastSeenAt expiresAt } }"
+LIST = "{ viewer { pairedDisplays { displayId userId veId name createdAt lastSeenAt expiresAt } } }"
 RENAME = (
     "mutation ($displayId: ID!, $name: String!) { renamePairedDisplay(displayId: $displayId, name: $name) { name } }"
 )
@@ -66,7 +66,8 @@ class Interface:
         return await self._send("POST", "/displaypairing/deny", DENY, headers, userCode=user_code)
 
     async def listed(self, headers: dict[str, str]) -> Any:
-        return await self._send("GET", "/paireddisplay", LIST, headers)
+        result = await self._send("GET", "/paireddisplay", LIST, headers)
+        return result if self.is_rest else result["pairedDisplays"]
 
     async def rename(self, headers: dict[str, str], display_id: str, name: str) -> Any:
         path = f"/paireddisplay/{display_id}"

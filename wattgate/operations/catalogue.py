@@ -21,7 +21,6 @@ from wattgate.operations.accounts import (
     viewer,
 )
 from wattgate.operations.alerts import alert_rules, alert_types, alerts
-from wattgate.operations.connections import CONNECTIONS
 from wattgate.operations.consent import access_log, consent
 from wattgate.operations.core.entity import build_operations
 from wattgate.operations.core.operation import Operation, declared_operations
@@ -137,8 +136,7 @@ def _of_interfaces(modules: Iterable[ModuleType]) -> tuple[Operation, ...]:
 
 _RECORD_OPERATIONS: tuple[Operation, ...] = (
     *_of_interfaces(_MODULES),
-    *CONNECTIONS,
-    *_of_interfaces([lookups]),  # the schema has them after the pages of long lists
+    *_of_interfaces([lookups]),  # the schema has them after the operations of their subjects
     *(operation for entity in ENTITIES for operation in build_operations(entity)),
 )
 

@@ -3,7 +3,7 @@
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.db.queries.content import in_language, parse_version
+from wattgate.db.queries.content import in_language, parse_version, terms_of_now
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.input_limits import check_references
@@ -82,6 +82,7 @@ async def add_faq(call: Call, *, input: types.NewFaq) -> models.Faq:
     needs=Permission.CONTENT_READ,
     rest=RestRoute("GET", "/languagecontent", Tag.CONTENT),
     raises=(NotFound,),
+    in_graphql=("application", "contents", "translations"),
 )
 async def language_contents(
     call: Call, *, content_id: ids.ContentId | None = None, culture_code: terms.CultureCode | None = None
@@ -107,12 +108,13 @@ async def language_contents(
     needs=Permission.CONTENT_READ,
     rest=RestRoute("GET", "/termsconditions/current", Tag.TERMS_AND_CONDITIONS),
     raises=(NotFound,),
+    in_graphql=("application", "termsConditionsInForce"),
 )
 async def current_terms_conditions(
     call: Call, *, reference: terms.Reference | None = None
 ) -> list[models.TermsConditions]:
     """List the terms and conditions in force: the newest effective version of each reference."""
-    return await terms_in_force(call, reference)
+    return await terms_of_now(call.rows, reference)
 
 
 @operation(
@@ -131,15 +133,3 @@ async def add_terms_conditions_user(call: Call, *, input: types.NewTermsConditio
             user_id=require_user_id(call), tc_id=input.tc_id, data=data, reference=input.reference
         )
     )
-
-
-async def terms_in_force(call: Call, reference: str | None) -> list[models.TermsConditions]:
-    """Return the newest effective version of each reference, or of one."""
-    terms = await call.rows.all(
-        models.TermsConditions,
-        col(models.TermsConditions.active).is_(True),
-        col(models.TermsConditions.valid_from) <= call.rows.now,
-        *([] if reference is None else [col(models.TermsConditions.reference) == reference]),
-        order_by=[models.TermsConditions.valid_from],
-    )
-    return list({version.reference: version for version in terms}.values())

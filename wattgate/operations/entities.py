@@ -13,7 +13,6 @@ from wattgate.operations.types.homes import resources as resource_types
 from wattgate.operations.types.homes import virtual_entities as home_types
 from wattgate.operations.types.identity import directories as directory_types
 from wattgate.operations.types.messages import alert_rules as rule_types
-from wattgate.operations.types.messages import alert_types
 from wattgate.operations.types.messages import alerts as notification_types
 from wattgate.operations.types.messages import webhooks as webhook_types
 from wattgate.operations.types.meters import devices as device_types
@@ -43,6 +42,7 @@ ENTITIES: tuple[Entity, ...] = (
         graphql_type=directory_types.Directory,
         read_permission=Permission.DIRECTORY_MANAGE,
         write_permission=Permission.DIRECTORY_MANAGE,
+        list_in_graphql=("application", "directories"),
     ),
     Entity(
         name="alert_type",
@@ -51,10 +51,11 @@ ENTITIES: tuple[Entity, ...] = (
         path="/alerttype",
         tag=Tag.ALERT_TYPES,
         model=models.AlertType,
-        graphql_type=alert_types.AlertType,
+        graphql_type=notification_types.AlertType,
         read_permission=Permission.ALERT_READ,
         write_permission=Permission.ALERT_WRITE,
         order_by="name",
+        list_in_graphql=("application", "alertTypes"),
     ),
     Entity(
         name="template",
@@ -106,6 +107,7 @@ ENTITIES: tuple[Entity, ...] = (
         read_permission=Permission.WEBHOOK_MANAGE,
         write_permission=Permission.WEBHOOK_MANAGE,
         refuses_malformed_ids=True,
+        list_in_graphql=("application", "webhookEndpoints"),
     ),
     Entity(
         name="webhook_error",
@@ -135,6 +137,7 @@ ENTITIES: tuple[Entity, ...] = (
         read_permission=Permission.CONTENT_READ,
         write_permission=Permission.CONTENT_WRITE,
         filters={"reference": terms.Reference},
+        list_in_graphql=("application", "contents"),
     ),
     Entity(
         name="language_content",
@@ -163,6 +166,7 @@ ENTITIES: tuple[Entity, ...] = (
         read_permission=Permission.CONTENT_READ,
         write_permission=Permission.CONTENT_WRITE,
         filters={"reference": terms.Reference, "version": terms.Version},
+        list_in_graphql=("application", "termsConditions"),
     ),
     Entity(
         name="terms_conditions_user",
@@ -196,6 +200,7 @@ ENTITIES: tuple[Entity, ...] = (
         read_permission=Permission.CONTENT_READ,
         write_permission=Permission.CONTENT_WRITE,
         filters={"reference": terms.Reference, "country": terms.Country},
+        list_in_graphql=("application", "supportDetails"),
     ),
     Entity(
         name="faq",
@@ -220,6 +225,7 @@ ENTITIES: tuple[Entity, ...] = (
         add_input=prompt_types.NewPromptType,
         read_permission=Permission.CONTENT_READ,
         write_permission=Permission.CONTENT_WRITE,
+        list_in_graphql=("application", "promptTypes"),
     ),
     Entity(
         name="prompt",
@@ -233,6 +239,7 @@ ENTITIES: tuple[Entity, ...] = (
         read_permission=Permission.CONTENT_READ,
         write_permission=Permission.CONTENT_WRITE,
         filters={"prompt_type_id": Annotated[terms.Text200, Described("ID of the prompt type.")]},
+        list_in_graphql=("application", "prompts"),
     ),
     Entity(
         name="prompt_user",
@@ -264,6 +271,7 @@ ENTITIES: tuple[Entity, ...] = (
         add_input=prompt_types.NewUserActionType,
         read_permission=Permission.CONTENT_READ,
         write_permission=Permission.CONTENT_WRITE,
+        list_in_graphql=("application", "userActionTypes"),
     ),
     Entity(
         name="user_action",
@@ -294,6 +302,7 @@ ENTITIES: tuple[Entity, ...] = (
         write_permission=Permission.VIRTUAL_ENTITY_TYPE_WRITE,
         write_status=201,
         acknowledged_fields=("veTypeId",),
+        list_in_graphql=("application", "virtualEntityTypes"),
     ),
     Entity(
         name="device_type",
@@ -307,6 +316,7 @@ ENTITIES: tuple[Entity, ...] = (
         read_permission=Permission.DEVICE_TYPE_READ,
         write_permission=Permission.DEVICE_TYPE_WRITE,
         acknowledged_fields=("deviceTypeId",),
+        list_in_graphql=("application", "deviceTypes"),
     ),
     Entity(
         name="resource_type",
@@ -318,6 +328,7 @@ ENTITIES: tuple[Entity, ...] = (
         graphql_type=resource_types.ResourceType,
         read_permission=Permission.RESOURCE_TYPE_READ,
         write_permission=Permission.RESOURCE_TYPE_WRITE,
+        list_in_graphql=("application", "resourceTypes"),
     ),
 )
 

@@ -6,13 +6,13 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.queries.consent import is_in_force
+from wattgate.db.queries.content import terms_of_now
 from wattgate.db.queries.tenancies import meter_points_left
 from wattgate.energy.costs.tariffs import rate_problems
 from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.energy.quantities import to_minor
 from wattgate.enums import DfsEventState
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
-from wattgate.operations.content import terms_in_force
 from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.input_limits import check_currency
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -51,10 +51,11 @@ ALLOWED_TRANSITIONS: dict[DfsEventState, frozenset[DfsEventState]] = {
     needs=Permission.CONTENT_READ,
     rest=RestRoute("GET", "/dfs/termsconditions", Tag.DEMAND_FLEXIBILITY),
     raises=(NotFound,),
+    in_graphql=("application", "termsConditionsInForce"),
 )
 async def dfs_terms_conditions(call: Call) -> list[models.TermsConditions]:
     """List the terms and conditions of the demand flexibility service that are in force."""
-    return await terms_in_force(call, DFS_REFERENCE)
+    return await terms_of_now(call.rows, DFS_REFERENCE)
 
 
 @operation(

@@ -58,7 +58,9 @@ async def test_secret_is_returned_only_when_it_is_created(served: House) -> None
     assert at_once["endpoint"]["secretExpiresAt"] is None
     for path in (PATH, endpoint_path):
         assert "whsec_" not in (await served.call("GET", path, headers)).text
-    response = await served.graphql("{ webhookEndpoints { endpointId secret } }", headers)
+    response = await served.graphql(
+        "{ application { webhookEndpoints { edges { node { endpointId secret } } } } }", headers
+    )
     assert response["errors"][0]["message"] == "Cannot query field 'secret' on type 'WebhookEndpoint'."
 
 

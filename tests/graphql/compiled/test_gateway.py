@@ -22,10 +22,7 @@ EXCLUDED = frozenset({"previewTemplate"})
 """Root fields that are not compared: a preview contains its duration."""
 
 
-CENTRAL = frozenset(
-    {"virtualEntity", "resource", "device", "readings", "rawReadings"}
-    | {"meterRead", "alerts", "viewer", "display", "alertTypes", "application"}
-)
+CENTRAL = frozenset({"virtualEntity", "resource", "device", "viewer", "display", "application", "node"})
 """Root fields that are requested most."""
 
 

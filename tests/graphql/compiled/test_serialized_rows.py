@@ -25,12 +25,14 @@ ARGUMENTS = (
     "$week: Weekday!, $since: DateTime"
 )
 SERIES = (
-    "series: readings(resourceId: $id, field: $field, range: $range, period: $period, function: $function, "
-    "timeZone: $zone, weekStart: $week, revisedSince: $since)"
+    "resource(resourceId: $id) { series: readings(field: $field, range: $range, period: $period, "
+    "function: $function, timeZone: $zone, weekStart: $week, revisedSince: $since) "
 )
 ONE_DAY = """query ($id: ID!) {
-  readings(resourceId: $id, range: {start: "2026-03-29T00:00:00Z", end: "2026-03-30T00:00:00Z"}, period: PT30M) {
-    buckets { start value quality count }
+  resource(resourceId: $id) {
+    readings(range: {start: "2026-03-29T00:00:00Z", end: "2026-03-30T00:00:00Z"}, period: PT30M) {
+      buckets { start value quality count }
+    }
   }
 }"""
 SELECTIONS = (
@@ -54,7 +56,7 @@ def documents(resource_id: str, scenario: dict[str, Any], since: str | None) -> 
         "since": since,
     }
     return [
-        Request(f"query ({ARGUMENTS}) {{ {SERIES} {{ {text} }} }}", None, variables, others=variables)
+        Request(f"query ({ARGUMENTS}) {{ {SERIES} {{ {text} }} }} }}", None, variables, others=variables)
         for text in SELECTIONS
     ]
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from sqlmodel import col
 
@@ -64,6 +65,12 @@ def contract_of(alert_type: AlertType) -> Contract:
 async def variables(rows: Rows, alert_types: Sequence[AlertType]) -> list[list[ContractVariable]]:
     """Return the variables of each alert type: first those of every alert, then its own."""
     return [contract_of(alert_type).listed() for alert_type in alert_types]
+
+
+async def alert_types(rows: Rows, applications: Sequence[Any]) -> list[list[AlertType]]:
+    """Return the alert types of the caller's application by name, for each parent."""
+    types = await rows.all(AlertType, order_by=[AlertType.name])
+    return [types for _ in applications]
 
 
 async def rule_kinds(rows: Rows, alert_types: Sequence[AlertType]) -> list[RuleKind | None]:

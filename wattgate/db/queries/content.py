@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlmodel import col
 
-from wattgate.db.models import Content, LanguageContent, Tenanted
+from wattgate.db.models import Content, LanguageContent, Tenanted, TermsConditions
 from wattgate.db.rows.rows import Rows
 from wattgate.values import terms
 
@@ -34,6 +34,26 @@ async def in_language(
             if translation.culture_code.lower() == culture
         }
     return [nearest.get(content.content_id) for content in contents]
+
+
+async def terms_of_now(rows: Rows, reference: str | None) -> list[TermsConditions]:
+    """Return the newest effective version of each reference, or of one."""
+    terms_conditions = await rows.all(
+        TermsConditions,
+        col(TermsConditions.active).is_(True),
+        col(TermsConditions.valid_from) <= rows.now,
+        *([] if reference is None else [col(TermsConditions.reference) == reference]),
+        order_by=[TermsConditions.valid_from],
+    )
+    return list({version.reference: version for version in terms_conditions}.values())
+
+
+async def terms_in_force(
+    rows: Rows, applications: Sequence[Any], *, reference: terms.Reference | None = None
+) -> list[list[TermsConditions]]:
+    """Return the terms and conditions in force of the caller's application, for each parent."""
+    in_force = await terms_of_now(rows, reference)
+    return [in_force for _ in applications]
 
 
 def culture_chain(code: str) -> list[str]:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
+from sqlalchemy import ColumnElement, or_
 from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
@@ -13,6 +14,7 @@ from wattgate.db.models import CatchUp, Device, DeviceSensor, DeviceType, Networ
 from wattgate.db.queries.consent import peek_consent, replace_withheld
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows.rows import Rows
+from wattgate.energy.meters import meter_points
 from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.enums import DeviceActivity
 from wattgate.errors import ConsentRevoked, GatewayError
@@ -208,3 +210,10 @@ async def _load_resources(rows: Rows, sensors: Iterable[list[DeviceSensor]]) -> 
     resource_ids = {sensor.resource_id for device_sensors in sensors for sensor in device_sensors if sensor.resource_id}
     resources = await rows.all(Resource, col(Resource.resource_id).in_(resource_ids), col(Resource.active).is_(True))
     return {resource.resource_id: resource for resource in resources}
+
+
+def has_any_id(text: str) -> ColumnElement[bool]:
+    """Return the condition that one of the identifiers of a device is this text, in any spelling."""
+    spellings = meter_points.hardware_id_spellings(text)
+    columns = (Device.hardware_key, Device.mac, Device.eui, Device.serial_number)
+    return or_(*(col(column).in_(spellings) for column in columns))

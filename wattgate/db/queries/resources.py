@@ -10,7 +10,7 @@ from wattgate.db.queries.ownership import load_with_sources
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import resource_number
 from wattgate.db.rows.rows import Rows
-from wattgate.errors import GatewayError
+from wattgate.errors import Conflict, GatewayError
 
 
 async def types(rows: Rows, resources: Sequence[Resource]) -> list[ResourceType]:
@@ -46,3 +46,11 @@ def _reading_times(
 ) -> list[datetime | None]:
     readings = [readings_by_key.get((resource_number(resource), 0)) for resource in resources]
     return [None if reading is None else from_ms(reading.at) for reading in readings]
+
+
+def require_open(resource: Resource) -> None:
+    """Raise Conflict if a resource is closed, so that nobody queries the network about its meter point."""
+    if not resource.active:
+        raise Conflict(
+            f"Resource {resource.resource_id} is closed. Its stored readings stay available; no new ones are retrieved."
+        )

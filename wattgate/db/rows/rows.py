@@ -18,6 +18,7 @@ from wattgate.db.audit_chain import AuditAct, ChainCheck, append_entry, check_ch
 from wattgate.db.change_recorder import MAX_CHANGES, ChangeRecorder
 from wattgate.db.connections.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing, SecretLocation
+from wattgate.db.meter_network import MeterNetwork
 from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted, User
 from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.tariff_price_store import TariffPriceStore
@@ -58,11 +59,12 @@ class Rows:
 
     If `ve_id` is set, only those of this home of the user. Read methods return rows: plain values with the attributes
     of the model, which no session tracks. Only `edit` and `add` return ORM objects, which are saved when the operation
-    ends. `consent_policy` says what happens to data without a consent. `accesses` records reads of households' data for
-    the access log. `read_budget` returns the request budget of the caller, and `charge_readings` charges it for priced
-    readings. `for_household` says whether the caller is an account or a display of the user, not an application for it.
-    With `guards_owners`, no record of an erased user is added or edited. Other callers are the user, whose credentials
-    have ended, or the gateway itself. `add_or_update`, `add_counts` and `add_for` leave no entry in the audit log.
+    ends. `consent_policy` says what happens to data without a consent. `accesses` records reads of households' data
+    for the access log. `read_budget` returns the request budget of the caller, and `charge_readings` charges it for
+    priced readings. `network` is the meter network. `for_household` says whether the caller is an account or a display
+    of the user, not an application for it. With `guards_owners`, no record of an erased user is added or edited. Other
+    callers are the user, whose credentials have ended, or the gateway itself. `add_or_update`, `add_counts` and
+    `add_for` leave no entry in the audit log.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Rows:
         self.for_household = False
         self.recorder: ChangeRecorder | None = None
         self.accesses: AccessRecorder | None = None
+        self.network: MeterNetwork | None = None
         self.read_budget: Callable[[], Any] | None = None
         self.charge_readings: Callable[[int], None] | None = None
         self._session = session

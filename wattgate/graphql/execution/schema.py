@@ -137,7 +137,7 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
         mutation=_build_root_type(OperationKind.MUTATION.value, roots[OperationKind.MUTATION]),
         subscription=_build_root_type(OperationKind.SUBSCRIPTION.value, roots[OperationKind.SUBSCRIPTION]),
         config=StrawberryConfig(scalar_map=dict(SCALARS)),
-        types=[*COST_DIRECTIVES, Tag],
+        types=[*COST_DIRECTIVES, Tag, *(each.result_type for each in operations if each.is_read_by_node)],
         execution_context_class=Executor,
     )
     schema.hides_introspection = hides_introspection

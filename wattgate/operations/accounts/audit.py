@@ -26,7 +26,7 @@ MAX_ENTRIES = 500
     needs=Permission.AUDIT_READ,
     rest=RestRoute("GET", "/auditlog", Tag.AUDIT_LOG),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_ENTRIES, MAX_ENTRIES))],
-    in_graphql=("auditEntries",),
+    in_graphql=("application", "auditLog"),
 )
 async def audit_log(
     call: Call,

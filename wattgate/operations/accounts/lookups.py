@@ -9,6 +9,7 @@ from wattgate.operations.devices import devices
 from wattgate.operations.types.homes import resources as resource_types
 from wattgate.operations.types.homes import virtual_entities as types
 from wattgate.operations.types.users import users as user_types
+from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.principal import Permission
 from wattgate.values.annotations import Described
@@ -16,12 +17,15 @@ from wattgate.values.annotations import Described
 
 @operation(OperationKind.QUERY, returns=user_types.User, needs=Permission.USER_READ)
 async def find_user(
-    call: Call, *, by: Annotated[types.UserKey, Described("Key of the user: exactly one of its fields.")]
+    call: Call,
+    *,
+    by: Annotated[types.UserKey, Described("Key of the user: exactly one of its fields.")],
+    directory_id: ids.LoginDirectoryId | None = None,
 ) -> user_types.User:
-    """Return the user with this ID or username."""
+    """Return the user with this ID, or with an account of this username in a directory."""
     if by.user_id is not UNSET:
         return await users.load_user(call.rows, str(by.user_id))
-    return await users.load_user_by_name(call.rows, str(by.username))
+    return await users.load_user_by_name(call.rows, str(by.username), directory_id)
 
 
 @operation(OperationKind.QUERY, returns=resource_types.Device, needs=Permission.DEVICE_READ)

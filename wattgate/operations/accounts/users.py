@@ -26,6 +26,7 @@ from wattgate.values import terms
     needs=Permission.USER_READ,
     rest=RestRoute("GET", "/user", Tag.USERS),
     raises=(NotFound,),
+    in_graphql=("findUser",),
 )
 async def user_by_username(
     call: Call, *, username: terms.Username, directory_id: ids.LoginDirectoryId | None = None

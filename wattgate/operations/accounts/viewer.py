@@ -22,11 +22,13 @@ async def viewer(call: Call) -> types.Viewer:
     )
 
 
-# Administrators and applications have STATISTICS_READ. Applications that act for a user do not. The edges check
-# the permissions of their own records.
-@operation(OperationKind.QUERY, returns=types.Application, needs=Permission.STATISTICS_READ)
+# The edges check the permissions of their own records, and return those that the caller may see.
+@operation(OperationKind.QUERY, returns=types.Application, needs=Permission.USER_READ)
 async def application(call: Call) -> models.Application:
-    """Return the application of the caller, from which edges lead to the records of all users."""
+    """Return the application of the caller, from which edges lead to its shared records, and to those of all users.
+
+    An account, or an application that acts for a user, sees the shared records, and of the others those of the user.
+    """
     found = await call.rows.application()
     if found is None:
         raise NotFound(f"No application with ID {call.rows.application_id}.")

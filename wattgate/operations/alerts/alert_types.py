@@ -6,7 +6,6 @@ from typing import Annotated, Any
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.db.models import AlertType
 from wattgate.db.queries import alerts as queries
 from wattgate.db.rows.rows import Rows
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
@@ -17,7 +16,7 @@ from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.operations.core.input_limits import to_column_values
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.types.messages import alert_types as types
-from wattgate.operations.types.messages.alerts import Alert
+from wattgate.operations.types.messages.alerts import Alert, AlertType
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import ListSize, linear_in_argument
 from wattgate.operations.vocabulary.tags import Tag
@@ -29,7 +28,7 @@ PATH = "/alerttype"
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.AlertType,
+    returns=AlertType,
     needs=Permission.ALERT_WRITE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", PATH, Tag.ALERT_TYPES, scheme=AuthScheme.BASIC),
@@ -47,7 +46,7 @@ async def add_alert_type(call: Call, *, input: types.NewAlertType) -> models.Ale
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.AlertType,
+    returns=AlertType,
     needs=Permission.ALERT_WRITE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", PATH + "/{alertTypeId}", Tag.ALERT_TYPES, scheme=AuthScheme.BASIC),
@@ -80,6 +79,7 @@ async def update_alert_type(
     needs=Permission.ALERT_READ,
     rest=RestRoute("GET", PATH + "/{alertTypeId}/variables", Tag.ALERT_TYPES),
     sizes=[types.VARIABLES_SIZE],
+    in_graphql=("node", "AlertType", "variables"),
 )
 async def alert_type_variables(call: Call, *, alert_type_id: ids.AlertTypeId) -> list[ContractVariable]:
     """List the variables that templates of an alert type may use: first those of every alert, then its own."""
@@ -92,6 +92,7 @@ async def alert_type_variables(call: Call, *, alert_type_id: ids.AlertTypeId) ->
     needs=Permission.TEMPLATE_READ,
     rest=RestRoute("GET", PATH + "/{alertTypeId}/alerts", Tag.ALERT_TYPES),
     sizes=[ListSize(linear_in_argument("limit", 10, queries.MAX_RECENT_ALERTS))],
+    in_graphql=("node", "AlertType", "alerts"),
 )
 async def recent_alerts(
     call: Call,
@@ -154,18 +155,18 @@ async def _check_rules(call: Call, alert_type: models.AlertType) -> None:
 # Find an alert type by its id or short code.
 
 
-async def find_alert_type(rows: Rows, id_or_code: str) -> AlertType | None:
+async def find_alert_type(rows: Rows, id_or_code: str) -> models.AlertType | None:
     """Return the alert type with this id, or the active one with this short code, or None."""
     alert_types = await rows.all(
-        AlertType,
-        (col(AlertType.alert_type_id) == id_or_code)
-        | ((col(AlertType.system_alert_type_id) == id_or_code) & col(AlertType.active).is_(True)),
-        order_by=[AlertType.name],
+        models.AlertType,
+        (col(models.AlertType.alert_type_id) == id_or_code)
+        | ((col(models.AlertType.system_alert_type_id) == id_or_code) & col(models.AlertType.active).is_(True)),
+        order_by=[models.AlertType.name],
     )
     return alert_types[0] if alert_types else None
 
 
-def sending_problem(alert_type: AlertType) -> str | None:
+def sending_problem(alert_type: models.AlertType) -> str | None:
     """Return why callers and rules cannot send alerts of a type, or None if they can."""
     if alert_type.system_alert_type_id in ACCOUNT_MAIL_TYPES:
         return f"{alert_type.system_alert_type_id} is a mail of the gateway itself, which only the gateway sends"
@@ -181,7 +182,7 @@ def check_free_code(short_code: str) -> None:
         )
 
 
-def check_fixed_fields(alert_type: AlertType, changes: Mapping[str, Any]) -> None:
+def check_fixed_fields(alert_type: models.AlertType, changes: Mapping[str, Any]) -> None:
     """Raise BadInput or Conflict if changes of an alert type take or give up the short code of a gateway's own mail."""
     if alert_type.system_alert_type_id not in ACCOUNT_MAIL_TYPES:
         return check_free_code(changes.get("system_alert_type_id", alert_type.system_alert_type_id))
@@ -199,15 +200,15 @@ def check_fixed_fields(alert_type: AlertType, changes: Mapping[str, Any]) -> Non
     return None
 
 
-def account_mail_alert_types() -> list[AlertType]:
+def account_mail_alert_types() -> list[models.AlertType]:
     """Return the alert types of the gateway's own mails, which each application has."""
     return [
-        AlertType(name=kind.name, system_alert_type_id=short_code, description=kind.description)
+        models.AlertType(name=kind.name, system_alert_type_id=short_code, description=kind.description)
         for short_code, kind in ACCOUNT_MAIL_TYPES.items()
     ]
 
 
-async def require_alert_type(rows: Rows, id_or_code: str) -> AlertType:
+async def require_alert_type(rows: Rows, id_or_code: str) -> models.AlertType:
     """Return the alert type with this id or short code. Raise NotFound if there is none."""
     alert_type = await find_alert_type(rows, id_or_code)
     if alert_type is None:

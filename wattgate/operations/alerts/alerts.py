@@ -15,7 +15,7 @@ from wattgate.delivery.templates.language.cultures import is_culture
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.operations.alerts.alert_types import find_alert_type, sending_problem
 from wattgate.operations.core.context import require_user_id
-from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, Unaudited, operation
+from wattgate.operations.core.operation import BY_NODE, Audit, Call, OperationKind, RestRoute, Unaudited, operation
 from wattgate.operations.messages.notifications import alert_payload, notify_all
 from wattgate.operations.messages.webhook_events import enqueue_event
 from wattgate.operations.types.messages import alerts as types
@@ -53,6 +53,7 @@ async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
     returns=types.Alert,
     needs=Permission.NOTIFICATION_READ,
     rest=RestRoute("GET", "/alert/{alertId}", Tag.ALERTS),
+    in_graphql=BY_NODE,
 )
 async def alert(call: Call, *, alert_id: ids.AlertId) -> models.Alert:
     """Return the alert with this ID."""
@@ -90,12 +91,6 @@ async def alerts(
     user_id = require_user_id(call)
     watched = (topics.alerts(user_id), topics.alert_steps(user_id)) if steps else (topics.alerts(user_id),)
     return SubscriptionSource(watched, backfill=backfill.alerts(user_id, include_steps=steps))
-
-
-@operation(OperationKind.QUERY, returns=int, needs=Permission.NOTIFICATION_READ)
-async def unread_alerts(call: Call) -> int:
-    """Return the number of the acting user's unread alerts."""
-    return await queries.count_unread_alerts(call.rows, require_user_id(call))
 
 
 @operation(
@@ -139,6 +134,7 @@ async def mark_alerts_read(
         RestRoute("GET", "/notification/{notificationId}", Tag.NOTIFICATIONS),
         RestRoute("GET", "/notification/{notificationId}/log", Tag.NOTIFICATIONS, edges=("log",)),
     ),
+    in_graphql=BY_NODE,
 )
 async def notification(call: Call, *, notification_id: ids.NotificationId) -> models.Notification:
     """Return the notification with this ID."""

@@ -13,7 +13,7 @@ from wattgate.errors import BadInput, Conflict, NotFound, Problem, QuotaExceeded
 from wattgate.operations.consent import consent_records as records
 from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.home_events import emit_consent_revoked
-from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.operations.core.operation import BY_NODE, Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
 from wattgate.operations.tenancies.tenancies import begin_tenancy, lock_tenancies
 from wattgate.operations.types import consent as types
@@ -222,6 +222,7 @@ async def tenancies(
     returns=types.ConsentReceipt,
     needs=Permission.CONSENT_READ,
     rest=RestRoute("GET", "/user/consentreceipt/{receiptId}", Tag.CONSENTS),
+    in_graphql=BY_NODE,
 )
 async def consent_receipt(
     call: Call, *, receipt_id: Annotated[Id, Described("ID of the receipt.")]

@@ -16,6 +16,7 @@ from wattgate.errors import BadInput, Conflict, Problem
 from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.input_limits import apply_input, check_references, to_column_values
 from wattgate.operations.core.operation import (
+    BY_NODE,
     Argument,
     Audit,
     Call,
@@ -33,7 +34,7 @@ from wattgate.values.annotations import Described
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """Records that can be listed, read, added and changed without further rules.
+    """Records that can be listed, read, added and changed without further rules. GraphQL reads one of them by `node`.
 
     `noun` includes its article and is used in descriptions. `has_list`, `add_input` and `update_input` select the
     operations. `filters` are columns that can narrow the list, with the annotations of their arguments. `schemes` gives
@@ -99,6 +100,7 @@ def _build_reads(entity: Entity) -> Iterator[Operation]:
         description=with_caller_note(f"Return {entity.noun} by its ID.", entity.read_permission),
         arguments={entity.model.key: _key_argument(entity)},
         rest=(RestRoute("GET", _record_path(entity), entity.tag, scheme=dict(entity.schemes).get("GET one")),),
+        in_graphql=BY_NODE,
     )
 
 

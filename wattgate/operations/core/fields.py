@@ -74,8 +74,10 @@ def edge(
     sizes: Sequence[ListSize] = (),
     result_units: ResultUnits | None = None,
     graphql_type: Any = None,
+    value_fields: frozenset[str] = frozenset(),
+    load_values: EdgeLoader | None = None,
 ) -> Any:
-    """Return the field of an edge.
+    """Return the field of an edge. Its last arguments are those of `EdgeField`.
 
     Its type is the class annotation, or `graphql_type`; its arguments are the keyword arguments of the loader.
 
@@ -83,7 +85,7 @@ def edge(
     withheld, or be refused because the budget is empty. The annotation says what else null means. Write `X | None` only
     if a record without a value is null without an error. For any other annotation, `@semanticNonNull` is printed.
     """
-    declared = EdgeField(load, needs, weight, tuple(sizes), result_units)
+    declared = EdgeField(load, needs, weight, tuple(sizes), result_units, value_fields, load_values)
 
     async def resolve(root: Any, info: Info, **arguments: Any) -> Any:
         given = _without_nulls_for_defaults(arguments, parameters)

@@ -57,6 +57,9 @@ WORK_OF_A_WORKER = Unaudited("A worker carries out what another operation or a s
 
 JSON = "application/json"
 
+BY_NODE = ("node",)
+"""The `in_graphql` of an operation that returns one record by its ID, which GraphQL asks for with `node` alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class RestRoute:
@@ -177,7 +180,8 @@ class Operation:
     application unless it declares one. `prepare` runs before the session opens. The resolver of an operation that
     `delegates` gets a `RunOperation` instead of a `Call`: it only runs other operations, with their permissions.
     An operation with `in_graphql` has no GraphQL field: this is the path of the fields that lead to the same records,
-    without the members of connections. An operation that `renews_token` also accepts a token that has expired within
+    without the members of connections. After `node`, it has the name of the type. With BY_NODE, `node` and `nodes` run
+    it for the records of its type. An operation that `renews_token` also accepts a token that has expired within
     TOKEN_GRACE, on an open connection. `rest_names` has the names of arguments in REST where they are not those of
     GraphQL. An `internal` operation has no field and no route: the command line, the workers, the intake and the demo
     run it. One that needs Permission.SYSTEM always is internal. `raises` has the errors that its permission, its routes
@@ -224,6 +228,11 @@ class Operation:
     def has_field(self) -> bool:
         """Whether the operation has a root field in the GraphQL schema."""
         return not self.internal and not self.in_graphql
+
+    @property
+    def is_read_by_node(self) -> bool:
+        """Whether GraphQL has no field for the operation but `node`, which runs it with the key of a global id."""
+        return self.in_graphql == BY_NODE
 
     @property
     def field_path(self) -> str:

@@ -226,9 +226,10 @@ class Runner(RowReader):
             await self._hold_credential(session, operation, principal)
             rows = self._rows(session, principal, run.scope, run.now)
             rows.accesses = self._access_recorder(principal, operation.name, run.reads)
+            rows.network = self._network(session)
             if is_audited(operation, principal):
                 rows.recorder = ChangeRecorder()
-            call = self._build_call(run, rows, events, self._network(session))
+            call = self._build_call(run, rows, events, rows.network)
             try:
                 result = await operation.resolver(call, **run.arguments)
             except GatewayError as error:
@@ -349,6 +350,7 @@ class Runner(RowReader):
                 async with self._database.query_reader(scope) as session:
                     rows = self._rows(session, principal, scope)
                     rows.accesses = self._access_recorder(principal, edge.load.__name__, reads)
+                    rows.network = self._network(session)
                     rows.read_budget = partial(self._read_budget, outside, principal)
                     if charge is not None:
                         rows.charge_readings = partial(_charge_readings, outside, charge)

@@ -11,16 +11,16 @@ from sqlmodel import col
 from wattgate.clock import EPOCH, from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.meter_network import MeterNetworkReading
-from wattgate.db.queries import devices as queries
+from wattgate.db.queries.resources import require_open
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.consent_gaps import StorageBounds, find_gap
 from wattgate.energy.meters import meter_points
 from wattgate.enums import CatchUpState
-from wattgate.errors import BadInput, Conflict, ConsentRevoked, GatewayError, QuotaExceeded
+from wattgate.errors import BadInput, Conflict, ConsentRevoked, QuotaExceeded
 from wattgate.operations.consent.consent_records import require_consent, require_readable_resources
 from wattgate.operations.core.operation import MEASURED_DATA, Call, OperationKind, RestRoute, operation
-from wattgate.operations.readings.reading_targets import ReadingTargets, require_open
+from wattgate.operations.readings.reading_targets import ReadingTargets
 from wattgate.operations.types.homes import meter_points as catch_up_types
 from wattgate.operations.types.meters import devices as types
 from wattgate.operations.types.meters import readings as reading_types
@@ -81,15 +81,6 @@ async def catch_up(call: Call, *, resource_id: ids.ResourceId) -> StartedCatchUp
     call.emit(changed)
     call.emit(replace(changed, topic=topics.queued_catch_ups()))
     return StartedCatchUpResult(resource, True, added)
-
-
-@operation(OperationKind.QUERY, returns=list[types.CatchUp], needs=Permission.CATCH_UP)
-async def catch_ups(call: Call, *, resource_id: ids.ResourceId) -> list[models.CatchUp]:
-    """List the catch-ups of a resource, newest first."""
-    (catch_ups,) = await queries.catch_ups(call.rows, [await call.rows.get(models.Resource, resource_id)])
-    if isinstance(catch_ups, GatewayError):
-        raise catch_ups
-    return catch_ups
 
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.CatchUp, needs=Permission.CATCH_UP, resumes=True)

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, or_
 from sqlmodel import col
 
 from wattgate.db.models import Device, DeviceSensor, DeviceType, HardwareIds, Resource, User
+from wattgate.db.queries.devices import has_any_id
 from wattgate.db.queries.tenancies import meter_points_left
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters import meter_points
@@ -30,13 +31,6 @@ async def find_by_any_id(rows: Rows, text: str) -> Device | None:
     is_hardware_id = col(Device.hardware_key).in_(meter_points.hardware_id_spellings(text))
     by_hardware_id = await rows.first(Device, is_active, is_hardware_id, order_by=order)
     return by_hardware_id or await rows.first(Device, is_active, has_any_id(text), order_by=order)
-
-
-def has_any_id(text: str) -> ColumnElement[bool]:
-    """Return the condition that one of the identifiers of a device is this text, in any spelling."""
-    spellings = meter_points.hardware_id_spellings(text)
-    columns = (Device.hardware_key, Device.mac, Device.eui, Device.serial_number)
-    return or_(*(col(column).in_(spellings) for column in columns))
 
 
 async def close_device(call: Call, rows: Rows, device_id: str) -> Device:

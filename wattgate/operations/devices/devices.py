@@ -15,7 +15,7 @@ from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.energy.meters import meter_points
 from wattgate.errors import ConsentRevoked, NotFound, NotSupported
 from wattgate.operations.core.operation import Call, OperationKind, RestRoute, Unaudited, operation
-from wattgate.operations.devices.device_records import find_by_any_id, has_any_id
+from wattgate.operations.devices.device_records import find_by_any_id
 from wattgate.operations.devices.meter_points import (
     find_inventory_error,
     parse_path_meter_point,
@@ -77,7 +77,7 @@ async def devices(
     | None = None,
 ) -> list[models.Device]:
     """List the active devices that the caller may see, oldest first."""
-    where = [] if tags is None else [has_any_id(tags)]
+    where = [] if tags is None else [queries.has_any_id(tags)]
     return await call.rows.all(
         models.Device,
         col(models.Device.active).is_(True),
@@ -107,6 +107,7 @@ async def device(call: Call, *, device_id: ids.DeviceId) -> models.Device:
     needs=Permission.DEVICE_READ,
     rest=RestRoute("GET", "/device/status", Tag.DEVICES, edges=("status",)),
     raises=(ConsentRevoked, NotFound),
+    in_graphql=("findDevice",),
 )
 async def discover(call: Call, *, hardware_id: terms.AnyHardwareId) -> models.Device:
     """Return the active device with this hardware ID, MAC address, EUI or serial number, in any spelling."""
@@ -137,6 +138,7 @@ async def discover_hardware(call: Call, *, hardware_id: terms.AnyHardwareId) -> 
     returns=resource_types.Device,
     needs=Permission.DEVICE_READ,
     rest=RestRoute("GET", "/device/resource/{resourceId}", Tag.DEVICES, edges=("protocol",)),
+    in_graphql=("resource", "device"),
 )
 async def resource_device(call: Call, *, resource_id: ids.ResourceId) -> models.Device:
     """Return the device that supplies a resource with readings."""

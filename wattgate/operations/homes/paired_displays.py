@@ -182,6 +182,7 @@ async def deny_display_pairing(call: Call, *, user_code: terms.UserCode) -> acco
     needs=Permission.PAIRED_DISPLAY_READ,
     rest=RestRoute("GET", "/paireddisplay", Tag.PAIRED_DISPLAYS),
     sizes=[ListSize(3)],
+    in_graphql=("viewer", "pairedDisplays"),
 )
 async def paired_displays(call: Call) -> list[models.PairedDisplay]:
     """List the paired displays of the acting user, oldest first. A user has at most 50."""

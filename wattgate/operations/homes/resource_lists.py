@@ -45,6 +45,7 @@ async def resource_counts(call: Call) -> list[device_types.ResourceCount]:
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/resourcetype/{resourceTypeId}/resource", Tag.RESOURCE_TYPES),
     sizes=[ListSize(5)],
+    in_graphql=("node", "ResourceType", "resources"),
 )
 async def resource_type_resources(call: Call, *, resource_type_id: ids.ResourceTypeId) -> list[models.Resource]:
     """List the acting user's active resources of a resource type."""
@@ -57,7 +58,7 @@ async def resource_type_resources(call: Call, *, resource_type_id: ids.ResourceT
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/resourcetype/{resourceTypeId}/appresource", Tag.RESOURCE_TYPES, scheme=AuthScheme.BASIC),
     sizes=[ListSize(GROWING_LIST_SIZE)],
-    in_graphql=("resourceType", "resources"),
+    in_graphql=("node", "ResourceType", "resources"),
 )
 async def resource_type_application_resources(
     call: Call, *, resource_type_id: ids.ResourceTypeId

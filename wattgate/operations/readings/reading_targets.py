@@ -12,7 +12,6 @@ from wattgate.db.readings.recording import ReadingColumns, ReadingRow
 from wattgate.energy.arrays import IntArray
 from wattgate.energy.consent_gaps import StorageBounds
 from wattgate.energy.storage_fields import QUALITIES, ReadingField, StorageError, find_field, parse_fields
-from wattgate.errors import Conflict
 from wattgate.operations.core.operation import Call
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, ReadingRecorded, RuleReadingRecorded
@@ -24,14 +23,6 @@ class UnknownTarget(ValueError):
     def __init__(self, argument: str, message: str) -> None:
         super().__init__(message)
         self.argument = argument
-
-
-def require_open(resource: models.Resource) -> None:
-    """Raise Conflict if a resource is closed, so that nobody queries the network about its meter point."""
-    if not resource.active:
-        raise Conflict(
-            f"Resource {resource.resource_id} is closed. Its stored readings stay available; no new ones are retrieved."
-        )
 
 
 class WithoutConsentError(StorageError):

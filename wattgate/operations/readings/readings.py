@@ -17,9 +17,6 @@ from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
 from wattgate.values import terms
 
-VALUE_FIELDS = frozenset({"__typename", "buckets", "columns", "count", "end", "mean", "start", "total", "value"})
-"""Fields of a series and of its buckets that need no quality, revision or time of receipt of readings."""
-
 
 @operation(
     OperationKind.QUERY,
@@ -30,6 +27,7 @@ VALUE_FIELDS = frozenset({"__typename", "buckets", "columns", "count", "end", "m
     weight=per_bucket(STATEMENT_WEIGHT, max_buckets=MAX_BUCKETS),
     sizes=SERIES_SIZES,
     result_units=units_of_pricing,
+    in_graphql=("resource", "readings"),
 )
 async def readings(
     call: Call,
@@ -57,7 +55,6 @@ async def readings(
         field=field,
         week_start=week_start,
         revised_since=revised_since,
-        values_only=call.selected is not None and call.selected <= VALUE_FIELDS,
     )
     if isinstance(series, GatewayError):
         raise series

@@ -35,6 +35,7 @@ from wattgate.values.annotations import Described
     needs=Permission.TEMPLATE_READ,
     rest=RestRoute("GET", "/template", Tag.TEMPLATES),
     sizes=(ListSize(DEFAULT_LIST_SIZE),),
+    in_graphql=("application", "templates"),
 )
 async def templates(
     call: Call, *, include_archived: Annotated[bool, Described("Whether the list contains archived templates.")] = False

@@ -1,4 +1,4 @@
-"""Global object identification: the interface `Node`, global ids of records, edges to records, and connections.
+"""Global object identification: the interface `Node`, global ids of records, and edges to records.
 
 A global id is the base64 of `Type:key`, as Relay and Strawberry encode it. The key is the id that the type has as well.
 """
@@ -6,9 +6,9 @@ A global id is the base64 of `Type:key`, as Relay and Strawberry encode it. The 
 import binascii
 from base64 import b64decode
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import strawberry
 from graphql import GraphQLSchema, is_object_type
@@ -109,35 +109,6 @@ def is_node_type(kind: Any) -> bool:
     return is_object_type(kind) and any(interface.name == Node.__name__ for interface in kind.interfaces)
 
 
-# GraphQL types of Relay-style connections, which return long lists page by page.
-
-T = TypeVar("T")
-
-
-@strawberry.type(description="Position of a page in its list.")
-class PageInfo:
-    has_next_page: bool = strawberry.field(description="Whether the list has records after this page.")
-    has_previous_page: bool = strawberry.field(description="Whether the list has records before this page.")
-    start_cursor: str | None = strawberry.field(
-        description="Cursor of the first record; pass it as `before` to get the page before. Null on an empty page."
-    )
-    end_cursor: str | None = strawberry.field(
-        description="Cursor of the last record; pass it as `after` to get the next page. Null on an empty page."
-    )
-
-
-@strawberry.type(description="Record of a page, with its cursor.")
-class Edge(Generic[T]):
-    node: T = strawberry.field(description="The record.")
-    cursor: str = strawberry.field(description="Opaque position of the record in the list.")
-
-
-@strawberry.type(description="Page of a list, oldest first, with at most 100 records.")
-class Connection(Generic[T]):
-    edges: list[Edge[T]] = strawberry.field(description="Records of the page, with their cursors.")
-    page_info: PageInfo = strawberry.field(description="Position of the page in the list.")
-
-
 EdgeLoader = Callable[..., Awaitable[list[Any]]]
 """A set-wise loader of `db.queries`: (rows, parents, **arguments) -> one result for each parent, in order."""
 
@@ -147,7 +118,8 @@ class EdgeField:
     """A set-wise loader and the permission that it requires. Each edge field of a type has its own instance.
 
     `weight` is the cost for each parent, added to the statements for all of them. `sizes` declares list lengths.
-    `result_units` returns the additional cost of a result.
+    `result_units` returns the additional cost of a result. `load_values` loads the same results with the parts alone
+    that the fields `value_fields` need.
     """
 
     load: EdgeLoader
@@ -155,3 +127,11 @@ class EdgeField:
     weight: Amount = field(default=1, compare=False)
     sizes: tuple[ListSize, ...] = field(default=(), compare=False)
     result_units: ResultUnits | None = field(default=None, compare=False)
+    value_fields: frozenset[str] = field(default=frozenset(), compare=False)
+    load_values: EdgeLoader | None = field(default=None, compare=False)
+
+    def for_selection(self, names: frozenset[str]) -> "EdgeField":
+        """Return the edge with the loader that reads no more than the fields with these names need."""
+        if self.load_values is None or not names <= self.value_fields:
+            return self
+        return replace(self, load=self.load_values)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute  # else the first conversion of a column imports it, on the event loop
 from numpy.typing import NDArray
 
+from wattgate.db.queries.series.raw_readings import RawReadingsResult
 from wattgate.energy.arrays import IntArray
 from wattgate.energy.storage_fields import QUALITY_CODES, parse_fields
 from wattgate.enums import ReadingQuality
@@ -18,7 +19,6 @@ from wattgate.errors import MAX_LISTED_PROBLEMS
 from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
 from wattgate.operations.readings.bulk_recorder import BATCH_SIZE, UnreadableInput
 from wattgate.operations.readings.bulk_recording import BulkReadingBatch
-from wattgate.operations.readings.raw_readings import RawReadingsResult
 from wattgate.reading_files.cells import InvalidLine, parse_quality
 from wattgate.rest_compat.arrow.frames import END_OF_STREAM, ChargeRead, read_record_batches
 from wattgate.rest_compat.legacy_request import RerunOperation, RestResult

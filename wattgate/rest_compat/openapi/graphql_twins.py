@@ -27,7 +27,7 @@ from wattgate.graphql.execution.schema import Schema
 from wattgate.operations.core.fields import edge_of
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
-from wattgate.operations.vocabulary.node import is_global_id
+from wattgate.operations.vocabulary.node import encode_global_id, is_global_id
 from wattgate.rest_compat.openapi.components import Json
 from wattgate.rest_compat.wire_shapes import EXAMPLE_MPXN, EXAMPLE_TIME, EXAMPLE_UUID
 
@@ -69,26 +69,41 @@ def graphql_twin(operation: Operation, edges: Collection[str], schema: Schema) -
     name = to_camel_case(operation.name)
     kind = operation.kind.value.lower()
     arguments: dict[str, GraphQLArgument] = {}
-    selected = _follow_path(operation, schema.core.get_type(operation.kind.value), edges, arguments)
+    selected = _follow_path(operation, schema, edges, arguments)
     declared = ", ".join(_variable(key, argument) for key, argument in arguments.items())
     text = f"{kind} {name[0].upper()}{name[1:]}{f'({declared})' if declared else ''} {selected}"
+    own = {to_camel_case(name) for name in operation.arguments}
     variables = {
-        key: _sample(key, argument.type) for key, argument in arguments.items() if is_required_argument(argument)
+        key: _sample(key, argument.type, own) for key, argument in arguments.items() if is_required_argument(argument)
     }
+    if path_of(operation)[0] == "node":
+        variables["id"] = encode_global_id(path_of(operation)[1], EXAMPLE_UUID)
     return {"kind": kind, "field": operation.field_path, "document": print_ast(parse(text)), "variables": variables}
 
 
+def path_of(operation: Operation) -> tuple[str, ...]:
+    """Return the path of the fields of an operation, from its root field. After `node`, it has the name of the type."""
+    if operation.is_read_by_node:
+        return (*operation.in_graphql, operation.result_type.__name__)
+    return operation.in_graphql or (to_camel_case(operation.name),)
+
+
 def _follow_path(
-    operation: Operation, parent: Any, edges: Collection[str], arguments: dict[str, GraphQLArgument]
+    operation: Operation, schema: Schema, edges: Collection[str], arguments: dict[str, GraphQLArgument]
 ) -> str:
     """Return the selection of the fields that lead to the records of an operation, and add the arguments of each field.
 
     A field of a path has the arguments that it requires, and those that the operation has too.
     """
-    path = operation.in_graphql or (to_camel_case(operation.name),)
     own = {to_camel_case(name) for name in operation.arguments}
     text, end = "", ""
-    for name in path:
+    parent: Any = schema.core.get_type(operation.kind.value)
+    for name in path_of(operation):
+        if name[0].isupper():
+            parent = schema.core.get_type(name)
+            text += f"{{ ... on {name} "
+            end += " }"
+            continue
         assert isinstance(parent, GraphQLObjectType)
         field = parent.fields[name]
         args = {
@@ -133,15 +148,20 @@ def _is_plain(field: GraphQLField) -> bool:
     return not field.args and (declared is None or (edge_of(declared) is None and not is_global_id(declared)))
 
 
-def _sample(name: str, type_: Any) -> Any:
+def _sample(name: str, type_: Any, own: Collection[str]) -> Any:
+    """Return a sample value. Of an input with exactly one field, take the one that the operation has as an argument."""
     if isinstance(type_, GraphQLNonNull):
-        return _sample(name, type_.of_type)
+        return _sample(name, type_.of_type, own)
     if name in SAMPLES:
         return SAMPLES[name]
     if isinstance(type_, GraphQLList):
-        return [_sample("", type_.of_type)]
+        return [_sample("", type_.of_type, own)]
     if isinstance(type_, GraphQLEnumType):
         return next(iter(type_.values))
     if isinstance(type_, GraphQLInputObjectType):
-        return {key: _sample(key, field.type) for key, field in type_.fields.items() if is_required_input_field(field)}
+        return {
+            key: _sample(key, field.type, own)
+            for key, field in type_.fields.items()
+            if is_required_input_field(field) or (key in own and type_.extensions[STRAWBERRY_DEFINITION].is_one_of)
+        }
     return SAMPLES[type_.name]

@@ -58,7 +58,7 @@ const RULE = `fragment Rule on AlertRule {
 
 const SETTINGS = `query Settings($veId: ID!) {
   viewer { alertRules { ...Rule } }
-  alertTypes { alertTypeId active ruleKind }
+  application { alertTypes { alertTypeId active ruleKind } }
   virtualEntity(veId: $veId) {
     attributes
     resources { resourceId name classifier type { storage { fields { fieldName unit } } } }
@@ -111,10 +111,10 @@ export async function markRead(token, alertIds) {
  * @returns {Promise<HouseholdSettings>}
  */
 export async function readSettings(token, veId) {
-  const { viewer, alertTypes, virtualEntity } = await call(SETTINGS, { veId }, token);
+  const { viewer, application, virtualEntity } = await call(SETTINGS, { veId }, token);
   return {
     rules: viewer.alertRules,
-    alertTypes,
+    alertTypes: application.alertTypes,
     meters: virtualEntity.resources.map(toMeter),
     attributes: virtualEntity.attributes,
   };

@@ -19,15 +19,17 @@ const DISPLAY_FIELDS = "displayId veId name lastSeenAt";
 export async function readAccount(token) {
   const data = await call(
     `query PairingAccount {
-      viewer { homes(first: 100) { edges { node { veId name } } } }
-      pairedDisplays { ${DISPLAY_FIELDS} }
+      viewer {
+        homes(first: 100) { edges { node { veId name } } }
+        pairedDisplays { ${DISPLAY_FIELDS} }
+      }
     }`,
     {},
     token,
   );
   /** @type {{ edges: { node: OwnHome }[] }} */
   const { edges } = data.viewer.homes;
-  return { homes: edges.map(({ node }) => node), displays: data.pairedDisplays };
+  return { homes: edges.map(({ node }) => node), displays: data.viewer.pairedDisplays };
 }
 
 /**
@@ -36,7 +38,8 @@ export async function readAccount(token) {
  * @returns {Promise<PairedDisplay[]>}
  */
 export async function listDisplays(token) {
-  return (await call(`query PairedDisplays { pairedDisplays { ${DISPLAY_FIELDS} } }`, {}, token)).pairedDisplays;
+  const data = await call(`query PairedDisplays { viewer { pairedDisplays { ${DISPLAY_FIELDS} } } }`, {}, token);
+  return data.viewer.pairedDisplays;
 }
 
 /**

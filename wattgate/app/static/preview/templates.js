@@ -29,6 +29,8 @@ import { call } from "../shared/gateway.js";
 /** @typedef {{ alertId: string, systemAlertTypeId: string, createdAt: string }} PastAlert */
 /** @typedef {{ templates: Template[], alertTypes: AlertType[] }} LoadedTemplates */
 
+/** @typedef {{ edges: { node: Template }[], pageInfo: { hasNextPage: boolean, endCursor: string | null } }} TemplatePage */
+
 /**
  * A variable of an alert type. `base` ones are those of every alert.
  * @typedef {object} AlertVariable
@@ -98,6 +100,23 @@ import { call } from "../shared/gateway.js";
 
 /** @typedef {{ state: string, reason: string | null, testMail: { address: string } }} TestMailStatus */
 
+/** Templates of a page of the list. */
+const PAGE_SIZE = 50;
+
+const TEMPLATES = `query Templates($first: Int!, $after: String) {
+  application {
+    alertTypes { alertTypeId name systemAlertTypeId }
+    templates(first: $first, after: $after) {
+      edges { node {
+        templateId alertTypeId name channelType cultureCode active archivedAt inUse
+        published { version }
+        versions { version subject preheader htmlTemplate text createdAt publishedAt }
+      } }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+}`;
+
 /** Past alerts of a type that are offered as sample data. */
 const MAX_ALERTS = 20;
 
@@ -107,18 +126,17 @@ const MAX_ALERTS = 20;
  * @returns {Promise<LoadedTemplates>}
  */
 export async function loadTemplates(token) {
-  const { templates, alertTypes } = await call(
-    `query Templates {
-      templates(includeArchived: true) {
-        templateId alertTypeId name channelType cultureCode active archivedAt inUse
-        published { version }
-        versions { version subject preheader htmlTemplate text createdAt publishedAt }
-      }
-      alertTypes { alertTypeId name systemAlertTypeId }
-    }`,
-    {},
-    token,
-  );
+  const templates = [];
+  let alertTypes;
+  let after = null;
+  do {
+    /** @type {{ application: { alertTypes: AlertType[], templates: TemplatePage } }} */
+    const { application } = await call(TEMPLATES, { first: PAGE_SIZE, after }, token);
+    const { edges, pageInfo } = application.templates;
+    templates.push(...edges.map(({ node }) => node));
+    ({ alertTypes } = application);
+    after = pageInfo.hasNextPage ? pageInfo.endCursor : null;
+  } while (after);
   return { templates, alertTypes };
 }
 
@@ -130,14 +148,20 @@ export async function loadTemplates(token) {
  */
 export async function loadAlertType(token, alertTypeId) {
   const data = await call(
-    `query AlertType($alertTypeId: ID!, $limit: Int!) {
-      alertTypeVariables(alertTypeId: $alertTypeId) { name type unit sample description required base }
-      recentAlerts(alertTypeId: $alertTypeId, limit: $limit) { alertId systemAlertTypeId createdAt }
+    `query AlertType($id: ID!, $last: Int!) {
+      node(id: $id) {
+        ... on AlertType {
+          variables { name type unit sample description required base }
+          alerts(last: $last) { edges { node { alertId systemAlertTypeId createdAt } } }
+        }
+      }
     }`,
-    { alertTypeId, limit: MAX_ALERTS },
+    { id: btoa(`AlertType:${alertTypeId}`), last: MAX_ALERTS },
     token,
   );
-  return { variables: data.alertTypeVariables, alerts: data.recentAlerts };
+  /** @type {{ edges: { node: PastAlert }[] }} */
+  const { edges } = data.node.alerts;
+  return { variables: data.node.variables, alerts: edges.map(({ node }) => node).reverse() };
 }
 
 /**

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import count
+from typing import Any
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.meter_network import RegisterReading
@@ -83,6 +84,14 @@ async def readings(
         for resource, reading_field, amounts, bucket_values in zip(resources, fields, aggregates, values, strict=True)
     ]
     return replace_withheld(await find_consent_errors(rows, resources), resources, series)
+
+
+async def value_readings(rows: Rows, resources: Sequence[Resource], **arguments: Any) -> list[Any]:
+    """Return what `readings` returns, without the qualities and revisions of buckets."""
+    return await readings(rows, resources, values_only=True, **arguments)
+
+
+value_readings.__name__ = readings.__name__  # the access log has both as one way to read
 
 
 async def load_aggregates(

@@ -4,7 +4,7 @@ The idea: graphql-core completes a response object by object and field by field.
 response at once: it calls each edge once for all parents and writes the fields of each object as straight-line code.
 `selection_tree.py` builds the tree, this module writes and compiles the source, `engine.py` runs the functions.
 
-For `{ resourceTypeResources(resourceTypeId: $id) { name type { name } } }` the source is, shortened:
+For `{ resource(resourceId: $id) { name type { name } } }` the source is, shortened:
 
     async def level_5(c, v, L):                         # L: resources
         results = [await c.load_all(edge_9, arguments_8, L, node_10)]
@@ -16,7 +16,7 @@ For `{ resourceTypeResources(resourceTypeId: $id) { name type { name } } }` the 
             D.append(o)
         return D
     async def root_1(c, v):
-        x = await c.run_operation('resourceTypeResources', operation_2, arguments_3, node_5, selected_4)
+        x = await c.run_operation('resource', operation_2, arguments_3, node_5, selected_4)
         R, F = [x], [...]                               # F: the objects in R
         D = await level_5(c, v, F) if F else []
         ...                                             # replace each object in R by its dict in D
@@ -425,7 +425,8 @@ class _CodeGenerator:
         return f"{self._add_constant('quick', serializer)}({var})"
 
     def _load_expression(self, selected: SelectedField, arguments: str, parents: str) -> str:
-        edge = self._add_constant("edge", selected.source)
+        assert isinstance(selected.source, EdgeField)
+        edge = self._add_constant("edge", selected.source.for_selection(selected.names_below()))
         return f"c.load_all({edge}, {arguments}, {parents}, {self._node_id(selected)})"
 
     # constants

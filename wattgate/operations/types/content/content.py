@@ -8,12 +8,32 @@ from wattgate.db import models
 from wattgate.db.queries import content as queries
 from wattgate.db.queries.content import reference_loader
 from wattgate.operations.core.fields import edge
-from wattgate.operations.core.pagination import connection_edge
+from wattgate.operations.core.pagination import Connection, ListFilter, connection_edge, filter_input
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.node import Connection, Node
+from wattgate.operations.vocabulary.arguments import UNSET
+from wattgate.operations.vocabulary.node import Node
 from wattgate.operations.vocabulary.scalars import Data, Json
 from wattgate.principal import Permission
 from wattgate.values import terms
+
+
+@filter_input("Filter of a list of content objects.")
+class ContentFilter(ListFilter):
+    reference: terms.Text200 | None = strawberry.field(default=UNSET, description="Reference of the content object.")
+
+
+@filter_input("Filter of a list of versions of terms and conditions.")
+class TermsConditionsFilter(ListFilter):
+    reference: terms.Text200 | None = strawberry.field(
+        default=UNSET, description="Reference of the terms and conditions."
+    )
+    version: terms.Text100 | None = strawberry.field(default=UNSET, description="Version.")
+
+
+@filter_input("Filter of a list of support details.")
+class SupportDetailsFilter(ListFilter):
+    reference: terms.Text200 | None = strawberry.field(default=UNSET, description="Reference of the support details.")
+    country: terms.Text100 | None = strawberry.field(default=UNSET, description="Country of the support details.")
 
 
 @strawberry.type(description="A question and its answer.")
@@ -104,6 +124,12 @@ class Content(Node, model=models.Content):
         queries.in_language,
         needs=Permission.CONTENT_READ,
         description="Translation into a culture: fr-CA falls back to fr, and fr to default. Null if there is none.",
+    )
+    translations: "Connection[LanguageContent]" = connection_edge(
+        models.LanguageContent,
+        column="content_id",
+        needs=Permission.CONTENT_READ,
+        description="Translations of the content object, of all cultures.",
     )
 
 

@@ -8,10 +8,9 @@ from wattgate.db import models
 from wattgate.db.queries.content import reference_loader
 from wattgate.enums import DfsEventState
 from wattgate.operations.core.fields import RestForm, edge, field_with_rest_form
-from wattgate.operations.core.pagination import connection_edge
+from wattgate.operations.core.pagination import Connection, connection_edge
 from wattgate.operations.types.meters.quantities import Rate
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.node import Connection
 from wattgate.operations.vocabulary.scalars import InputCurrency
 from wattgate.principal import Permission
 from wattgate.values import terms

@@ -5,12 +5,18 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries.content import reference_loader
 from wattgate.operations.core.fields import edge
-from wattgate.operations.core.pagination import connection_edge
+from wattgate.operations.core.pagination import Connection, ListFilter, connection_edge, filter_input
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.node import Connection, Node
+from wattgate.operations.vocabulary.arguments import UNSET
+from wattgate.operations.vocabulary.node import Node
 from wattgate.operations.vocabulary.scalars import Data
 from wattgate.principal import Permission
 from wattgate.values import terms
+
+
+@filter_input("Filter of a list of prompts.")
+class PromptFilter(ListFilter):
+    prompt_type_id: strawberry.ID | None = strawberry.field(default=UNSET, description="ID of the prompt type.")
 
 
 @strawberry.type(description="Type of prompt, to which prompts belong.")

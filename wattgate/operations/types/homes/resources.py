@@ -1,7 +1,9 @@
 """GraphQL types of resources (metered data series), resource types, series of readings and devices."""
 
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import strawberry
 from sqlmodel import col
@@ -14,18 +16,20 @@ from wattgate.db.queries.series import comparisons as comparison_queries
 from wattgate.db.queries.series import costs as cost_queries
 from wattgate.db.queries.series import current_readings as current_queries
 from wattgate.db.queries.series import freshness as freshness_queries
+from wattgate.db.queries.series import raw_readings as raw_queries
 from wattgate.db.queries.series import readings as reading_queries
 from wattgate.db.queries.series import tariffs as tariff_queries
 from wattgate.energy.buckets import MAX_BUCKETS
 from wattgate.enums import BucketQuality, DeviceProof, EnergyUnit, NoValueReason, ReadingQuality
 from wattgate.operations.core.fields import edge, list_field
-from wattgate.operations.core.pagination import connection_edge
+from wattgate.operations.core.pagination import Connection, ListFilter, connection_edge, filter_input
 from wattgate.operations.types.consent import MeterPointConsent, WithheldData, consents_of_resources
 from wattgate.operations.types.identity.accounts import owner_edge
 from wattgate.operations.types.meters import devices as device_types
 from wattgate.operations.types.meters import readings as reading_types
 from wattgate.operations.types.meters.readings import (
     SERIES_SIZES,
+    VALUE_FIELDS,
     Bucket,
     BucketColumns,
     CurrentReading,
@@ -34,13 +38,46 @@ from wattgate.operations.types.meters.readings import (
 )
 from wattgate.operations.types.meters.tariffs import CostBucket, CostExplanation, CurrentRates, Tariff
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.cost_weights import FRESHNESS_WEIGHT, ListSize, bucket_count, cost_days, per_bucket
-from wattgate.operations.vocabulary.node import Connection, Node
+from wattgate.operations.vocabulary.arguments import UNSET
+from wattgate.operations.vocabulary.cost_weights import (
+    FRESHNESS_WEIGHT,
+    STATEMENT_WEIGHT,
+    ListSize,
+    bucket_count,
+    cost_days,
+    per_bucket,
+    stored_reading_count,
+)
+from wattgate.operations.vocabulary.node import Node
 from wattgate.operations.vocabulary.scalars import SeriesCurrency, SourceTypeInfo, SourceUnitInfo
 from wattgate.principal import Permission
 from wattgate.values import terms
 
 # GraphQL types of the storage of a resource type.
+
+
+@filter_input("Filter of a list of resources.")
+class ResourceFilter(ListFilter):
+    resource_type_id: strawberry.ID | None = strawberry.field(default=UNSET, description="ID of the resource type.")
+    classifier: terms.Text200 | None = strawberry.field(
+        default=UNSET, description="Measured quantity, such as electricity.consumption."
+    )
+
+
+@filter_input("Filter of a list of resource types.")
+class ResourceTypeFilter(ListFilter):
+    classifier: terms.Text200 | None = strawberry.field(
+        default=UNSET, description="Measured quantity, such as electricity.consumption."
+    )
+
+
+@filter_input("Filter of a list of devices.")
+class DeviceFilter(ListFilter):
+    hardware_id: terms.Text200 | None = strawberry.field(
+        default=UNSET, description="Hardware ID, MAC address, EUI or serial number, in any spelling."
+    )
+
+    special: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({"hardware_id": device_queries.has_any_id})
 
 
 @strawberry.type(description="One measured quantity of a resource type.")
@@ -275,8 +312,25 @@ class Resource(Node, model=models.Resource):
         weight=per_bucket(2, max_buckets=MAX_BUCKETS),
         sizes=SERIES_SIZES,
         result_units=reading_types.units_of_pricing,
-        description="Readings in a time range, in whole buckets of the time zone. Null only with an error, such as "
-        "CONSENT_REVOKED.",
+        value_fields=VALUE_FIELDS,
+        load_values=reading_queries.value_readings,
+        description="Readings in a time range, in whole buckets of the time zone: at most 20,000 buckets. Null only "
+        "with an error, such as CONSENT_REVOKED.",
+    )
+    raw_readings: "RawReadings" = edge(
+        raw_queries.raw_readings,
+        needs=Permission.READINGS_READ,
+        weight=stored_reading_count(raw_queries.PAGE_SIZE, weight=STATEMENT_WEIGHT, rows_per_unit=20),
+        sizes=[ListSize(stored_reading_count(raw_queries.PAGE_SIZE), ("RawReadings",))],
+        description="Page of stored readings without buckets: at most 10,000, oldest first. Readings of a computed "
+        "cost resource are available only in buckets.",
+    )
+    meter_read: "MeterRead" = edge(
+        raw_queries.meter_reads,
+        needs=Permission.READINGS_READ,
+        weight=STATEMENT_WEIGHT,
+        description="Newest value of the cumulative register of the meter, which the meter network reads or a display "
+        "sends. One from before the household moved in is not returned. Null only with an error.",
     )
     tariffs: list[Tariff] = edge(
         tariff_queries.tariff_histories,

@@ -1,15 +1,20 @@
 """GraphQL types of accounts, their tokens, second factors and users."""
 
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import strawberry
+from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.queries.users import user_loader
 from wattgate.enums import UserStatus
 from wattgate.operations.core.fields import edge, optional_type
+from wattgate.operations.core.pagination import ListFilter, filter_input
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.operations.vocabulary.node import Node
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Permission
@@ -34,6 +39,16 @@ def user_edge(column: str, description: str) -> Any:
 
 
 # GraphQL types of the second factor of an account.
+
+
+@filter_input("Filter of a list of accounts.")
+class AccountFilter(ListFilter):
+    username: terms.Text200 | None = strawberry.field(default=UNSET, description="Name with which the account logs in.")
+    name: terms.Text200 | None = strawberry.field(default=UNSET, description="Name of the person.")
+
+    special: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
+        {"username": lambda username: col(models.Account.username) == username.strip().lower()}
+    )
 
 
 @strawberry.type(description="Second factor of an account: codes of an app, by time (TOTP).")

@@ -12,7 +12,7 @@ from wattgate.enums import Channel, Function, Period, RuleKind, ThresholdSide
 from wattgate.operations.core.fields import edge
 from wattgate.operations.types.homes.resources import Resource
 from wattgate.operations.types.homes.virtual_entities import VirtualEntity
-from wattgate.operations.types.messages.alert_types import AlertType
+from wattgate.operations.types.messages.alerts import AlertType
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import (
     EVALUATED_READINGS_PER_UNIT,

@@ -1,17 +1,11 @@
-"""GraphQL types of alert types and the variables that their alerts supply to templates."""
+"""GraphQL types of the variables that alerts supply to templates, and the inputs of alert types."""
 
 import strawberry
 
-from wattgate.db import models
-from wattgate.db.queries import alerts as queries
 from wattgate.delivery.templates.language.contract import VariableType
 from wattgate.enums import RuleKind
-from wattgate.operations.core.fields import edge
-from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import ListSize
-from wattgate.operations.vocabulary.node import Node
 from wattgate.operations.vocabulary.scalars import Json
-from wattgate.principal import Permission
 from wattgate.values import terms
 
 VARIABLES_SIZE = ListSize(25)
@@ -31,34 +25,6 @@ class AlertVariable:
     required: bool = strawberry.field(description="Whether every alert has a value. Otherwise it may be empty.")
     base: bool = strawberry.field(
         description="Whether the gateway supplies the variable to the templates of every alert type."
-    )
-
-
-@strawberry.type(description="Type of alert, to which alerts and templates belong.")
-class AlertType(Node, model=models.AlertType):
-    alert_type_id: ids.AlertTypeId
-    application_id: ids.ApplicationId
-    name: terms.Name
-    system_alert_type_id: str = strawberry.field(description="Short code of the alert type, such as CM01.")
-    description: terms.Description
-    active: terms.Active
-    rule_kind: RuleKind | None = edge(
-        queries.rule_kinds,
-        needs=Permission.ALERT_READ,
-        description="Kind of the alert rules that send alerts of this type and define its variables. Null if the "
-        "application sends them.",
-    )
-    declared: bool = edge(
-        queries.declared,
-        needs=Permission.ALERT_READ,
-        description="Whether the variables are declared. If not, alerts may have any data, and names in templates "
-        "cannot be checked.",
-    )
-    variables: list[AlertVariable] = edge(
-        queries.variables,
-        needs=Permission.ALERT_READ,
-        sizes=[VARIABLES_SIZE],
-        description="Variables that templates may use: first those of every alert, then those of the type.",
     )
 
 

@@ -1,25 +1,104 @@
-"""GraphQL types of alerts, notifications and message templates."""
+"""GraphQL types of alerts and their types, of notifications and of message templates."""
 
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import strawberry
+from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.queries import alerts as queries
 from wattgate.db.queries import templates as template_queries
 from wattgate.db.queries.content import reference_loader
-from wattgate.enums import Channel, NotificationState, Priority, StepStatus
+from wattgate.enums import Channel, NotificationState, Priority, RuleKind, StepStatus
 from wattgate.operations.core.fields import edge
+from wattgate.operations.core.pagination import Connection, ListFilter, connection_edge, filter_input
 from wattgate.operations.types.homes.virtual_entities import VirtualEntity
 from wattgate.operations.types.identity.accounts import owner_edge
-from wattgate.operations.types.messages.alert_types import AlertType
+from wattgate.operations.types.messages.alert_types import VARIABLES_SIZE, AlertVariable
 from wattgate.operations.vocabulary import ids
+from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.operations.vocabulary.cost_weights import ListSize
 from wattgate.operations.vocabulary.node import Node
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Permission
 from wattgate.values import terms
+
+
+@filter_input("Filter of a list of alert types.")
+class AlertTypeFilter(ListFilter):
+    system_alert_type_id: terms.Text200 | None = strawberry.field(
+        default=UNSET, description="Short code of the alert type, such as CM01."
+    )
+
+
+@filter_input("Filter of a list of alerts.")
+class AlertFilter(ListFilter):
+    unread: bool | None = strawberry.field(
+        default=UNSET, description="Whether the user has not marked the alert as read."
+    )
+    alert_type_id: strawberry.ID | None = strawberry.field(default=UNSET, description="ID of the alert type.")
+    since: datetime | None = strawberry.field(
+        default=UNSET, description="Return only alerts that were sent at this instant or later."
+    )
+
+    special: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
+        {
+            "unread": lambda unread: col(models.Alert.read_at).is_(None) == unread,
+            "since": lambda since: col(models.Alert.created_at) >= since,
+        }
+    )
+
+
+@filter_input("Filter of a list of templates.")
+class TemplateFilter(ListFilter):
+    alert_type_id: strawberry.ID | None = strawberry.field(default=UNSET, description="ID of the alert type.")
+    channel_type: Channel | None = strawberry.field(default=UNSET, description=terms.CHANNEL_TYPE)
+    culture_code: terms.Text100 | None = strawberry.field(
+        default=UNSET, description="Culture of the template, such as en-GB."
+    )
+    archived: bool | None = strawberry.field(default=UNSET, description="Whether the template is archived.")
+
+    special: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
+        {"archived": lambda archived: col(models.Template.archived_at).is_not(None) == archived}
+    )
+
+
+@strawberry.type(description="Type of alert, to which alerts and templates belong.")
+class AlertType(Node, model=models.AlertType):
+    alert_type_id: ids.AlertTypeId
+    application_id: ids.ApplicationId
+    name: terms.Name
+    system_alert_type_id: str = strawberry.field(description="Short code of the alert type, such as CM01.")
+    description: terms.Description
+    active: terms.Active
+    rule_kind: RuleKind | None = edge(
+        queries.rule_kinds,
+        needs=Permission.ALERT_READ,
+        description="Kind of the alert rules that send alerts of this type and define its variables. Null if the "
+        "application sends them.",
+    )
+    declared: bool = edge(
+        queries.declared,
+        needs=Permission.ALERT_READ,
+        description="Whether the variables are declared. If not, alerts may have any data, and names in templates "
+        "cannot be checked.",
+    )
+    variables: list[AlertVariable] = edge(
+        queries.variables,
+        needs=Permission.ALERT_READ,
+        sizes=[VARIABLES_SIZE],
+        description="Variables that templates may use: first those of every alert, then those of the type.",
+    )
+    alerts: "Connection[Alert]" = connection_edge(
+        models.Alert,
+        column="alert_type_id",
+        needs=Permission.NOTIFICATION_READ,
+        filter_type=AlertFilter,
+        description="Alerts of the type that the caller may see. `last: 10` returns the ten newest ones.",
+    )
 
 
 @strawberry.type(description="One version of the texts of a template. Published versions stay on record.")

@@ -30,6 +30,9 @@ INCLUDES_VAT = "Whether the values contain VAT. Always true for a resource with 
 """Descriptions of the fields of all series of readings."""
 
 
+VALUE_FIELDS = frozenset({"__typename", "buckets", "columns", "count", "end", "mean", "start", "total", "value"})
+"""Fields of a series and of its buckets that need no quality, revision or time of receipt of readings."""
+
 SERIES_SIZES = (
     ListSize(bucket_count(MAX_BUCKET_OBJECTS), ("ReadingSeries.buckets",), items_per_unit=SERIES_ITEMS_PER_UNIT),
     ListSize(bucket_count(MAX_BUCKETS), ("BucketColumns",)),

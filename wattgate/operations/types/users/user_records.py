@@ -8,7 +8,7 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.queries import users as queries
 from wattgate.operations.core.fields import edge
-from wattgate.operations.core.pagination import connection_edge
+from wattgate.operations.core.pagination import Connection, connection_edge
 from wattgate.operations.types.consent import (
     AccessRecord,
     ConsentReceipt,
@@ -21,15 +21,14 @@ from wattgate.operations.types.content.content import TermsConditionsUser
 from wattgate.operations.types.content.flexibility import DfsParticipation, DfsUser
 from wattgate.operations.types.content.prompts import PromptUser, UserAction
 from wattgate.operations.types.homes.paired_displays import PairedDisplay
-from wattgate.operations.types.homes.resources import Device, Resource
+from wattgate.operations.types.homes.resources import Device, DeviceFilter, Resource, ResourceFilter
 from wattgate.operations.types.homes.virtual_entities import VirtualEntity
-from wattgate.operations.types.identity.accounts import Account
+from wattgate.operations.types.identity.accounts import Account, AccountFilter
 from wattgate.operations.types.messages.alert_rules import AlertRule
-from wattgate.operations.types.messages.alerts import Alert
+from wattgate.operations.types.messages.alerts import Alert, AlertFilter
 from wattgate.operations.types.messages.webhooks import Webhook, WebhookError
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import ListSize
-from wattgate.operations.vocabulary.node import Connection
 from wattgate.principal import Permission
 from wattgate.values import terms
 
@@ -45,7 +44,7 @@ class UserRecords:
 
     user_id: ids.UserId
     accounts: Connection[Account] = _records(
-        models.Account, Permission.ACCOUNT_READ, "Accounts with which the user logs in."
+        models.Account, Permission.ACCOUNT_READ, "Accounts with which the user logs in.", filter_type=AccountFilter
     )
     homes: Connection[VirtualEntity] = _records(
         models.VirtualEntity,
@@ -60,6 +59,7 @@ class UserRecords:
         "Active devices of the user.",
         column="owner_id",
         where=[col(models.Device.active).is_(True)],
+        filter_type=DeviceFilter,
     )
     resources: Connection[Resource] = _records(
         models.Resource,
@@ -67,11 +67,13 @@ class UserRecords:
         "Active resources of the user.",
         column="owner_id",
         where=[col(models.Resource.active).is_(True)],
+        filter_type=ResourceFilter,
     )
     alerts: Connection[Alert] = _records(
         models.Alert,
         Permission.NOTIFICATION_READ,
         "Alerts to the user. `last: 10` returns the ten newest ones.",
+        filter_type=AlertFilter,
     )
     unread_alerts: int = edge(
         queries.unread_alerts,

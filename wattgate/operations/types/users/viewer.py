@@ -5,10 +5,11 @@ from typing import Any
 import strawberry
 
 from wattgate.db import models
-from wattgate.db.queries.content import reference_loader
+from wattgate.db.queries import alerts as alert_queries
+from wattgate.db.queries.content import reference_loader, terms_in_force
 from wattgate.db.rows.rows import Rows
 from wattgate.operations.core.fields import edge
-from wattgate.operations.core.pagination import connection_edge
+from wattgate.operations.core.pagination import Connection, connection_edge
 from wattgate.operations.types.consent import (
     AccessRecord,
     ConsentReceipt,
@@ -17,20 +18,44 @@ from wattgate.operations.types.consent import (
     build_consent,
     build_receipt,
 )
-from wattgate.operations.types.content.content import TermsConditionsUser
+from wattgate.operations.types.content.content import (
+    Content,
+    ContentFilter,
+    SupportDetails,
+    SupportDetailsFilter,
+    TermsConditions,
+    TermsConditionsFilter,
+    TermsConditionsUser,
+)
 from wattgate.operations.types.content.flexibility import DfsEvent, DfsUser
-from wattgate.operations.types.content.prompts import PromptUser, UserAction
-from wattgate.operations.types.homes.resources import Device, Resource
-from wattgate.operations.types.homes.virtual_entities import VirtualEntity
-from wattgate.operations.types.identity.accounts import Account, user_edge
+from wattgate.operations.types.content.prompts import (
+    Prompt,
+    PromptFilter,
+    PromptType,
+    PromptUser,
+    UserAction,
+    UserActionType,
+)
+from wattgate.operations.types.homes.resources import (
+    Device,
+    DeviceFilter,
+    Resource,
+    ResourceFilter,
+    ResourceType,
+    ResourceTypeFilter,
+)
+from wattgate.operations.types.homes.virtual_entities import VirtualEntity, VirtualEntityType
+from wattgate.operations.types.identity.accounts import Account, AccountFilter, user_edge
+from wattgate.operations.types.identity.directories import Directory
 from wattgate.operations.types.identity.personal_data import AuditEntry
 from wattgate.operations.types.messages.alert_rules import AlertRule
-from wattgate.operations.types.messages.alerts import Alert
+from wattgate.operations.types.messages.alerts import Alert, AlertFilter, AlertType, Template, TemplateFilter
 from wattgate.operations.types.messages.mail import MailSuppression
-from wattgate.operations.types.messages.webhooks import Webhook, WebhookError
+from wattgate.operations.types.messages.webhooks import Webhook, WebhookEndpoint, WebhookError
+from wattgate.operations.types.meters.devices import DeviceType
 from wattgate.operations.types.users.user_records import UserRecords
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.node import Connection
+from wattgate.operations.vocabulary.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.principal import Permission
 from wattgate.values import terms
 
@@ -105,20 +130,29 @@ class Viewer(UserRecords):
 
 
 @strawberry.type(
-    description="Records of all users of an application, including inactive ones. For administrators and applications."
+    description="Records of an application that the caller may see, including inactive ones: of all users for "
+    "administrators and applications, otherwise the shared ones and those of the acting user."
 )
 class Application:
     application_id: strawberry.ID = strawberry.field(description="ID of the application.")
     name: str = strawberry.field(description="Name of the application.")
     culture_code: str = strawberry.field(description="Language and region of messages to users who have no own one.")
     created_at: terms.CreatedAt
-    accounts: Connection[Account] = _records(models.Account, Permission.ACCOUNT_READ, "Accounts of all users.")
+    accounts: Connection[Account] = _records(
+        models.Account, Permission.ACCOUNT_READ, "Accounts of all users.", filter_type=AccountFilter
+    )
     virtual_entities: Connection[VirtualEntity] = _records(
         models.VirtualEntity, Permission.VIRTUAL_ENTITY_READ, "Virtual entities of all users."
     )
-    resources: Connection[Resource] = _records(models.Resource, Permission.RESOURCE_READ, "Resources of all users.")
-    devices: Connection[Device] = _records(models.Device, Permission.DEVICE_READ, "Devices of all users.")
-    alerts: Connection[Alert] = _records(models.Alert, Permission.NOTIFICATION_READ, "Alerts to all users.")
+    resources: Connection[Resource] = _records(
+        models.Resource, Permission.RESOURCE_READ, "Resources of all users.", filter_type=ResourceFilter
+    )
+    devices: Connection[Device] = _records(
+        models.Device, Permission.DEVICE_READ, "Devices of all users.", filter_type=DeviceFilter
+    )
+    alerts: Connection[Alert] = _records(
+        models.Alert, Permission.NOTIFICATION_READ, "Alerts to all users.", filter_type=AlertFilter
+    )
     webhooks: Connection[Webhook] = _records(models.Webhook, Permission.WEBHOOK_READ, "Webhooks of the application.")
     webhook_errors: Connection[WebhookError] = _records(
         models.WebhookError, Permission.WEBHOOK_READ, "Failed webhooks of the application."
@@ -179,5 +213,50 @@ class Application:
         models.DfsEvent,
         Permission.FLEXIBILITY_READ,
         "Demand flexibility events.",
+    )
+    directories: Connection[Directory] = _records(
+        models.Directory, Permission.DIRECTORY_MANAGE, "External directories."
+    )
+    alert_types: list[AlertType] = edge(
+        alert_queries.alert_types,
+        needs=Permission.ALERT_READ,
+        sizes=[ListSize(DEFAULT_LIST_SIZE)],
+        description="Alert types, by name.",
+    )
+    templates: Connection[Template] = _records(
+        models.Template, Permission.TEMPLATE_READ, "Templates, including archived ones.", filter_type=TemplateFilter
+    )
+    webhook_endpoints: Connection[WebhookEndpoint] = _records(
+        models.WebhookEndpoint, Permission.WEBHOOK_MANAGE, "Webhook endpoints."
+    )
+    contents: Connection[Content] = _records(
+        models.Content, Permission.CONTENT_READ, "Content objects.", filter_type=ContentFilter
+    )
+    terms_conditions: Connection[TermsConditions] = _records(
+        models.TermsConditions,
+        Permission.CONTENT_READ,
+        "All versions of terms and conditions.",
+        filter_type=TermsConditionsFilter,
+    )
+    terms_conditions_in_force: list[TermsConditions] = edge(
+        terms_in_force,
+        needs=Permission.CONTENT_READ,
+        sizes=[ListSize(DEFAULT_LIST_SIZE)],
+        description="Terms and conditions in force: the newest effective version of each reference.",
+    )
+    support_details: Connection[SupportDetails] = _records(
+        models.SupportDetails, Permission.CONTENT_READ, "Support details.", filter_type=SupportDetailsFilter
+    )
+    prompt_types: Connection[PromptType] = _records(models.PromptType, Permission.CONTENT_READ, "Prompt types.")
+    prompts: Connection[Prompt] = _records(models.Prompt, Permission.CONTENT_READ, "Prompts.", filter_type=PromptFilter)
+    user_action_types: Connection[UserActionType] = _records(
+        models.UserActionType, Permission.CONTENT_READ, "Types of actions in apps."
+    )
+    virtual_entity_types: Connection[VirtualEntityType] = _records(
+        models.VirtualEntityType, Permission.VIRTUAL_ENTITY_TYPE_READ, "Virtual entity types."
+    )
+    device_types: Connection[DeviceType] = _records(models.DeviceType, Permission.DEVICE_TYPE_READ, "Device types.")
+    resource_types: Connection[ResourceType] = _records(
+        models.ResourceType, Permission.RESOURCE_TYPE_READ, "Resource types.", filter_type=ResourceTypeFilter
     )
     budget: Budget | None = _budget_edge()

@@ -53,8 +53,8 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "subscription {\n  alerts(steps: true) { alertId notifications { channel state log { step stage status detail } } }\n}\n",
   },
   {
-    page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Find duplicates", name: "templates", kind: "query",
-    text: "{ templates { name inUse duplicates { templateId name } } }\n",
+    page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Find duplicates", name: "application", kind: "query",
+    text: "{\n  application {\n    templates(first: 50) { edges { node { name inUse duplicates { templateId name } } } }\n  }\n}\n",
   },
   {
     page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Share a preview", name: "shareTemplatePreview", kind: "mutation",
@@ -194,7 +194,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add the types once", name: "Types", kind: "query",
-    text: "query Types {\n  resourceTypes { resourceTypeId classifier baseUnit }\n  virtualEntityTypes { veTypeId name }\n}\n",
+    text: "query Types {\n  application {\n    resourceTypes(first: 100) { edges { node { resourceTypeId classifier baseUnit } } }\n    virtualEntityTypes(first: 100) { edges { node { veTypeId name } } }\n  }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add the types once", name: "AddTypes", kind: "mutation",
@@ -202,7 +202,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add the user", name: "FindUser", kind: "query",
-    text: "query FindUser($username: String!) {\n  userByUsername(username: $username) { userId }\n}\n",
+    text: "query FindUser($username: String!) {\n  findUser(by: {username: $username}) { userId }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add the user", name: "AddUser", kind: "mutation",
@@ -246,7 +246,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "Alerts", kind: "query",
-    text: "query Alerts($first: Int!, $after: String) {\n  alerts(first: $first, after: $after) {\n    edges { cursor node { id systemAlertTypeId priority createdAt readAt } }\n    pageInfo { hasNextPage endCursor }\n  }\n}\n",
+    text: "query Alerts($first: Int!, $after: String) {\n  viewer {\n    alerts(first: $first, after: $after) {\n      edges { cursor node { id systemAlertTypeId priority createdAt readAt } }\n      pageInfo { hasNextPage endCursor }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "Days", kind: "query",
