@@ -180,7 +180,7 @@ async def test_user_can_join_the_open_event_that_the_neighbour_has_joined(demo: 
       dfsEnrolments { mpxn } dfsParticipations { edges { node { event { name } } } } } }"""
     data = (await demo.graphql(USERNAME, document))["viewer"]
     (event,) = nodes_of(data["dfsEvents"])
-    assert (event["name"], event["state"]) == (EVENT_NAME, "open")
+    assert (event["name"], event["state"]) == (EVENT_NAME, "OPEN")
     assert format_iso(utc_now()) < event["startsAt"] < event["endsAt"]
     assert [enrolment["mpxn"] for enrolment in data["dfsEnrolments"]] == [seed.HOMES[0].meter_points[0]]
     assert nodes_of(data["dfsParticipations"]) == []
@@ -236,7 +236,7 @@ async def test_page_has_a_translation_and_terms_have_an_answer(demo: Demo) -> No
     document = """{ application {
         contents { edges { node { reference inLanguage(cultureCode: "fr-CA") { cultureCode data } } } }
         termsConditionsInForce { reference title } }
-      viewer { termsConditionsUsers { edges { node { data termsConditions { reference } } } } } }"""
+      viewer { termsConditionsUsers { edges { node { accepted termsConditions { reference } } } } } }"""
     data = await demo.graphql(USERNAME, document)
     contents = {content["reference"]: content for content in nodes_of(data["application"]["contents"])}
     assert contents["welcome"]["inLanguage"]["data"]["title"] == "Bienvenue"

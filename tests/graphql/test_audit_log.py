@@ -241,6 +241,28 @@ async def test_the_log_is_for_administrators_and_applications_of_the_same_applic
         await home.gateway.runner.run(audit.audit_log, home.one.system, {"first": audit.MAX_ENTRIES + 1})
 
 
+LOG = """{ application { auditLog(last: 1) { edges { node {
+  operation actor { role scheme userId credential } targets { argument ids }
+  changes { record id before after } omittedChanges } } } } }"""
+
+
+async def test_both_interfaces_have_the_same_parts_of_an_entry(home: House) -> None:
+    """GraphQL has types for them, and REST the JSON objects of earlier gateways."""
+    one, headers = home.one, home.one.headers["application"]
+    await one.run("update_account", account_id=one.account_id, input=account_types.AccountChange(name="Ada"))
+    (edge,) = (await home.graphql(LOG, headers))["data"]["application"]["auditLog"]["edges"]
+    last = (await entries_of(one))[-1]
+    path = f"/auditlog?after={last.sequence - 1}"
+    (row,) = (await home.call("GET", path, headers)).json()
+    entry = edge["node"]
+    assert entry["operation"] == row["operation"] == "updateAccount"
+    assert entry["actor"] == {name: row["actor"][name] for name in entry["actor"]}
+    assert {target["argument"]: target["ids"] for target in entry["targets"]} == {"accountId": [one.account_id]}
+    assert row["target"] == {"accountId": one.account_id}
+    assert entry["changes"] == row["changes"] != []
+    assert entry["omittedChanges"] == 0
+
+
 async def test_concurrent_acts_form_one_chain(home: House) -> None:
     tenant = home.one
     before = await last_sequence(tenant)

@@ -49,7 +49,7 @@ DEFAULT_SIZED_LISTS = """
     Device.parentHardwareId Device.tags DeviceProtocol.sensors Faq.data Inventory.inventory
     MeterPointMove.devices MeterPointMove.disabledAlertRuleIds MeterPointMove.endedEnrolmentIds
     MeterPointMove.resources
-    Login.functionalGroupAccounts Login.userGroups MeterPointResources.resources Mutation.optOutOfDfs
+    AuditEntry.changes AuditEntry.targets AuditTarget.ids MeterPointResources.resources Mutation.optOutOfDfs
     Mutation.participateInDfsEvent Mutation.revokeToken OAuthUser.applications Query.consentChanges
     Query.faqs Query.mobileAppTokens Query.resourceCounts Query.tokens
     Directory.algorithms Directory.audiences RecoveryCodes.recoveryCodes

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.support import examples_areas, examples_devices, examples_users
 from tests.support.example import pence_of
+from tests.support.sample_records import FAILED_ATTEMPT
 
 Change = Callable[[dict[str, Any]], Any]
 
@@ -99,7 +100,35 @@ def _tariff(result: dict[str, Any]) -> dict[str, Any]:
     return {**_envelope(result), "data": [entry]}
 
 
+def _webhook(result: dict[str, Any]) -> dict[str, Any]:
+    return {**result, "failedAttempts": [_attempt(attempt) for attempt in result["failedAttempts"]]}
+
+
+def _attempt(attempt: dict[str, Any]) -> dict[str, Any]:
+    """Return the attempt of the sample record, with the members that GraphQL has."""
+    status, error = attempt["statusCode"], FAILED_ATTEMPT["error"]
+    inner = {"statusCode": status, "message": attempt["reason"]}
+    return {
+        "attempt": attempt["number"],
+        "attemptAt": attempt["at"],
+        "statusCode": status,
+        "error": {**error, "error": inner},
+    }
+
+
+def _answer(result: dict[str, Any]) -> dict[str, Any]:
+    others = {name: value for name, value in result.items() if name != "accepted"}
+    return {**others, "data": {"dataAccess": {"valid": result["accepted"]}}}
+
+
 REST_RESULTS: dict[str, Change] = {
+    "POST /auth": lambda result: {**result, "userGroups": [], "functionalGroupAccounts": [], "isTempAuth": False},
+    "GET /webhook/{webhookId}": _webhook,
+    "GET /webhook/error/{errorId}": lambda result: {**result, "attempt": _attempt(result["attempt"])},
+    "POST /termsconditionsuser": _answer,
+    "GET /termsconditionsuser/{tcUserId}": _answer,
+    "GET /termsconditionsuser": lambda result: [_answer(item) for item in result],  # type: ignore[arg-type]
+    "GET /dfs/termsconditions": lambda result: [item for item in result if item["reference"] == "dfs"],  # type: ignore[index]
     "GET /virtualentity": lambda result: [_home(item) for item in result],  # type: ignore[arg-type]
     "GET /virtualentity/{veId}": _home,
     "DELETE /virtualentity/{veId}": _home,

@@ -99,25 +99,28 @@ async def _notifications(tenant: Any) -> None:
     ids["alert_rule"] = (await run("add_alert_rule", input=silence_rule(tenant))).rule_id
 
 
+FAILED_ATTEMPT: dict[str, Any] = {
+    "attempt": 1,
+    "attemptAt": "2026-01-05T00:00:00.000Z",
+    "statusCode": 500,
+    "error": {
+        "type": "connection",
+        "error": {"statusCode": 500, "message": "refused"},
+        "initialError": {
+            "errno": "ECONNREFUSED",
+            "code": "ECONNREFUSED",
+            "syscall": "connect",
+            "hostname": "hooks.example.org",
+            "host": "hooks.example.org",
+            "port": 443,
+        },
+    },
+}
+"""The attempt of the webhook, as REST returns it."""
+
+
 async def add_webhook(tenant: Any) -> tuple[str, str]:
     """Record a webhook of the tenant's user whose delivery failed. Return its ID and that of the error."""
-    failed = {
-        "attempt": 1,
-        "attemptAt": "2026-01-05T00:00:00.000Z",
-        "statusCode": 500,
-        "error": {
-            "type": "connection",
-            "error": {"statusCode": 500, "message": "refused"},
-            "initialError": {
-                "errno": "ECONNREFUSED",
-                "code": "ECONNREFUSED",
-                "syscall": "connect",
-                "hostname": "hooks.example.org",
-                "host": "hooks.example.org",
-                "port": 443,
-            },
-        },
-    }
     webhook = await tenant.gateway.runner.run(
         webhooks.record_webhook,
         tenant.system,
@@ -128,7 +131,7 @@ async def add_webhook(tenant: Any) -> tuple[str, str]:
                 "errorCode": "error.alert.notification.push.user.tokens.not_found",
                 "eventCode": "alert.notification.push.sent.error",
             },
-            "failed_attempts": [failed],
+            "failed_attempts": [FAILED_ATTEMPT],
         },
     )
     (error,) = [error for error in await tenant.run("webhook_errors") if error.webhook_id == webhook.webhook_id]

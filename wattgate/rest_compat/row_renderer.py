@@ -12,9 +12,8 @@ from strawberry.types import get_object_definition
 from wattgate.clock import format_iso
 from wattgate.db.column_types import SerializedColumn
 from wattgate.enums import to_camel_case
-from wattgate.operations.core.fields import edge_of, rest_form_of
+from wattgate.operations.core.fields import is_in_rest, rest_form_of
 from wattgate.operations.core.operation import Operation
-from wattgate.operations.vocabulary.node import is_global_id
 from wattgate.operations.vocabulary.strawberry_adapter import (
     StrawberryEnumDefinition,
     StrawberryField,
@@ -46,6 +45,12 @@ def wire_name(field: StrawberryField) -> str:
     return field.graphql_name or to_camel_case(field.python_name)
 
 
+def rest_name(field: StrawberryField) -> str:
+    """Return the name of a field in JSON of the REST interface."""
+    form = rest_form_of(field)
+    return (form and form.name) or wire_name(field)
+
+
 def _renderer_for_type(type_: Any) -> RenderValue:
     if isinstance(type_, StrawberryOptional):
         inner = _renderer_for_type(type_.of_type)
@@ -66,11 +71,7 @@ def _list_renderer(inner: RenderValue) -> RenderValue:
 
 @cache
 def _object_renderer(definition: StrawberryObjectDefinition) -> RenderValue:
-    members = [
-        (wire_name(field), *_attribute_and_renderer(field))
-        for field in definition.fields
-        if edge_of(field) is None and not is_global_id(field)
-    ]
+    members = [(rest_name(field), *_attribute_and_renderer(field)) for field in definition.fields if is_in_rest(field)]
     return lambda row: {name: render(getattr(row, attribute)) for name, attribute, render in members}
 
 

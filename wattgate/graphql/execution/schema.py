@@ -30,7 +30,7 @@ from wattgate.graphql.cost.directives import COST_DIRECTIVES, add_cost_directive
 from wattgate.graphql.execution.audience_tags import Tag, add_audience_tags
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.input_conversion import install_converters, without_nulls_for_defaults
-from wattgate.operations.core.fields import build_root_field, edge_of
+from wattgate.operations.core.fields import build_root_field, edge_of, is_rest_only
 from wattgate.operations.core.input_limits import describe_limits
 from wattgate.operations.core.operation import Operation, OperationKind
 from wattgate.operations.vocabulary.directives import ONLY_ON_ERROR, STRAWBERRY_DEFINITION, Cost, declared_facts
@@ -144,6 +144,7 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
     schema.rest_root = _build_rest_root(schema, [each for each in operations if not each.has_field])
     _accept_rows_as_nodes(schema)
     install_converters(schema.core, schema.config)
+    _remove_rest_fields(schema.core)
     make_edges_nullable(schema.core)
     types = [*schema.core.type_map.values(), *([schema.rest_root] if schema.rest_root else [])]
     remove_null_defaults(types)
@@ -152,6 +153,17 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
     add_cost_directives(schema.core)
     add_audience_tags(schema.core)
     return schema
+
+
+def _remove_rest_fields(schema: GraphQLSchema) -> None:
+    """Remove the fields that only REST has."""
+    for kind in schema.type_map.values():
+        if not isinstance(kind, GraphQLObjectType):
+            continue
+        for name, field in list(kind.fields.items()):
+            declared = field.extensions.get(STRAWBERRY_DEFINITION)
+            if declared is not None and is_rest_only(declared):
+                del kind.fields[name]
 
 
 def _accept_rows_as_nodes(schema: Schema) -> None:

@@ -27,6 +27,8 @@ _EDGE_METADATA = "wattgate.edge"
 _OPERATION_METADATA = "wattgate.operation"
 _SIZES_METADATA = "wattgate.sizes"
 _REST_FORM_METADATA = "wattgate.rest_form"
+_REST_ONLY_METADATA = "wattgate.rest_only"
+_GRAPHQL_ONLY_METADATA = "wattgate.graphql_only"
 _RESUME_ARGUMENTS = {"since": Argument(terms.Since | None, None)}
 
 
@@ -130,19 +132,43 @@ def list_field(size: int, *, description: str | None = None) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class RestForm:
-    """The form of a field in the REST interface: the attribute of the row, its type, and the description."""
+    """The form of a field in the REST interface: the attribute of the row, its type, and the description.
+
+    `name` is the name of the field there, if it is not that of GraphQL.
+    """
 
     attribute: str
     type: Any
     description: str
+    name: str | None = None
 
 
 def field_with_rest_form(name: str, rest_form: RestForm, *, description: str) -> Any:
     """Return a plain field whose value has another form in the REST interface, which keeps that of earlier gateways.
 
-    The row has an attribute for each form. `name` is the name of the field in both interfaces.
+    The row has an attribute for each form. `name` is the name of the field in GraphQL.
     """
     return strawberry.field(name=name, description=description, metadata={_REST_FORM_METADATA: rest_form})
+
+
+def rest_only_field(*, description: str) -> Any:
+    """Return a plain field that only REST has, because legacy clients read it."""
+    return strawberry.field(description=description, metadata={_REST_ONLY_METADATA: True})
+
+
+def graphql_only_field(*, description: str) -> Any:
+    """Return a plain field that REST does not have, because its records keep their shape."""
+    return strawberry.field(description=description, metadata={_GRAPHQL_ONLY_METADATA: True})
+
+
+def is_in_rest(field: StrawberryField) -> bool:
+    """Return whether the records of REST have a field: no edge, no global ID, and no field of GraphQL alone."""
+    return edge_of(field) is None and not is_global_id(field) and not _metadata(field).get(_GRAPHQL_ONLY_METADATA)
+
+
+def is_rest_only(field: StrawberryField) -> bool:
+    """Return whether the GraphQL schema does not have a field."""
+    return bool(_metadata(field).get(_REST_ONLY_METADATA))
 
 
 def rest_form_of(field: StrawberryField) -> RestForm | None:

@@ -319,16 +319,16 @@ declare_enum(
 declare_enum(
     EnergyUnit,
     "Unit of an amount of energy, or of the gas that has it.",
-    WATT_HOUR="Wh.",
-    KILOWATT_HOUR="kWh.",
-    MEGAWATT_HOUR="MWh.",
+    WATT_HOUR="Watt hours.",
+    KILOWATT_HOUR="Kilowatt hours.",
+    MEGAWATT_HOUR="Megawatt hours.",
     CUBIC_METRE="Cubic metres of gas.",
     OTHER="Any other unit: `baseUnit` of the resource names it.",
 )
 declare_enum(
     PowerUnit,
     "Unit of a power.",
-    WATT="W.",
+    WATT="Watts.",
 )
 declare_enum(
     RateUnit,

@@ -10,9 +10,8 @@ from strawberry.types import get_object_definition, has_object_definition
 
 from wattgate.db import models
 from wattgate.enums import to_camel_case
-from wattgate.operations.core.fields import edge_of, rest_form_of
+from wattgate.operations.core.fields import is_in_rest, rest_form_of
 from wattgate.operations.vocabulary.directives import declared_description
-from wattgate.operations.vocabulary.node import is_global_id
 from wattgate.operations.vocabulary.strawberry_adapter import (
     StrawberryEnumDefinition,
     StrawberryList,
@@ -20,7 +19,7 @@ from wattgate.operations.vocabulary.strawberry_adapter import (
     StrawberryOptional,
 )
 from wattgate.rest_compat.openapi.components import ANY_VALUE, JSON_TYPES, Components, Json, described, nullable
-from wattgate.rest_compat.row_renderer import wire_name
+from wattgate.rest_compat.row_renderer import rest_name, wire_name
 
 UUID_MEMBERS = frozenset(
     to_camel_case(model.key)
@@ -55,13 +54,13 @@ def object_schema(
     properties = {}
     for field in definition.fields:
         name = wire_name(field)
-        is_plain = edge_of(field) is None and not is_global_id(field)
+        is_plain = is_in_rest(field)
         if name in omitted or not (is_plain or name in edges):
             continue
         id_name = "" if definition.name in TYPES_WITH_SENT_IDS else name
         form = rest_form_of(field)
         schema = _type_schema(form.type if form else field.type, id_name, components)
-        properties[name] = described(schema, form.description if form else declared_description(field))
+        properties[rest_name(field)] = described(schema, form.description if form else declared_description(field))
     return {
         "type": "object",
         **({"description": definition.description} if definition.description else {}),

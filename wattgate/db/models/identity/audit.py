@@ -3,12 +3,40 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
+import msgspec
 from sqlalchemy import BigInteger, Enum, LargeBinary, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field
 from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 from wattgate.enums import ErasureStage, JobState
+
+
+class AuditActor(msgspec.Struct, frozen=True, rename="camel"):
+    """The caller of an administrative act. `credential` is the username of an application."""
+
+    role: str
+    scheme: str | None = None
+    account_id: str | None = None
+    user_id: str | None = None
+    token_id: str | None = None
+    credential: str | None = None
+
+
+class AuditTarget(msgspec.Struct, frozen=True):
+    """The IDs in an argument of an administrative act."""
+
+    argument: str
+    ids: list[str]
+
+
+class AuditChange(msgspec.Struct, frozen=True):
+    """A changed record, with its columns before and after. They are None for a record that did not exist then."""
+
+    record: str
+    id: str | None = None
+    before: dict[str, Any] | None = None
+    after: dict[str, Any] | None = None
 
 
 class AuditEntry(Tenanted, table=True):
@@ -37,6 +65,29 @@ class AuditEntry(Tenanted, table=True):
     previous_digest: str
     digest: str
     created_at: datetime = created_at_field()
+
+    @property
+    def caller(self) -> AuditActor:
+        """The caller."""
+        return msgspec.convert(self.actor, AuditActor)
+
+    @property
+    def targets(self) -> list[AuditTarget]:
+        """The IDs among the arguments."""
+        return [
+            AuditTarget(argument, list(map(str, ids if isinstance(ids, list) else [ids])))
+            for argument, ids in self.target.items()
+        ]
+
+    @property
+    def changed_records(self) -> list[AuditChange]:
+        """The records before and after."""
+        return msgspec.convert([change for change in self.changes if "record" in change], list[AuditChange])
+
+    @property
+    def omitted_changes(self) -> int:
+        """The number of further records, for which an entry has no room."""
+        return sum(change.get("omitted", 0) for change in self.changes)
 
 
 class AuditHead(SQLModel, table=True):

@@ -105,6 +105,11 @@ class TermsConditionsUser(Tenanted, table=True):
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()
 
+    @property
+    def accepted(self) -> bool:
+        """Whether the user allows access to the data."""
+        return bool(self.data["dataAccess"]["valid"])
+
 
 class SupportDetails(Tenanted, table=True):
     """Contact details of the support for users in a country."""

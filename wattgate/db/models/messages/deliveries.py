@@ -1,8 +1,10 @@
 """The outbox: messages to send to other systems, and the records of mails and webhooks."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar
 
+import msgspec
 from sqlalchemy import BigInteger, Enum, Index, Integer, LargeBinary, UniqueConstraint
 from sqlmodel import Field
 
@@ -117,6 +119,29 @@ _EACH_ATTEMPT = "It belongs to a delivery, and maintenance deletes it after its 
 """Why an attempt has no quota."""
 
 
+class WebhookAttempt(msgspec.Struct, frozen=True):
+    """An attempt to deliver a webhook.
+
+    `status_code` is None without a response, and `reason` None after a success.
+    """
+
+    number: int
+    at: datetime
+    status_code: int | None
+    reason: str | None
+
+
+def _parse_attempt(attempt: Mapping[str, Any]) -> WebhookAttempt:
+    """Return an attempt from its JSON in SPEC.md's form."""
+    error = attempt.get("error") or {}
+    return WebhookAttempt(
+        number=attempt["attempt"],
+        at=datetime.fromisoformat(attempt.get("successedAt") or attempt["attemptAt"]),
+        status_code=attempt["statusCode"] or None,
+        reason=(error.get("error") or {}).get("message"),
+    )
+
+
 class Webhook(Tenanted, table=True):
     """One event for one callback URL. `failed_attempts` and `successful_attempt` have the members of SPEC.md.
 
@@ -144,6 +169,16 @@ class Webhook(Tenanted, table=True):
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()
 
+    @property
+    def success(self) -> WebhookAttempt | None:
+        """The attempt that succeeded."""
+        return _parse_attempt(self.successful_attempt) if self.successful_attempt else None
+
+    @property
+    def failures(self) -> list[WebhookAttempt]:
+        """The attempts that failed, the first one first."""
+        return [_parse_attempt(attempt) for attempt in self.failed_attempts]
+
 
 class WebhookError(Tenanted, table=True):
     """A webhook whose last attempt, `attempt`, failed. It exists from the first failure until an attempt succeeds."""
@@ -159,6 +194,11 @@ class WebhookError(Tenanted, table=True):
     callback_url: str
     attempt: Any = Field(sa_type=JsonColumn)
     created_at: datetime = created_at_field()
+
+    @property
+    def failure(self) -> WebhookAttempt | None:
+        """The last attempt. None if the webhook failed without one."""
+        return _parse_attempt(self.attempt) if self.attempt else None
 
 
 # Mail: suppressed addresses, test mails of templates, and mails that are kept if there is no mail server.

@@ -7,7 +7,7 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries import content as queries
 from wattgate.db.queries.content import reference_loader
-from wattgate.operations.core.fields import edge
+from wattgate.operations.core.fields import RestForm, edge, field_with_rest_form
 from wattgate.operations.core.pagination import Connection, ListFilter, connection_edge, filter_input
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET
@@ -189,7 +189,11 @@ class TermsConditionsUser(Node, model=models.TermsConditionsUser):
     updated_at: terms.UpdatedAt
     user_id: ids.UserId
     tc_id: ids.TcId
-    data: Json = strawberry.field(description='Answer of the user, such as {"dataAccess": {"valid": true}}.')
+    accepted: bool = field_with_rest_form(
+        "accepted",
+        RestForm("data", Json, 'Answer of the user, such as {"dataAccess": {"valid": true}}.', name="data"),
+        description="Whether the user allows access to the data.",
+    )
     reference: terms.Reference
     terms_conditions: TermsConditions | None = edge(
         reference_loader(models.TermsConditions, "tc_id"),

@@ -11,7 +11,7 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.queries.users import user_loader
 from wattgate.enums import UserStatus
-from wattgate.operations.core.fields import edge, optional_type
+from wattgate.operations.core.fields import edge, optional_type, rest_only_field
 from wattgate.operations.core.pagination import ListFilter, filter_input
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET
@@ -125,11 +125,11 @@ class Login:
     account_id: ids.AccountId
     application_id: ids.ApplicationId
     name: str = strawberry.field(description="Name of the person.")
-    user_groups: list[Json] = strawberry.field(description="Always empty. Legacy clients expect this field.")
-    functional_group_accounts: list[Json] = strawberry.field(
+    user_groups: list[Json] = rest_only_field(description="Always empty. Legacy clients expect this field.")
+    functional_group_accounts: list[Json] = rest_only_field(
         description="Always empty. Legacy clients expect this field."
     )
-    is_temp_auth: bool = strawberry.field(description="Always false. Legacy clients expect this field.")
+    is_temp_auth: bool = rest_only_field(description="Always false. Legacy clients expect this field.")
 
 
 @strawberry.type(description="Valid credentials of the present request.")

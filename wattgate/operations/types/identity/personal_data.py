@@ -5,7 +5,7 @@ from datetime import datetime
 import strawberry
 
 from wattgate.enums import ErasureAction
-from wattgate.operations.core.fields import list_field
+from wattgate.operations.core.fields import RestForm, field_with_rest_form, graphql_only_field, list_field
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.values import terms
@@ -62,21 +62,67 @@ class DataExportPart:
     content: str = strawberry.field(description="Bytes of the part in base64.")
 
 
+@strawberry.type(description="Caller of an administrative act. Members that do not apply are null.")
+class AuditActor:
+    role: str = strawberry.field(description="Role of the caller, such as administrator.")
+    scheme: str | None = strawberry.field(description="Authentication scheme: none, basic or token.")
+    account_id: strawberry.ID | None = strawberry.field(description="ID of the account.")
+    user_id: strawberry.ID | None = strawberry.field(
+        description="ID of the user of the account, or for whom an application acts."
+    )
+    token_id: strawberry.ID | None = strawberry.field(description="ID of the token record.")
+    credential: str | None = strawberry.field(description="Username of an application.")
+
+
+@strawberry.type(description="IDs in an argument of an administrative act.")
+class AuditTarget:
+    argument: str = strawberry.field(description="Name of the argument.")
+    ids: list[strawberry.ID] = strawberry.field(description="IDs in the argument.")
+
+
+@strawberry.type(description="Record that an administrative act has added, changed or deleted.")
+class AuditChange:
+    record: str = strawberry.field(description="Kind of the record.")
+    id: strawberry.ID | None = strawberry.field(description="ID of the record. Null for a record without one.")
+    before: Json | None = strawberry.field(
+        description="Columns before the act that it changed: an object. Null for an added record. Values that may be "
+        "secret or personal are replaced by [redacted]."
+    )
+    after: Json | None = strawberry.field(description="The same columns after the act. Null for a deleted record.")
+
+
 @strawberry.type(description="Administrative act that the audit log records. Entries are never changed.")
 class AuditEntry:
     audit_entry_id: strawberry.ID = strawberry.field(description="ID of the entry.")
     application_id: ids.ApplicationId
     sequence: int = strawberry.field(description="Number of the entry in the application, from 1 without gaps.")
     operation: str = strawberry.field(description="Name of the operation, such as deleteUser.")
-    actor: Json = strawberry.field(
-        description="Caller: an object with role, scheme, accountId, userId, tokenId and credential (the username of an"
-        " application). Members that do not apply are null."
+    caller: AuditActor = field_with_rest_form(
+        "actor",
+        RestForm(
+            "actor",
+            Json,
+            "Caller: an object with role, scheme, accountId, userId, tokenId and credential (the username of an"
+            " application). Members that do not apply are null.",
+        ),
+        description="Caller.",
     )
-    target: Json = strawberry.field(description="IDs among the arguments of the call: an object by argument name.")
-    changes: Json = strawberry.field(
-        description="Changed records: objects with record, id, before and after. Values that may be secret or personal"
-        " are replaced by [redacted]."
+    targets: list[AuditTarget] = field_with_rest_form(
+        "targets",
+        RestForm("target", Json, "IDs among the arguments of the call: an object by argument name.", name="target"),
+        description="IDs among the arguments of the call.",
     )
+    changed_records: list[AuditChange] = field_with_rest_form(
+        "changes",
+        RestForm(
+            "changes",
+            Json,
+            "Changed records: objects with record, id, before and after. Values that may be secret or personal"
+            " are replaced by [redacted].",
+        ),
+        description="Changed records.",
+    )
+    omitted_changes: int = graphql_only_field(description="Number of changed records that the entry leaves out.")
     trace_id: str | None = strawberry.field(description="Trace ID of the request. Null for commands and workers.")
     client_address: str | None = strawberry.field(description="Network address of the client. Null if it is unknown.")
     previous_digest: str = strawberry.field(description="Digest of the previous entry; 64 zeros for the first entry.")

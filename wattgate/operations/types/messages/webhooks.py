@@ -7,10 +7,11 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries.content import reference_loader
 from wattgate.enums import WebhookStatus
-from wattgate.operations.core.fields import edge
+from wattgate.operations.core.fields import RestForm, edge, field_with_rest_form
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.node import Node
 from wattgate.operations.vocabulary.scalars import Json
+from wattgate.operations.vocabulary.strawberry_adapter import StrawberryList, StrawberryOptional
 from wattgate.principal import Permission
 from wattgate.values import terms
 
@@ -102,6 +103,14 @@ class Resent:
 # GraphQL types of webhooks and webhook errors.
 
 
+@strawberry.type(description="Attempt to deliver a webhook.")
+class WebhookAttempt:
+    number: int = strawberry.field(description="Number of the attempt, counted from 1.")
+    at: datetime = strawberry.field(description="Instant of the attempt.")
+    status_code: int | None = strawberry.field(description="HTTP status of the response. Null if none arrived.")
+    reason: str | None = strawberry.field(description="Why the attempt failed. Null if it succeeded.")
+
+
 @strawberry.type(description="Delivery of one event to one URL.")
 class Webhook(Node, model=models.Webhook):
     webhook_id: ids.WebhookId
@@ -116,11 +125,23 @@ class Webhook(Node, model=models.Webhook):
     callback_url: str = strawberry.field(description="URL that receives the event.")
     created_at: terms.CreatedAt
     updated_at: terms.UpdatedAt
-    successful_attempt: Json | None = strawberry.field(
-        description="Successful attempt: an object with attempt, statusCode and successedAt. Null if there is none."
+    success: WebhookAttempt | None = field_with_rest_form(
+        "successfulAttempt",
+        RestForm(
+            "successful_attempt",
+            StrawberryOptional(Json),
+            "Successful attempt: an object with attempt, statusCode and successedAt. Null if there is none.",
+        ),
+        description="Successful attempt. Null if there is none.",
     )
-    failed_attempts: list[Json] = strawberry.field(
-        description="Failed attempts: objects with attempt, attemptAt, statusCode and error."
+    failures: list[WebhookAttempt] = field_with_rest_form(
+        "failedAttempts",
+        RestForm(
+            "failed_attempts",
+            StrawberryList(Json),
+            "Failed attempts: objects with attempt, attemptAt, statusCode and error.",
+        ),
+        description="Failed attempts, the first one first.",
     )
     endpoint: WebhookEndpoint | None = edge(
         reference_loader(models.WebhookEndpoint, "endpoint_id"),
@@ -140,8 +161,10 @@ class WebhookError(Node, model=models.WebhookError):
         description="ID of the user that the event is about. Null if it is about no user."
     )
     callback_url: str = strawberry.field(description="URL that receives the event.")
-    attempt: Json = strawberry.field(
-        description="Last attempt: an object with attempt, attemptAt, statusCode and error."
+    failure: WebhookAttempt | None = field_with_rest_form(
+        "attempt",
+        RestForm("attempt", Json, "Last attempt: an object with attempt, attemptAt, statusCode and error."),
+        description="Last attempt. Null if the webhook failed without one.",
     )
     created_at: terms.CreatedAt
     webhook: Webhook | None = edge(
