@@ -166,7 +166,7 @@ async def test_every_graphql_error_has_a_code(served: House, document: str, code
 
 @pytest.mark.parametrize("value", ["1850-01-01T00:00:00Z", "2026-01-01T00:00:00", "yesterday"])
 async def test_invalid_scalar_value_is_reported_in_documents_and_variables(served: House, value: str) -> None:
-    selection = 'readings(resourceId: "x", period: P1D, range: { start: %s, end: %s }) { unit }'
+    selection = 'resource(resourceId: "x") { readings(period: P1D, range: { start: %s, end: %s }) { unit } }'
     literal = await served.graphql(
         "{ " + selection % (f'"{value}"', f'"{value}"') + " }", served.one.headers["account"]
     )

@@ -463,7 +463,8 @@ def test_home_is_shown_by_name_or_id_and_an_ambiguous_name_is_refused(command: C
 
 def test_lists_are_tables_with_a_limit(command_on_empty: Command) -> None:
     for words in (("app", "list"), ("user", "list"), ("home", "list"), ("home", "show", HOME)):
-        refused(command_on_empty(*words), "does not have the schema of this version. Run `wattgate db upgrade` first")
+        outcome = command_on_empty(*words)  # a file of SQLite is missing, a database of PostgreSQL is empty
+        refused(outcome, "`wattgate db upgrade`")
     assert command_on_empty("db", "upgrade").status == 0
     refused(command_on_empty("home", "list"), "The database has no application", "wattgate home create")
     assert command_on_empty("app", "list").error == "There are none."

@@ -245,6 +245,22 @@ async def test_compressed_files_are_refused_with_the_remedy(
     assert "The file is compressed with gzip. Run `gunzip` on it" in result.stderr
 
 
+UNITS = "Start,Value,Unit\n01/03/2026 00:00,0.1,kWh\n01/03/2026 00:30,100,Wh\n"
+TOTALS = "Date,Time,kWh\n01/03/2026,00:30,0.1\n01/03/2026,01:00,0.2\n01/03/2026,,0.3\n"
+
+
+async def test_lines_that_would_change_a_sum_are_not_recorded(served: House) -> None:
+    """One conversion would serve both units, and the total of a day would be a reading of it."""
+    resource_id = await served.one.add_resource()
+    profile = with_options(english(), ProfileOptions(columns={"unit": "Unit"}))
+    with pytest.raises(BadInput, match=r"in kWh and in Wh\. Nothing is recorded"):
+        await import_file(served, io.BytesIO(UNITS.encode()), profile, resource_id)
+    assert await stored(served, resource_id) == {}
+    profile = with_options(english(), ProfileOptions(times=Times.END, interval="PT30M"))
+    report, refused = await import_file(served, io.BytesIO(TOTALS.encode()), profile, resource_id)
+    assert (report.recorded, refused) == (2, {4: "the time of day is empty"})
+
+
 async def test_the_command_inspects_a_file(tmp_path: Path, database_url: str) -> None:
     result = await wattgate(database_url, "readings", "inspect", str(EXAMPLES / "german-spreadsheet.txt"))
     assert result.returncode == 0, result.stderr

@@ -147,7 +147,7 @@ async def test_request_span_has_child_spans_down_to_statements(home: Home, colle
     assert [span.name for span in statements] == ["SELECT"]
     statement = attributes(statements[0])
     assert statement["db.system.name"] == "sqlite"
-    assert "FROM resource_type" in statement["db.query.text"]
+    assert "FROM resource" in statement["db.query.text"]
     assert collector.resource["service.name"] == "wattgate"
     assert "service.version" in collector.resource
 

@@ -122,7 +122,7 @@ async def test_gateway_and_the_floor_return_the_home_and_month_from_postgresql(p
     assert by_hand["month, objects"]["readings"]["buckets"] == buckets["buckets"][stored]
     stored_columns = {name: values[stored] for name, values in columns["columns"].items()}
     assert by_hand["month, columns"]["readings"]["columns"] == stored_columns
-    assert fields(data["home"]) == 58
+    assert fields(data["home"]) == 62
     for name, shape in (("month, objects", "buckets"), ("month, columns", "columns")):
         readings = data[name]["resource"]["readings"][shape]
         assert len(readings if shape == "buckets" else readings["value"]) == 31 * 48

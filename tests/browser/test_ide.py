@@ -316,9 +316,9 @@ async def test_large_response_is_complete_and_coloured_in_part(page: Page) -> No
     found = re.search(r'"resourceId": "([^"]+)",\s+"classifier": "electricity.consumption"', await _response_text(page))
     assert found is not None
     selection = "{ buckets { start end value quality estimated } }"
-    arguments = f'resourceId: "{found[1]}", range: {{start: "{_days_ago(13)}"}}, period: PT30M'
+    arguments = f'range: {{start: "{_days_ago(13)}"}}, period: PT30M'
     series = "\n".join(f"  s{number}: readings({arguments}) {selection}" for number in range(16))
-    await write(page, f"{{\n{series}\n}}")
+    await write(page, f'{{ resource(resourceId: "{found[1]}") {{\n{series}\n}} }}')
     await run(page)
     await expect(page.get_by_test_id("response-facts")).to_contain_text(re.compile(r"[\d.]+ MB"), timeout=15_000)
     assert await text.evaluate("(pre) => pre.textContent.length") > 1_000_000

@@ -19,8 +19,14 @@ PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "set-up-homes.md").read_
 FOR_THE_USER = "### Add resources, tariff and home for the user"
 USERNAME, PASSWORD, MPAN = "ada@example.org", "correct horse", "2300000000116"
 
-LISTS = {"viewer { homes }": "virtual_entities", "viewer { resources }": "resources"}
-"""The operations whose REST paths serve the lists of a user."""
+LISTS = {
+    "viewer { homes }": "virtual_entities",
+    "viewer { resources }": "resources",
+    "application { resourceTypes }": "resource_types",
+    "application { virtualEntityTypes }": "virtual_entity_types",
+    "findUser": "user_by_username",
+}
+"""The operations whose REST paths serve the lists of a user and of an application."""
 
 
 def test_command_and_file_of_tariffs_set_up_a_home(
@@ -66,7 +72,7 @@ async def test_documents_set_up_a_home_that_its_user_sees(served: House) -> None
     unknown = await run(find_user, application)
     assert unknown["errors"][0]["extensions"]["code"] == "NOT_FOUND"
     user_id = (await run(add_user, application))["data"]["addUser"]["userId"]
-    assert (await run(find_user, application))["data"]["userByUsername"]["userId"] == user_id
+    assert (await run(find_user, application))["data"]["findUser"]["userId"] == user_id
 
     acting = {**application, "userId": user_id}
     owned, add_resources, set_tariff, add_home = code_blocks(after, "graphql")

@@ -84,4 +84,5 @@ def _register_scalars() -> None:
     text = st.text().map(nodes.String)
     scalar("Decimal", (numbers | unusual).map(nodes.String) | st.integers().map(nodes.Int))
     scalar("TimeZone", zones.map(nodes.String))
+    scalar("Currency", (st.sampled_from(["GBP", "EUR", "gbp", ""]) | text).map(nodes.String))
     scalar("JSON", text | st.integers().map(nodes.Int) | st.booleans().map(nodes.Boolean))

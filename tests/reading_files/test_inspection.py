@@ -32,6 +32,25 @@ def test_order_of_day_and_month_is_a_question_unless_a_date_shows_it(
     assert words in " ".join(option_words(fit))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Date and time,Consumption (kWh)\n13/06/2025 00:00,0,120\n13/06/2025 00:30,0,419\n13/06/2025 01:00,1,250\n",
+        "2025-06-13 00:00,5.000\n2025-06-13 00:30,0.137\n2025-06-13 01:00,0.174\n",
+        "Datum;Uhrzeit;Verbrauch (kWh)\n13.06.2025;00:00;5,000;\n13.06.2025;00:30;0,137;\n",
+    ],
+)
+def test_a_reading_is_no_header(text: str) -> None:
+    """A decimal comma adds a cell to each line, so that only the header has another number of cells."""
+    assert inspect_sample(text.encode(), is_whole=True, zone=UTC).fits == []
+
+
+def test_a_column_of_meters_is_not_ignored_without_a_word() -> None:
+    rows = [f"DE{meter};13.06.2025;0{hour}:00;0,5" for meter in (1, 2) for hour in range(4)]
+    fit = best_fit("\n".join(["Stelle;Datum;Uhrzeit;Verbrauch (kWh)", *rows, ""]))
+    assert any("The column Stelle is not read" in question.text for question in fit.questions)
+
+
 def test_dates_with_points_have_the_day_first() -> None:
     fit = best_fit("Datum;Uhrzeit;Verbrauch (kWh)\n02.03.2026;00:00;0,5\n02.03.2026;00:15;0,4\n")
     assert "--date-order" not in option_words(fit)

@@ -127,9 +127,9 @@ async def test_viewers_who_see_the_same_rows_share_each_drawing(household: House
         acting = await stack.enter_async_context(household.watching("acting"))  # it needs a valid consent
         assert [group.size for group in household.groups] == [3, 2, 1, 2, 1]
         await household.power(700)
-        assert [(await frame(client))["power"]["net"] for client in (*family, *displays, *staff, other, acting)] == [
-            700
-        ] * 9
+        assert [
+            (await frame(client))["power"]["net"]["value"] for client in (*family, *displays, *staff, other, acting)
+        ] == [700] * 9
 
 
 async def test_key_separates_callers_who_see_other_rows(household: Household) -> None:
@@ -165,7 +165,7 @@ async def test_viewer_whose_credentials_end_receives_nothing_and_the_others_do(
         await household.tenant.run("delete_account", account_id=household.tenant.ids["partner"])
         assert (await partner.closed())[0] == CloseCode.FORBIDDEN
         await household.power(300)
-        assert (await frame(owner))["power"]["net"] == 300
+        assert (await frame(owner))["power"]["net"]["value"] == 300
         await household.tenant.set_tariff(household.resource_id, "Night")
         assert await frame_where(owner, lambda shown: shown["tariff"] == {"name": "Night"})
         assert [group.size for group in household.groups] == [1]

@@ -663,7 +663,20 @@ DOCUMENTED_CLASSES = frozenset(
 DOCUMENTED_MODULES = frozenset(
     {
         *("aiomqtt", "aiosmtplib", "aiosqlite", "alembic", "argon2", "argon2.exceptions", "asyncpg", "babel"),
-        *("babel.dates", "babel.numbers", "babel.units", "css_inline", "h11", "hiredis", "httptools", "idna", "jwt"),
+        *(
+            "babel.dates",
+            "babel.numbers",
+            "babel.units",
+            "charset_normalizer",
+            "css_inline",
+            "defusedxml.common",
+            "h11",
+            "hiredis",
+            "httptools",
+            "idna",
+            "jwt",
+        ),
+        *("defusedxml.ElementTree", "defusedxml.common"),
         *("cryptography.exceptions", "cryptography.hazmat.primitives.asymmetric", "cryptography.x509"),
         *("cryptography.hazmat.primitives.asymmetric.rsa", "cryptography.hazmat.primitives.asymmetric.utils"),
         *("cryptography.hazmat.primitives.ciphers.aead", "cryptography.hazmat.primitives.hashes"),

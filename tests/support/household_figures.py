@@ -76,7 +76,7 @@ async def check_figures(place: HomeOfThree, household: Household) -> None:
         found = await figures(place, household, resource_id)
         assert (found["firstTime"], found["lastTime"]) == (at, at)
         assert (found["whole"]["total"], found["own"]["total"]) == (energy, energy)
-        assert float(found["cost"]["energy"]) == energy
+        assert float(found["cost"]["energy"]["value"]) == energy
         compared = found["own"]["comparison"]
         assert (compared["current"]["value"], compared["previous"]["value"]) == (energy, None)
         assert place.traces(household, found) == [], found

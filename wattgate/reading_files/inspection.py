@@ -133,6 +133,9 @@ def inspect_sample(sample: bytes, *, is_whole: bool, zone: tzinfo) -> Inspection
         fit.options = _merged(fit.options, option)
     if kind is Format.TABLE:
         inspection.delimiter, inspection.header = _find_table(lines)
+    if inspection.delimiter and inspection.header:
+        for fit in inspection.fits:
+            _ask_for_ignored_columns(fit, lines, inspection.delimiter, inspection.header)
     return inspection
 
 
@@ -348,6 +351,8 @@ def _generic_fits(content: bytes, lines: Sequence[str], zone: tzinfo) -> list[Fi
     delimiter, header = _find_table(lines)
     if delimiter is None or header is None or len(set(header)) < len(header):
         return []
+    if any(map(_is_data, header)):
+        return []  # the line is a reading: a header is missing, or has another number of cells
     columns = _classify(lines, delimiter, header)
     roles = _time_roles(columns)
     values = [column.name for column in columns if column.numbers and column.name not in roles.values()]
@@ -383,6 +388,40 @@ def _classify(lines: Sequence[str], delimiter: str, header: Sequence[str]) -> li
             column.dates += is_date
             column.times += not is_date and any(_parses(parse_time, cell, order) for order in DateOrder) and ":" in cell
     return columns
+
+
+def _is_data(cell: str) -> bool:
+    """Return whether a cell is a number, a date or a time, and so no name of a column."""
+    is_time = any(_parses(parse, cell, order) for parse in (parse_date, parse_time) for order in DateOrder)
+    return bool(_NUMBER.fullmatch(cell)) or (is_time and any(map(str.isdigit, cell)))
+
+
+def _ask_for_ignored_columns(fit: Fit, lines: Sequence[str], delimiter: str, header: Sequence[str]) -> None:
+    """Add a question about a column of names that a profile ignores, such as that of the meter."""
+    form = fit.profile.columns
+    used = {name for role in form.__struct_fields__ for name in getattr(form, role)}
+    used |= {name for value in fit.profile.values for name in value.columns}
+    used |= {name.casefold() for name in fit.options.columns.values()}
+    names = [" ".join(column.casefold().split()) for column in header]
+    if used.isdisjoint(names):
+        return  # the line is above the header
+    rows = [cells for line in lines if len(cells := _cells(line, delimiter)) == len(header)][1:]
+    for position, column in enumerate(header):
+        texts = [cell for cell in dict.fromkeys(cells[position] for cells in rows) if cell and not _is_data(cell)]
+        if names[position] not in used and len(texts) > 1:
+            text = (
+                f"The column {column} is not read, and has several values, such as {texts[0]} and {texts[1]}. If they "
+                f"are meters, use --column source={column} with --source."
+            )
+            fit.questions.append(Question(text, "column"))
+            return
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    try:
+        return split_line(line, delimiter)
+    except InvalidLine:
+        return []
 
 
 def _parses(parse: Any, *arguments: Any) -> bool:

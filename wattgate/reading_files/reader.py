@@ -426,7 +426,10 @@ class _Table:
         if "time" in columns:
             return self._zoned(parse_time(cells[columns["time"]], order)), self.interval_ms
         if "clock" in columns:
-            time = join_time(cells[columns["date"]], cells[columns["clock"]], order)
+            clock = cells[columns["clock"]]
+            if not clock:
+                raise InvalidLine("the time of day is empty")  # such as a total of the day
+            time = join_time(cells[columns["date"]], clock, order)
         else:
             time = parse_time(cells[columns["date"]], order)
         return self._zoned(time), self.interval_ms

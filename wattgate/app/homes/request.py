@@ -59,8 +59,8 @@ def flat_tariff(unit_rate: str, standing_charge: str, currency: str, zone: str, 
         kind=TariffKind.FLAT,
         valid_from=datetime.fromisoformat(STORAGE_START),
         currency=Currency(currency),
-        rate=_parse_amount(unit_rate, "--unit-rate"),
-        standing_charge=_parse_amount(standing_charge, "--standing-charge"),
+        rate=_parse_amount(unit_rate, "--unit-rate", MAX_UNIT_RATE),
+        standing_charge=_parse_amount(standing_charge, "--standing-charge", MAX_STANDING_CHARGE),
         time_zone=zone,
     )
     return RequestedTariff("--unit-rate", ELECTRICITY, new_tariff, build_tariff(new_tariff, "", now))
@@ -117,13 +117,20 @@ def _parse_line(
         raise InvalidLine("; ".join(reasons)) from None
 
 
-def _parse_amount(text: str, option: str) -> Decimal:
+MAX_UNIT_RATE, MAX_STANDING_CHARGE = Decimal(5), Decimal(20)
+"""Maximum amounts of a flat tariff, in pounds. An amount above them is one in pence."""
+
+
+def _parse_amount(text: str, option: str, maximum: Decimal) -> Decimal:
     try:
         amount = parse_decimal(text)
     except InvalidDecimal as error:
         raise BadInput("Invalid tariff.", problems=[Problem((option,), str(error))]) from None
     if problem := next(rate_problems(to_minor(amount)), None):
         raise BadInput("Invalid tariff.", problems=[Problem((option,), problem.message)])
+    if amount > maximum:
+        problem = Problem((option,), f"{text} is more than {maximum} pounds. 24.5 pence are 0.245 pounds")
+        raise BadInput("Invalid tariff.", problems=[problem])
     return amount
 
 

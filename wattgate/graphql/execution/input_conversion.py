@@ -59,7 +59,9 @@ def without_nulls_for_defaults(
     if None not in values.values():
         return values
     with_default = {
-        config.name_converter.from_argument(argument) for argument in declared if argument.default not in (None, UNSET)
+        config.name_converter.from_argument(argument)
+        for argument in declared
+        if argument.default not in (None, UNSET) and not isinstance(argument.type, StrawberryOptional)
     }
     return {name: value for name, value in values.items() if value is not None or name not in with_default}
 

@@ -57,13 +57,15 @@ def describe_report(report: BulkReport, *, outcome: str) -> str:
     return f"{report.recorded:,} {outcome} from {report.lines:,} lines, {report.refused:,} refused"
 
 
-def run_import(file: Path, refused: Path | None, importer: FileImporter[R], describe: Callable[[R], str]) -> NoReturn:
-    """Import a file and print the counts of its report. Exit with 1 if a line was refused, else with 0.
-
-    Raise BadInput if both files are the same one, which would be emptied.
-    """
+def check_refused_file(file: Path, refused: Path | None) -> None:
+    """Raise BadInput if the file of refused lines is the file to import, which would be emptied."""
     if refused is not None and refused.exists() and refused.samefile(file):
         raise BadInput(f"The file {refused} is the file to import. Give --refused the name of another file.")
+
+
+def run_import(file: Path, refused: Path | None, importer: FileImporter[R], describe: Callable[[R], str]) -> NoReturn:
+    """Import a file and print the counts of its report. Exit with 1 if a line was refused, else with 0."""
+    check_refused_file(file, refused)
     report = run_async(_import_with_progress(file, refused, importer))
     out.print(describe(report), soft_wrap=True)
     raise typer.Exit(1 if report.refused else 0)

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import typer
 from msgspec.structs import replace
 
-from wattgate.app.cli.actions.file_imports import run_import
+from wattgate.app.cli.actions.file_imports import check_refused_file, run_import
 from wattgate.app.cli.actions.file_inspection import command_options, load_profile, native_problem, parse_columns
 from wattgate.app.cli.commands.import_commands import DecimalMark, Delimiter, ThousandsMark, Unit
 from wattgate.app.cli.consoles import err
@@ -177,6 +177,7 @@ def readings_import(
 
 def _run(options: ImportOptions) -> None:
     """Import the file that the options name, and print the report."""
+    check_refused_file(options.file, options.refused)
     chosen = (options.electricity, options.gas, options.export)
     meters = [meter for meter, is_chosen in zip(Meter, chosen, strict=True) if is_chosen]
     choice = _parse_home_choice(options.home, options.application, options.user, options.resource, meters)

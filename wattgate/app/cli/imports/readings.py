@@ -137,6 +137,7 @@ async def import_csv(
         targets = await find_targets(finder, staged.series, units or UnitOptions())
         if source is not None:
             _check_all_known(staged.series, targets)
+        _check_units(staged.series, targets)
         task.set_targets(targets)
         task.resolve_nights()
         task.check_grid()
@@ -160,6 +161,20 @@ def _check_all_known(series: Sequence[SeriesName], targets: Sequence[ImportTarge
             raise BadInput(
                 f"The file has {name.classifier}, which cannot be recorded: {target}. Use --electricity, --gas or "
                 "--export to import one of its parts."
+            )
+
+
+def _check_units(series: Sequence[SeriesName], targets: Sequence[ImportTarget | UnknownSeries]) -> None:
+    """Raise BadInput if the readings of one field have several units: one conversion would serve all of them."""
+    units = dict[tuple[str, str | None], str]()
+    for name, target in zip(series, targets, strict=True):
+        if isinstance(target, UnknownSeries):
+            continue
+        first = units.setdefault(target.key, name.unit)
+        if first != name.unit:
+            raise BadInput(
+                f"The file has values of {target.classifier} in {first or 'no unit'} and in {name.unit or 'no unit'}. "
+                "Nothing is recorded. Write one file for each unit."
             )
 
 
