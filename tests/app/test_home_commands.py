@@ -373,6 +373,12 @@ def test_all_wrong_lines_of_a_file_are_refused_together(command: Command, tmp_pa
     assert command(*arguments(tariff=tmp_path / "none")).status == 2
 
 
+def test_a_flat_tariff_in_pence_is_refused(command: Command) -> None:
+    """Bills and earlier versions state pence. A hundredfold cost would look like a fault of the gateway."""
+    refused(command(*arguments(unit_rate="24.5", standing_charge="0.538")), "--unit-rate", "more than 5 pounds")
+    refused(command(*arguments(unit_rate="0.245", standing_charge="53.8")), "--standing-charge", "more than 20 pounds")
+
+
 def test_a_file_has_a_bounded_number_of_tariffs(command: Command, tmp_path: Path) -> None:
     file = tmp_path / "tariffs.jsonl"
     file.write_text("\n".join(tariff_line(validFrom=f"2025-01-01T00:00:{n % 60:02d}.{n:04d}Z") for n in range(1_001)))
