@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -288,4 +289,72 @@ async def test_wait_for_memory_that_is_cancelled_keeps_none() -> None:
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
     held.release()
+    assert memory.is_free
+
+
+async def test_bodies_that_wait_for_the_share_of_their_application_keep_no_memory_of_others() -> None:
+    """Eight waiters would keep all memory of all addresses, and a refusal gives back what they paid."""
+    memory = BodyMemory(MEMORY)
+    held = []
+    for number in range(OWNER_PART):
+        at_address(f"203.0.113.{60 + number}")
+        held.append(memory.open_hold(CALLER))
+        await held[-1].take(MAX_BODY)
+    waiting = []
+    for number in range(8):
+        at_address(f"203.0.113.{70 + number}")
+        waiting.append(asyncio.create_task(memory.open_hold(CALLER).take(MAX_BODY)))
+        await asyncio.sleep(0)
+    at_address("203.0.113.90")
+    other = memory.open_hold(replace(CALLER, application_id="other"))
+    async with asyncio.timeout(1):
+        await other.take(MAX_BODY)
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    for hold in (*held, other):
+        hold.release()
+    assert memory.is_free
+
+
+async def test_both_shares_are_waited_for_in_one_maximum_time() -> None:
+    memory = BodyMemory(MEMORY, max_wait_seconds=0.05)
+    at_address("203.0.113.91")
+    of_address = memory.open_hold(replace(CALLER, application_id="other"))
+    await of_address.take(MAX_BODY)
+    of_owner = []
+    for number in range(OWNER_PART):
+        at_address(f"203.0.113.{92 + number}")
+        of_owner.append(memory.open_hold(CALLER))
+        await of_owner[-1].take(MAX_BODY)
+    at_address("203.0.113.91")
+    last = asyncio.create_task(memory.open_hold(CALLER).take(MAX_BODY))
+    await asyncio.sleep(0)
+    of_address.release()  # it goes on to wait for the share of its application, and gives that of the address back
+    with pytest.raises(Unavailable):
+        await last
+    again = memory.open_hold(replace(CALLER, application_id="other"))
+    await again.take(MAX_BODY)
+    for hold in (*of_owner, again):
+        hold.release()
+    assert memory.is_free
+
+
+async def test_chunks_fill_the_share_of_their_address_to_the_last_byte() -> None:
+    """Memory grows in steps, and the last step may be larger than the rest of the share."""
+    memory = BodyMemory(MEMORY - 3 * STEP_BYTES)  # an address has a quarter, which is no number of whole steps
+    share = (MEMORY - 3 * STEP_BYTES) // ADDRESS_PART
+    assert share % STEP_BYTES
+    body = body_of(share)
+
+    async def parts() -> AsyncIterator[Message]:
+        for start in range(0, share, STEP_BYTES):
+            part = body[start : start + STEP_BYTES]
+            yield {"type": "http.request", "body": part, "more_body": start + STEP_BYTES < share}
+
+    at_address("203.0.113.99")
+    read, hold = await BodyReader(memory=memory).read(aiter(parts()).__anext__, CALLER, PaidBytes(), None)
+    assert read == body
+    assert hold is not None
+    hold.release()
     assert memory.is_free

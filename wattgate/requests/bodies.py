@@ -78,6 +78,7 @@ class BodyMemory:
     """A bound for the bytes of all bodies that are kept at a time. Each address and each application has a share."""
 
     def __init__(self, max_bytes: int = BODY_MEMORY_BYTES, *, max_wait_seconds: float = MAX_MEMORY_SECONDS) -> None:
+        self._max_wait_seconds = max_wait_seconds
         self._by_address, self._by_owner = (
             FairShare(
                 max_bytes, share=max_bytes // part, max_waiting=MAX_WAITING_BODIES, max_wait_seconds=max_wait_seconds
@@ -89,7 +90,8 @@ class BodyMemory:
         """Return a hold of no memory for the body of a caller, at the address of the current client."""
         client = current_client()
         address = client.network or client.address or ""
-        return BodyHold(self._by_address, address, self._by_owner, owner_of_caller(caller))
+        shares = (self._by_address, address), (self._by_owner, owner_of_caller(caller))
+        return BodyHold(*shares, max_wait_seconds=self._max_wait_seconds)
 
     @property
     def is_free(self) -> bool:
@@ -100,43 +102,55 @@ class BodyMemory:
 class BodyHold:
     """The memory of one body. Release it when the request is answered."""
 
-    __slots__ = ("_address", "_by_address", "_by_owner", "_owner", "size")
+    __slots__ = ("_max_wait_seconds", "_shares", "size")
 
-    def __init__(self, by_address: FairShare, address: str, by_owner: FairShare, owner: str) -> None:
-        self._by_address, self._address, self._by_owner, self._owner = by_address, address, by_owner, owner
+    def __init__(self, *shares: tuple[FairShare, str], max_wait_seconds: float) -> None:
+        self._shares = shares
+        self._max_wait_seconds = max_wait_seconds
         self.size = 0
 
     async def take(self, size: int) -> None:
-        """Take memory, and wait for it in turn. Raise Unavailable after the maximum time.
+        """Take memory of both shares, and wait for it in turn. Raise Unavailable after the maximum time.
 
-        Only a hold without memory may wait: otherwise bodies that wait for each other would keep all of it.
+        A body that waits keeps none: while it waits for the share of its application, others would lack that of all
+        addresses, and bodies that wait for each other would keep all of it. So it waits for one share, and takes the
+        other one only if that is free at once. If not, it gives the first one back, and waits for the other one.
         """
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + self._max_wait_seconds
+        (share, owner), (other, other_owner) = self._shares
         try:
-            await self._by_address.take(self._address, size)
-            try:
-                await self._by_owner.take(self._owner, size)
-            except BaseException:
-                self._by_address.give_back(self._address, size)
-                raise
+            while True:
+                await share.take(owner, size, max_wait_seconds=max(0.0, ends_at - loop.time()))
+                if other.try_take(other_owner, size):
+                    break
+                share.give_back(owner, size)
+                (share, owner), (other, other_owner) = (other, other_owner), (share, owner)
         except NoFreeSlot:
             raise _no_memory() from None
         self.size = size
 
-    def grow(self, size: int) -> None:
-        """Take further memory. Raise Unavailable if it is not free at once."""
-        if not self._by_address.try_take(self._address, size):
+    def grow(self, needed: int) -> None:
+        """Take further memory, in whole steps if they are free. Raise Unavailable if it is not free at once."""
+        if not (self._try_grow(-(-needed // STEP_BYTES) * STEP_BYTES) or self._try_grow(needed)):
             raise _no_memory()
-        if not self._by_owner.try_take(self._owner, size):
-            self._by_address.give_back(self._address, size)
-            raise _no_memory()
+
+    def _try_grow(self, size: int) -> bool:
+        (share, owner), (other, other_owner) = self._shares
+        if not share.try_take(owner, size):
+            return False
+        if not other.try_take(other_owner, size):
+            share.give_back(owner, size)
+            return False
         self.size += size
+        return True
 
     def release(self) -> None:
         """Give the memory back."""
         size, self.size = self.size, 0
         if size:
-            self._by_owner.give_back(self._owner, size)
-            self._by_address.give_back(self._address, size)
+            for share, owner in self._shares:
+                share.give_back(owner, size)
 
 
 MEMORY_RETRY_SECONDS = 2
@@ -277,7 +291,7 @@ async def _read_parts(receive: Receive, principal: Principal, charge: SizeCharge
                 check_anonymous_size(size)
             has_more = message.get("more_body", False)
             if size > hold.size:
-                hold.grow(-(-(size - hold.size) // STEP_BYTES) * STEP_BYTES)
+                hold.grow(size - hold.size)
             if size - paid >= STEP_BYTES or not has_more:
                 unpaid, paid = size - paid, size
                 await charge.add_part(unpaid, size)

@@ -165,8 +165,11 @@ class FairShare:
             self._used[owner] = used
             return True
 
-    async def take(self, owner: str, amount: int = 1) -> None:
-        """Take slots for an owner, and wait for them. Raise NoFreeSlot if too many wait, or after the maximum time."""
+    async def take(self, owner: str, amount: int = 1, *, max_wait_seconds: float | None = None) -> None:
+        """Take slots for an owner, and wait for them. Raise NoFreeSlot if too many wait, or after the maximum time.
+
+        `max_wait_seconds` replaces the maximum time of this object.
+        """
         if not 1 <= amount <= self._share:
             raise ValueError(f"an amount of {amount} is not between 1 and the share, {self._share}")
         with self._lock:
@@ -176,7 +179,7 @@ class FairShare:
             if not self._enqueue(owner, waiter):
                 raise NoFreeSlot
         try:
-            async with asyncio.timeout(self.max_wait_seconds):
+            async with asyncio.timeout(self.max_wait_seconds if max_wait_seconds is None else max_wait_seconds):
                 is_granted = await waiter.granted
         except BaseException as error:
             self._leave(owner, waiter)
