@@ -45,6 +45,23 @@ def test_a_reading_is_no_header(text: str) -> None:
     assert inspect_sample(text.encode(), is_whole=True, zone=UTC).fits == []
 
 
+def test_starts_or_ends_is_a_question_whatever_the_distances_are() -> None:
+    times = ("00:30", "01:30", "02:30", "03:30", "04:30", "05:00", "05:30", "06:30", "07:30")
+    fit = best_fit("Zeitstempel;Verbrauch (kWh)\n" + "".join(f"13.06.2025 {time};0,5\n" for time in times))
+    assert any(question.option == "times" for question in fit.questions)
+
+
+def test_values_that_never_fall_may_be_those_of_a_register() -> None:
+    lines = [f"{day:02}/06/2025,{12_345 + 9 * day}" for day in range(1, 20)]
+    assert "The values never fall" in str(best_fit("\n".join(["Reading date,Reading", *lines, ""])).questions)
+
+
+def test_a_column_of_hours_is_not_ignored_without_a_word() -> None:
+    lines = [f"13/06/2025,{hour},0.{hour}" for hour in range(1, 9)]
+    fit = best_fit("\n".join(["Date,Hour,Consumption (kWh)", *lines, ""]))
+    assert "The column Hour is not read" in str(fit.questions)
+
+
 def test_a_column_of_meters_is_not_ignored_without_a_word() -> None:
     rows = [f"DE{meter};13.06.2025;0{hour}:00;0,5" for meter in (1, 2) for hour in range(4)]
     fit = best_fit("\n".join(["Stelle;Datum;Uhrzeit;Verbrauch (kWh)", *rows, ""]))

@@ -39,6 +39,13 @@ SAMPLE_BYTES = 512 * 1024
 SAMPLE_LINES = 4_000
 SHOWN_LINES, SHOWN_CHARACTERS = 6, 200
 MAX_QUESTIONS = 8
+MIN_RISING = 8
+"""Minimum number of values that never fall, from which they look like those of a register."""
+
+REGISTER = (
+    "The values never fall, as those of a register do not. If they are readings of a register, their sum is not the "
+    "energy: use a profile with registers, such as dutch-p1."
+)
 DAY_MS = 86_400_000
 MAX_REFUSED_SHARE = 0.1
 """A profile fits if it refuses at most this share of the lines of the sample."""
@@ -59,6 +66,9 @@ _UNIT_NAMES: Mapping[str, str] = MappingProxyType(
 _ENCODINGS = ("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "iso8859_15", "shift_jis", "gb18030")
 """The encodings of spreadsheets that are not Unicode."""
 
+_NAMES_OF_HOURS = frozenset(
+    {"hour", "hour ending", "period", "settlement period", "interval", "stunde", "heure", "uur"}
+)
 _UNCLEAR_DATE = re.compile(r"(?:^|[^0-9])[0-9]{1,2}[/-][0-9]{1,2}[/-][0-9]{2}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?[0-9][0-9.,' \u00a0\u202f]{0,30}")
 
@@ -93,6 +103,7 @@ class Fit:
     refused: list[tuple[int, str]] = field(default_factory=list)
     first: str = ""
     total: float = 0.0
+    never_falls: bool = False
     interval: timedelta | None = None
 
 
@@ -135,6 +146,8 @@ def inspect_sample(sample: bytes, *, is_whole: bool, zone: tzinfo) -> Inspection
         inspection.delimiter, inspection.header = _find_table(lines)
     if inspection.delimiter and inspection.header:
         for fit in inspection.fits:
+            if fit.never_falls:
+                fit.questions.append(Question(REGISTER, "column"))
             _ask_for_ignored_columns(fit, lines, inspection.delimiter, inspection.header)
     return inspection
 
@@ -240,7 +253,12 @@ def _answers(content: bytes, fit: Fit, zone: tzinfo, asked: Ambiguous) -> Iterat
         refused = _count_refused(content, Fit(fit.profile, answer.options), zone)
         if refused is not None:
             tried.append((refused, answer))
+        elif asked.option == "times":  # only the interval does not fit, and that says nothing about starts and ends
+            tried.append((0, answer))
     fewest = min((refused for refused, _ in tried), default=0)
+    if asked.option == "times":
+        yield from (answer for _, answer in tried)
+        return
     yield from (answer for refused, answer in tried if refused == fewest)
 
 
@@ -286,18 +304,19 @@ def _question(asked: Ambiguous) -> Question:
 def _read_sample(content: bytes, fit: Fit, zone: tzinfo, *, at_least: int = 1) -> Fit:
     """Read the sample. Raise BadInput if the profile does not fit."""
     source = ReadingFile(io.BytesIO(content), with_options(fit.profile, fit.options), zone)
-    at, first, total = list[int](), "", 0.0
+    at, first, values = list[int](), "", list[float]()
     for event in source:
         if isinstance(event, FileReading):
             first = first or f"{event.time.isoformat(' ')}: {event.value:g} {event.series.unit}".rstrip()
             time = event.time if event.time.tzinfo else event.time.replace(tzinfo=UTC)
             at.append(to_ms(time))
-            total += event.value
+            values.append(event.value)
         else:
             fit.refused.append((event.line, event.reason))
     if len(at) < at_least or (len(fit.refused) > MAX_REFUSED_SHARE * source.lines + 1 and at_least):
         raise BadInput("The profile does not fit.")
-    fit.readings, fit.first, fit.total = len(at), first, round(total, 6)
+    fit.readings, fit.first, fit.total = len(at), first, round(sum(values), 6)
+    fit.never_falls = len(values) >= MIN_RISING and values[0] < values[-1] and values == sorted(values)
     spacing = common_spacing_ms(np.unique(np.array(at, np.int64)))
     fit.interval = timedelta(milliseconds=spacing) if spacing and spacing <= DAY_MS else None
     return fit
@@ -408,7 +427,13 @@ def _ask_for_ignored_columns(fit: Fit, lines: Sequence[str], delimiter: str, hea
     rows = [cells for line in lines if len(cells := _cells(line, delimiter)) == len(header)][1:]
     for position, column in enumerate(header):
         texts = [cell for cell in dict.fromkeys(cells[position] for cells in rows) if cell and not _is_data(cell)]
-        if names[position] not in used and len(texts) > 1:
+        if names[position] in used:
+            continue
+        if names[position] in _NAMES_OF_HOURS:
+            text = f"The column {column} is not read. If it has the hour, no profile reads the file as it is."
+            fit.questions.append(Question(text, "column"))
+            return
+        if len(texts) > 1:
             text = (
                 f"The column {column} is not read, and has several values, such as {texts[0]} and {texts[1]}. If they "
                 f"are meters, use --column source={column} with --source."
