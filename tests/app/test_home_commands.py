@@ -444,7 +444,7 @@ def test_a_home_that_exists_differently_is_refused(command: Command) -> None:
     refused(command(*arguments(electricity=OTHER_MPAN)), f"--electricity: {name} meter point {MPAN}")
     refused(command(*arguments(time_zone="Europe/Paris")), f"--time-zone: {name} time zone {ZONE}")
     refused(command(*arguments(live=True)), "--live: ", "exists without fields for live values")
-    other_rate = command(*arguments(**{**FLAT, "unit_rate": "25"}))
+    other_rate = command(*arguments(**{**FLAT, "unit_rate": "0.25"}))
     refused(other_rate, "has another tariff from 2014-01-06, 'Flat rate'", "wattgate tariff import")
     assert all_records(command) == records
 

@@ -335,7 +335,7 @@ async def test_expired_token_is_renewed_without_loss(page: Page, homes: Controll
     await choose_log_in(page)
     await expect(page.get_by_test_id("chart-text")).to_contain_text(shown(520), timeout=RECONNECT_MS)
     await expect(page.get_by_test_id("stream-facts")).to_contain_text("Nothing was lost")
-    assert [body for body in others if "dryRun" not in body and "IdeIntrospection" not in body] == []
+    assert [body for body in others if "dryRun" not in body] == []
 
 
 @pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")

@@ -19,19 +19,18 @@ from tests.support.servers import serving
 from wattgate.app.server.gate.application import unexpected_error_response
 from wattgate.graphql.execution.schema import build_schema
 from wattgate.operations.catalogue import OPERATIONS
-from wattgate.operations.core.fields import edge_of
+from wattgate.operations.core.fields import is_in_rest
 from wattgate.operations.core.operation import Call
 from wattgate.operations.readings import live_readings
 from wattgate.operations.types.content import content
 from wattgate.operations.types.homes import resources
 from wattgate.operations.types.identity import accounts
 from wattgate.operations.types.messages import alerts, webhooks
-from wattgate.operations.vocabulary.node import is_global_id
 from wattgate.operations.webhooks.webhooks import record_webhook
 from wattgate.principal import AuthScheme
 from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.routes import build_routes
-from wattgate.rest_compat.row_renderer import wire_name
+from wattgate.rest_compat.row_renderer import rest_name
 
 pytestmark = pytest.mark.both_databases("a main path of its area")
 
@@ -182,9 +181,7 @@ def test_rest_differences_page_lists_the_added_endpoints() -> None:
 @pytest.mark.parametrize(("heading", "record_type"), RECORD_TYPES.items())
 def test_record_fields_are_those_of_the_table_and_decided_additions(heading: str, record_type: type) -> None:
     served_fields = {
-        wire_name(field)
-        for field in get_object_definition(record_type, strict=True).fields
-        if edge_of(field) is None and not is_global_id(field)
+        rest_name(field) for field in get_object_definition(record_type, strict=True).fields if is_in_rest(field)
     }
     documented_fields = set(spec.fields(heading))
     assert documented_fields <= served_fields

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, timedelta, tzinfo
+from itertools import pairwise, starmap
+from operator import le
 from types import MappingProxyType
 from typing import Any
 
@@ -316,7 +318,7 @@ def _read_sample(content: bytes, fit: Fit, zone: tzinfo, *, at_least: int = 1) -
     if len(at) < at_least or (len(fit.refused) > MAX_REFUSED_SHARE * source.lines + 1 and at_least):
         raise BadInput("The profile does not fit.")
     fit.readings, fit.first, fit.total = len(at), first, round(sum(values), 6)
-    fit.never_falls = len(values) >= MIN_RISING and values[0] < values[-1] and values == sorted(values)
+    fit.never_falls = len(values) >= MIN_RISING and values[0] < values[-1] and all(starmap(le, pairwise(values)))
     spacing = common_spacing_ms(np.unique(np.array(at, np.int64)))
     fit.interval = timedelta(milliseconds=spacing) if spacing and spacing <= DAY_MS else None
     return fit

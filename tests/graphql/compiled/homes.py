@@ -15,6 +15,7 @@ from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
 from wattgate.operations.core.context import GraphQLContext
 from wattgate.operations.core.runner import Runner
+from wattgate.operations.vocabulary.node import encode_global_id
 from wattgate.principal import Principal, Role
 
 NOW = datetime(2026, 3, 2, 12, 10, tzinfo=UTC)
@@ -141,6 +142,11 @@ async def _add_homes(homes: Homes) -> None:
         "eui": [points[0].eui, points[1].eui, "nonsense"],
         "hardwareId": [points[0].eui, "nonsense"],
     }
+    homes.ids["id"] = [
+        *(encode_global_id("Resource", resource) for resource in resources),
+        *(encode_global_id("VirtualEntity", each) for each in (home, mixed)),
+        encode_global_id("Device", device),
+    ]
 
 
 async def _record(tenant: Tenant, resource_id: str) -> None:

@@ -115,7 +115,7 @@ def _without_nulls_for_defaults(values: dict[str, Any], declared: Mapping[str, A
     return {
         name: value
         for name, value in values.items()
-        if value is not None or declared[name].required or declared[name].default is None
+        if value is not None or declared[name].required or type(None) in get_args(declared[name].annotation)
     }
 
 

@@ -100,7 +100,6 @@ export class Workspace {
         this.emit("logout");
       }
       this.emit("session", this.session);
-      void this.loadSchema(); // a caller sees what it may use
     };
   }
 
