@@ -121,7 +121,17 @@ async def test_state_with_an_event_in_each_load_is_shown_by_the_second_one(under
     under_test.reducer.during_load = lambda: under_test.send_event("a")
     under_test.send_event(RELOAD)
     await run_tasks()
-    assert [3] in subscriber.states
+    assert [3, "a"] in subscriber.states
+
+
+async def test_outdated_state_that_is_shown_lacks_no_event_of_before(under_test: GroupUnderTest) -> None:
+    subscriber = await under_test.join()
+    under_test.send_event("a")
+    under_test.reducer.during_load = lambda: under_test.send_event(f"b{under_test.reducer.loads}")
+    under_test.send_event(RELOAD)
+    await run_tasks()
+    shown = subscriber.states[subscriber.states.index([1, "a", "b2", "b3"]) + 1]
+    assert shown == [3, "b3"]
 
 
 @pytest.mark.parametrize("cause", ["revocation", "loss of events"])

@@ -59,6 +59,9 @@ RETRY_BACKOFF = Backoff(min_seconds=1.0, max_seconds=30.0)
 RECHECK_SECONDS = 5.0
 """Delay before time is applied again while the state is reloaded: the database may be unavailable for long."""
 
+MAX_EVENTS_DURING_READ = 1_000
+"""Events after these are not kept while the state is read. The next reload has them."""
+
 STATE_KEY = ("state", "")
 
 TOPIC_CHANGES = (DeviceChanged, ResourceChanged, VirtualEntityChanged)
@@ -155,6 +158,8 @@ class SnapshotGroup(Group):
         self._first_load: asyncio.Task[None] | None = None
         self._rendering = False
         """Whether a task executes an asynchronous selection. It broadcasts until the newest state is sent."""
+        self._events_during_read: list[Event] = []
+        """Events that arrived since the last read began, so that the state which it returns may lack them."""
         self._topics_outdated = False
         self._topics_changed = asyncio.Event()
         """Set by an event of TOPIC_CHANGES, until the next load."""
@@ -214,6 +219,8 @@ class SnapshotGroup(Group):
 
     def _handle_event(self, event: Event) -> None:
         self._on_reload(ReloadEvent.CHANGED)
+        if self._reload is not ReloadState.IDLE and len(self._events_during_read) < MAX_EVENTS_DURING_READ:
+            self._events_during_read.append(event)
         if isinstance(event.payload, TOPIC_CHANGES):
             self._topics_outdated = True
             self._topics_changed.set()
@@ -268,6 +275,8 @@ class SnapshotGroup(Group):
 
     def _on_reload(self, event: ReloadEvent) -> None:
         self._reload = RELOAD_TRANSITIONS[self._reload][event]
+        if event in (ReloadEvent.READ_STARTED, ReloadEvent.ENDED):
+            self._events_during_read.clear()
 
     def _request_reload(self, *, with_topics: bool = False) -> None:
         """Load the state, and the topics if needed, in a background task. In EMPTY, only mark the load as outdated."""
@@ -303,7 +312,8 @@ class SnapshotGroup(Group):
         """Reload the state until it is not outdated. Retry while the database is unavailable.
 
         An outdated load lacks an event that the snapshot may already have. It is repeated at once instead of shown, but
-        only once: else a state with an event in each load would never be shown.
+        only once: else a state with an event in each load would never be shown. The second one is shown with the events
+        that arrived since its read began.
         """
         attempt, is_repeated = 0, False
         try:
@@ -320,13 +330,20 @@ class SnapshotGroup(Group):
                         continue
                     self._phase = phase_after_load(self._phase, self._reload)
                     if self._phase is SnapshotPhase.CURRENT:
-                        self._update_state(state)
+                        self._update_state(self._with_missed_events(state) if is_outdated else state)
                 except Unavailable:
                     await asyncio.sleep(RETRY_BACKOFF.delay_seconds(attempt))
                     attempt += 1
                     self._on_reload(ReloadEvent.READ_FAILED)
         finally:
             self._on_reload(ReloadEvent.ENDED)
+
+    def _with_missed_events(self, state: Any) -> Any:
+        """Return a state after the events that its read may lack. Another reload follows for the other events."""
+        for event in self._events_during_read:
+            changed = self._reducer.apply_event(state, event, self._clock())
+            state = state if changed is None else changed
+        return state
 
     async def _wait_for_turn(self) -> None:
         """Wait for a random part of LOAD_SPREAD_SECONDS, or until the topics may have changed."""

@@ -44,7 +44,7 @@ class SnapshotReducer(Protocol):
         """Return the topics with events that change the state. They differ if resources or devices were changed."""
 
     def apply_event(self, state: Any, event: Event, now: datetime) -> Any | None:
-        """Return the state after an event that arrives at `now`."""
+        """Return the state after an event that arrives at `now`. The state may have the event already."""
 
     def advance(self, state: Any, now: datetime) -> Any | None:
         """Return the state after time has passed, until `now`."""
