@@ -1,7 +1,10 @@
 """Evaluation of alert rules, compared with a simple reference model."""
 
 from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
 from fractions import Fraction
+from random import Random
+from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -12,18 +15,21 @@ from wattgate.clock import to_ms
 from wattgate.energy import alert_rules
 from wattgate.energy.alert_rules import (
     INACTIVE,
+    Episode,
     Firing,
     Limit,
     PaceReplay,
     PaceRule,
     QuietHours,
-    RuleState,
     SilenceReplay,
     SilenceRule,
     ThresholdEvaluation,
     ThresholdRule,
+    TimedValue,
+    state_before,
 )
 from wattgate.energy.buckets import DAY_MS, HOUR_MS, MINUTE_MS
+from wattgate.energy.storage_fields import StorageDefinition, StorageField, parse_fields
 from wattgate.enums import Function, ThresholdSide
 
 LONDON = ZoneInfo("Europe/London")
@@ -43,7 +49,7 @@ rules = st.builds(
 )
 
 
-def reference_result(rule: ThresholdRule, readings: list[alert_rules.TimedValue], at: int) -> Fraction | None:
+def reference_result(rule: ThresholdRule, readings: list[TimedValue], at: int) -> Fraction | None:
     """Return the result of the window that ends at an instant, computed from all readings."""
     values = [value for when, value in readings if at - rule.window < when <= at]
     match rule.function:
@@ -63,58 +69,99 @@ def reference_result(rule: ThresholdRule, readings: list[alert_rules.TimedValue]
 
 
 def reference_firings(
-    rule: ThresholdRule, readings: list[alert_rules.TimedValue], after: int, fresh_from: int
+    rule: ThresholdRule, readings: list[TimedValue], after: int, fresh_from: int, until: int
 ) -> list[int]:
-    """Return the instants at which a rule fires."""
-    limit, active, notified = rule.limit, False, False
+    """Return the instants at which a rule fires: it is judged at each reading and at each minute of quiet hours."""
+    limit, active, notified, is_fresh = rule.limit, False, False, False
     fired = []
-    for at, _ in readings:
-        value = reference_result(rule, readings, at)
-        if at <= after or value is None:
-            continue
-        if limit.side is ThresholdSide.ABOVE:
-            active = value > limit.value or (active and value > limit.value - limit.hysteresis)
-        else:
-            active = value < limit.value or (active and value < limit.value + limit.hysteresis)
-        notified = notified and active
-        if active and not notified and at >= fresh_from and not (rule.quiet_hours and rule.quiet_hours.contains(at)):
+    minutes = range(0, until + 1, MINUTE_MS) if rule.quiet_hours else ()
+    known = dict(readings)
+    for at in sorted({*known, *minutes}):
+        if at in known:
+            value = reference_result(rule, readings, at)
+            if at <= after or value is None:
+                continue
+            if limit.side is ThresholdSide.ABOVE:
+                active = value > limit.value or (active and value > limit.value - limit.hysteresis)
+            else:
+                active = value < limit.value or (active and value < limit.value + limit.hysteresis)
+            notified = notified and active
+            is_fresh = at >= fresh_from
+        if active and not notified and is_fresh and not (rule.quiet_hours and rule.quiet_hours.contains(at)):
             notified = True
             fired.append(at)
     return fired
 
 
+END = 4 * DAY_MS
+"""Later than all samples, and outside the quiet hours."""
+
+
 def evaluate(
-    rule: ThresholdRule, readings: list[alert_rules.TimedValue], state: RuleState = INACTIVE, **options: int
-) -> tuple[RuleState, list[Firing]]:
-    """Evaluate all readings at once. Return the state and the firings."""
-    evaluation = ThresholdEvaluation(rule, state, **{"after": -1, "fresh_from": 0, **options})
+    rule: ThresholdRule, readings: list[TimedValue], current: Episode | None = None, **options: int
+) -> tuple[Episode | None, list[Episode]]:
+    """Evaluate all readings at once. Return the last episode, if it has not ended, and those that began."""
+    evaluation = ThresholdEvaluation(rule, current, **{"after": -1, "fresh_from": 0, **options})
     evaluation.add(readings)
-    return evaluation.state, evaluation.firings
+    return evaluation.current, evaluation.episodes
+
+
+def firings_of(rule: ThresholdRule, readings: list[TimedValue], **options: int) -> list[Firing]:
+    """Return the firings of readings that are all known, until the end of the last quiet hours."""
+    evaluation = ThresholdEvaluation(rule, None, **{"after": -1, "fresh_from": 0, **options})
+    evaluation.add(readings)
+    evaluation.finish(END)
+    return evaluation.firings
 
 
 @given(rules, samples, st.integers(-1, DAY_MS), st.integers(0, 2 * DAY_MS))
 def test_threshold_fires_as_in_the_reference_model(
-    rule: ThresholdRule, readings: list[alert_rules.TimedValue], after: int, fresh_from: int
+    rule: ThresholdRule, readings: list[TimedValue], after: int, fresh_from: int
 ) -> None:
-    _, firings = evaluate(rule, readings, after=after, fresh_from=fresh_from)
-    assert [firing.at for firing in firings] == reference_firings(rule, readings, after, fresh_from)
+    firings = firings_of(rule, readings, after=after, fresh_from=fresh_from)
+    assert [firing.at for firing in firings] == reference_firings(rule, readings, after, fresh_from, END)
 
 
 @given(rules, samples, st.integers(0, 40))
 def test_firings_do_not_depend_on_how_samples_are_split(
-    rule: ThresholdRule, readings: list[alert_rules.TimedValue], cut: int
+    rule: ThresholdRule, readings: list[TimedValue], cut: int
 ) -> None:
-    whole = evaluate(rule, readings)
+    whole = firings_of(rule, readings)
     first = readings[:cut]
-    state, before = evaluate(rule, first)
+    _, before = evaluate(rule, first)
     last_at = first[-1][0] if first else -1
+    stored = [Episode.from_json(each.to_json()) for each in before]
+    for episode, each in zip(stored, before, strict=True):
+        episode.notified = each.firing is not None
+    _, current = state_before(stored, last_at + 1)
     window_readings = [reading for reading in readings if reading[0] > last_at - rule.window]
-    state, after = evaluate(rule, window_readings, state, after=last_at)
-    assert (state, before + after) == whole
-    in_parts = ThresholdEvaluation(rule, INACTIVE, after=-1, fresh_from=0)
+    rest = ThresholdEvaluation(rule, current, after=last_at, fresh_from=0)
+    rest.add(window_readings)
+    rest.finish(END)
+    assert [each.firing for each in before if each.firing] + rest.firings == whole
+    in_parts = ThresholdEvaluation(rule, after=-1, fresh_from=0)
     in_parts.add(first)
     in_parts.add(readings[cut:])
-    assert (in_parts.state, in_parts.firings) == whole
+    in_parts.finish(END)
+    assert in_parts.firings == whole
+
+
+@given(rules, samples, st.randoms(use_true_random=False))
+def test_readings_in_any_order_lead_to_the_episodes_of_readings_in_time(
+    rule: ThresholdRule, readings: list[TimedValue], random: Random
+) -> None:
+    """Each arrival is evaluated again from its own instant, as a worker does it."""
+    known = dict[int, int]()
+    history, judged_to = list[Episode](), -1
+    for at, value in random.sample(readings, len(readings)):
+        known[at] = value
+        after = min(judged_to, at - 1)
+        earlier, current = state_before(history, after + 1)
+        evaluation = ThresholdEvaluation(rule, current, after=after, fresh_from=0)
+        evaluation.add(reading for reading in sorted(known.items()) if reading[0] > after - rule.window)
+        history, judged_to = [*earlier, *evaluation.episodes], max(judged_to, at)
+    _, in_time = evaluate(rule, readings)
+    assert [(each.start, each.end) for each in history] == [(each.start, each.end) for each in in_time]
 
 
 @given(st.integers(0, 365 * 24 * 60), st.sampled_from([NIGHT, QuietHours(time(1, 15), time(1, 45), LONDON)]))
@@ -159,19 +206,49 @@ def test_pace_fires_once_in_each_period_that_will_exceed_the_budget() -> None:
     edges = list(range(0, 2 * DAY_MS + 1, HOUR_MS))
     # The projected total exceeds the budget on day 1 from hour 19, and on day 2 as soon as its first part is over.
     amounts = [5] * 12 + [20] * 12 + [11] * 24
-    replay = PaceReplay(day, edges, amounts, [0, DAY_MS, 2 * DAY_MS])
+    replay = PaceReplay(day, edges, amounts, edges[1:], [0, DAY_MS, 2 * DAY_MS])
     replay.add(edges)
     assert [firing.at // HOUR_MS for firing in replay.firings] == [19, 30]
+
+
+def test_pace_of_steady_use_is_the_same_at_each_moment_between_readings() -> None:
+    """48 a day is more than 46.5. Between two readings, the part that is not known yet is no saving."""
+    rule, state, fired = PaceRule(None, 6 * HOUR_MS, Limit(465)), INACTIVE, []
+    for minute in range(6 * 60, 24 * 60):
+        known_until = minute // 30 * 30 * MINUTE_MS
+        state, firing = alert_rules.evaluate_pace(
+            rule, state, 10 * (minute // 30), (0, DAY_MS), known_until, minute * MINUTE_MS
+        )
+        fired += [minute] if firing else []
+    assert fired == [6 * 60]
+
+
+@pytest.mark.parametrize(("amount", "fires"), [(465, False), (466, True)])
+def test_pace_of_a_period_that_is_known_to_its_end_judges_its_total(amount: int, fires: bool) -> None:
+    rule, later = PaceRule(None, 6 * HOUR_MS, Limit(465)), 30 * HOUR_MS
+    _, firing = alert_rules.evaluate_pace(rule, INACTIVE, amount, (0, DAY_MS), later, later)
+    assert firing == (Firing(later, Fraction(amount)) if fires else None)
 
 
 def test_sum_below_a_threshold_is_not_evaluated_in_incomplete_windows() -> None:
     rule = ThresholdRule(None, HOUR_MS, Limit(10, side=ThresholdSide.BELOW), expected_samples=2)
     half = 30 * MINUTE_MS
-    assert evaluate(rule, [(0, 3), (4 * half, 3)])[1] == []
-    assert len(evaluate(rule, [(0, 3), (half, 3)])[1]) == 1
+    assert firings_of(rule, [(0, 3), (4 * half, 3)]) == []
+    assert len(firings_of(rule, [(0, 3), (half, 3)])) == 1
+
+
+def test_a_window_that_is_no_multiple_of_the_interval_expects_the_interval_that_it_cuts() -> None:
+    terms = SimpleNamespace(
+        window_minutes=45, threshold=Decimal(1), hysteresis=Decimal(0), function=Function.SUM, side=ThresholdSide.BELOW
+    )
+    energy = StorageField(field_name="ENERGY", unit="kWh", datatype="fixedpoint(3)")
+    half_hours = StorageDefinition("timeseries", "regular", "2026-01-01T00:00:00Z", (energy,), interval="PT30M")
+    (field,) = parse_fields([half_hours])
+    rule = ThresholdRule.from_terms(terms, field, None)
+    assert rule.expected_samples == 2
 
 
 def test_firing_is_dated_when_its_sample_is_complete() -> None:
     delay = timedelta(minutes=30) // timedelta(milliseconds=1)
-    firings = evaluate(ThresholdRule(None, HOUR_MS, Limit(0)), [(0, 1)], delay=delay)[1]
+    firings = firings_of(ThresholdRule(None, HOUR_MS, Limit(0)), [(0, 1)], delay=delay)
     assert firings == [Firing(delay, Fraction(1))]

@@ -167,6 +167,6 @@ def test_the_pace_of_a_household_counts_from_its_move() -> None:
     moved = Ownership(((12 * HOUR_MS, NO_END),))
     amounts = [0] * 12 + [30] * 12
     for ownership, hour in ((moved, 14), (ALWAYS, 17)):
-        replay = PaceReplay(rule, edges, amounts, [0, DAY_MS], ownership)
+        replay = PaceReplay(rule, edges, amounts, edges[1:], [0, DAY_MS], ownership)
         replay.add(edges)
         assert [each.at // HOUR_MS for each in replay.firings] == [hour]

@@ -4,6 +4,7 @@ Each kind is a class with its own parameters, and `RULE_CLASSES` lists them. No 
 milliseconds. Values are scaled integers. Results of a window are exact fractions.
 """
 
+import dataclasses
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import deque
@@ -107,7 +108,8 @@ MAX_LIVE_WINDOW_MINUTES = 24 * 60
 Each evaluation reads the whole window, so this limit is lower.
 """
 
-BUDGET_PERIODS = (Period.P1D, Period.P1W, Period.P1M)
+BUDGET_PERIODS = {Period.P1D: 23 * 60, Period.P1W: (7 * 24 - 1) * 60, Period.P1M: (28 * 24 - 1) * 60}
+"""The periods of budgets, with the minutes of the shortest one. The first part of a period is shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ class ThresholdRule(RuleOfKind):
     @classmethod
     def from_terms(cls, terms: RuleTerms, field: ReadingField, quiet_hours: QuietHours | None) -> Self:
         window = terms.window_minutes * MINUTE_MS
-        expected_samples = None if field.interval_ms is None else window // field.interval_ms
+        expected_samples = None if field.interval_ms is None else -(-window // field.interval_ms)
         return cls(quiet_hours, window, _limit_of(terms, field), terms.function, expected_samples)
 
     @property
@@ -245,10 +247,10 @@ class PaceRule(RuleOfKind):
 
     @classmethod
     def problems(cls, terms: Mapping[str, Any], field: ReadingField | None) -> list[tuple[str, str]]:
-        problems = _duration_problems(terms, MAX_WINDOW_MINUTES)
-        if terms["period"] not in BUDGET_PERIODS:
-            problems.append(("period", "is not P1D, P1W or P1M"))
-        return problems
+        shortest = BUDGET_PERIODS.get(terms["period"])
+        if shortest is None:
+            return [*_duration_problems(terms, MAX_WINDOW_MINUTES), ("period", "is not P1D, P1W or P1M")]
+        return _duration_problems(terms, shortest - 1)
 
     @classmethod
     def limit_problem(cls, limit: Decimal) -> str | None:
@@ -290,32 +292,68 @@ def _state_after(
     state: RuleState,
     value: tuple[int, int],
     moment: int,
-    *,
-    fresh: bool = True,
 ) -> RuleState:
     """Return the state after a value that is known at `moment`.
 
-    A rule fires once while it is active, never in quiet hours, and never for a value that is not fresh.
+    A rule fires once while it is active, and never in quiet hours.
     """
     if not limit.is_passed(value, is_active=state.active):
         return INACTIVE
-    return _notified_if_allowed(quiet_hours, state, moment, fresh=fresh)
+    return _notified_if_allowed(quiet_hours, state, moment)
 
 
-def _notified_if_allowed(
-    quiet_hours: QuietHours | None, state: RuleState, moment: int, *, fresh: bool = True
-) -> RuleState:
+def _notified_if_allowed(quiet_hours: QuietHours | None, state: RuleState, moment: int) -> RuleState:
     """Return the state of a rule whose condition is met."""
     if state.notified:
         return state
-    if not fresh or (quiet_hours is not None and quiet_hours.contains(moment)):
-        return ACTIVE
-    return NOTIFIED
+    return ACTIVE if quiet_hours is not None and quiet_hours.contains(moment) else NOTIFIED
 
 
 def _firing(before: RuleState, after: RuleState, moment: int, value: tuple[int, int]) -> Firing | None:
     """Return the firing of a rule whose state changes from `before` to `after`, if it fires."""
     return Firing(moment, Fraction(*value)) if after.notified and not before.notified else None
+
+
+@dataclass(slots=True)
+class Episode:
+    """A time in which the condition of a rule holds.
+
+    `start` is the instant of its first sample, and `end` that of the first sample without the condition; it is None
+    while the condition holds. `notified` is whether an alert was sent for it. `firing` is the alert that is due for it.
+    """
+
+    start: int
+    end: int | None = None
+    notified: bool = False
+    firing: Firing | None = None
+    value: tuple[int, int] | None = None
+    """The value of its last sample while an alert waits for the end of quiet hours."""
+    quiet_until: int = 0
+    """The end of these quiet hours."""
+
+    def to_json(self) -> list[Any]:
+        """Return the values that a rule stores. `from_json` reads them."""
+        waiting = [] if self.value is None else [self.quiet_until, *self.value]
+        return [self.start, self.end, self.notified, *waiting]
+
+    @classmethod
+    def from_json(cls, stored: Sequence[Any]) -> Self:
+        start, end, notified, *waiting = stored
+        quiet_until, value = (waiting[0], (waiting[1], waiting[2])) if waiting else (0, None)
+        return cls(start, end, notified, value=value, quiet_until=quiet_until)
+
+    def overlaps(self, other: "Episode") -> bool:
+        """Return whether two episodes have a time in common."""
+        return (other.end is None or self.start < other.end) and (self.end is None or other.start < self.end)
+
+
+def state_before(history: Sequence[Episode], at: int) -> tuple[list[Episode], Episode | None]:
+    """Return the episodes that began before an instant, and the one that had not ended then, continued."""
+    earlier = [dataclasses.replace(episode) for episode in history if episode.start < at]
+    if not earlier or (earlier[-1].end is not None and earlier[-1].end < at):
+        return earlier, None
+    earlier[-1].end = None
+    return earlier, earlier[-1]
 
 
 class ThresholdEvaluation:
@@ -324,24 +362,22 @@ class ThresholdEvaluation:
     The window of a sample at `at` has the samples later than `at - rule.window`. For a rule that fires when a sum is
     below its threshold, incomplete windows are skipped if the number of expected samples is known.
 
-    A sample older than `fresh_from` changes the state, but does not fire. A firing is dated `now`. Without `now`, it is
-    dated when the sample was complete: `delay` after its instant.
+    A sample is known `delay` after its instant, when it is complete. The rule fires then, or at the end of the quiet
+    hours if its condition still holds. This depends on the samples alone, so that late readings and back-tests have
+    the same firings as readings that arrive in time. A sample older than `fresh_from` fires nothing.
+
+    `current` is the episode before the first evaluated sample. `episodes` are those that begin later. `finish` follows
+    the last sample.
     """
 
     def __init__(
-        self,
-        rule: ThresholdRule,
-        state: RuleState,
-        *,
-        after: int,
-        fresh_from: int,
-        delay: int = 0,
-        now: int | None = None,
+        self, rule: ThresholdRule, current: Episode | None = None, *, after: int, fresh_from: int, delay: int = 0
     ) -> None:
-        self.state = state
-        self.firings: list[Firing] = []
+        self.current = current
+        self.episodes: list[Episode] = []
+        self._continued = current
         self._rule = rule
-        self._after, self._fresh_from, self._delay, self._now = after, fresh_from, delay, now
+        self._after, self._fresh_from, self._delay = after, fresh_from, delay
         self._inside: deque[TimedValue] = deque()
         self._extremes: deque[TimedValue] = deque()
         """The samples of the window that no later one exceeds, for MIN and MAX. The first one is the result."""
@@ -358,13 +394,47 @@ class ThresholdEvaluation:
                 self._move_extremes(at, value)
             if at <= self._after or (needed is not None and len(self._inside) < needed):
                 continue
+            current = self.current
+            if current is not None and current.value is not None:
+                self._end_quiet_hours(current, at + self._delay - 1)
             result = self._result()
-            moment = at + self._delay if self._now is None else self._now
-            fresh = at >= self._fresh_from
-            after = _state_after(limit, rule.quiet_hours, self.state, result, moment, fresh=fresh)
-            if firing := _firing(self.state, after, moment, result):
-                self.firings.append(firing)
-            self.state = after
+            if not limit.is_passed(result, is_active=current is not None):
+                if current is not None:
+                    current.end, self.current = at, None
+                continue
+            if current is None:
+                self.current = current = Episode(at)
+                self.episodes.append(current)
+            if not current.notified and current.firing is None:
+                self._notify(current, at, result)
+
+    def finish(self, until: int) -> None:
+        """Evaluate the quiet hours that end until an instant."""
+        if self.current is not None:
+            self._end_quiet_hours(self.current, until)
+
+    def _notify(self, episode: Episode, at: int, result: tuple[int, int]) -> None:
+        """Fire for a sample, or let its alert wait for the end of quiet hours."""
+        if at < self._fresh_from:
+            return
+        moment, quiet = at + self._delay, self._rule.quiet_hours
+        if quiet is None or (moment >= episode.quiet_until and not quiet.contains(moment)):
+            episode.firing, episode.value = Firing(moment, Fraction(*result)), None
+            return
+        episode.value = result
+        if moment >= episode.quiet_until:
+            episode.quiet_until = quiet.next_allowed(moment)
+
+    def _end_quiet_hours(self, episode: Episode, until: int) -> None:
+        """Fire if an alert waits, and its quiet hours end until an instant."""
+        if episode.value is not None and episode.firing is None and episode.quiet_until <= until:
+            episode.firing, episode.value = Firing(episode.quiet_until, Fraction(*episode.value)), None
+
+    @property
+    def firings(self) -> list[Firing]:
+        """The alerts that are due for the episodes."""
+        episodes = self.episodes if self._continued is None else [self._continued, *self.episodes]
+        return [episode.firing for episode in episodes if episode.firing is not None]
 
     def _move_window(self, at: int, value: int) -> None:
         inside, start = self._inside, at - self._rule.window
@@ -429,21 +499,21 @@ class SilenceReplay:
 
 
 def evaluate_pace(
-    rule: PaceRule, state: RuleState, amount: int, span: tuple[int, int], now: int, *, evaluated_at: int
+    rule: PaceRule, state: RuleState, amount: int, span: tuple[int, int], known_until: int, moment: int
 ) -> tuple[RuleState, Firing | None]:
-    """Evaluate the projected total of the period `span`, once its first part is over.
+    """Evaluate the projected total of the period `span` at a moment, once its first part is over.
 
-    The projection assumes that use continues at the average rate until now. A new period starts with a new state.
-    `evaluated_at` is the instant of the previous evaluation.
+    `amount` is the total until `known_until`, the end of the newest reading, because readings come late. The projection
+    assumes that use continues at the average rate until then. The projected total of a period that is known to its end
+    is its total. `state` is that of the same period.
     """
     start, stop = span
-    if evaluated_at < start:
-        state = INACTIVE
-    if now - start < max(rule.first_part, 1):
+    known = min(known_until, stop) - start
+    if known < max(rule.first_part, 1):
         return state, None
-    projected = amount * (stop - start), now - start
-    after = _state_after(rule.budget, rule.quiet_hours, state, projected, now)
-    return after, _firing(state, after, now, projected)
+    projected = amount * (stop - start), known
+    after = _state_after(rule.budget, rule.quiet_hours, state, projected, moment)
+    return after, _firing(state, after, moment, projected)
 
 
 def own_part(span: tuple[int, int], ownership: Ownership) -> tuple[int, int]:
@@ -455,8 +525,8 @@ def own_part(span: tuple[int, int], ownership: Ownership) -> tuple[int, int]:
 class PaceReplay:
     """The firings of a pace rule that is evaluated at moments.
 
-    `amounts` are the amounts between consecutive `edges`. `periods` are the edges of the periods. A period counts from
-    when the household has the resource.
+    `amounts` are the amounts between consecutive `edges`, and `known` the ends of the last readings there, or 0 without
+    one. `periods` are the edges of the periods. A period counts from when the household has the resource.
     """
 
     def __init__(
@@ -464,31 +534,30 @@ class PaceReplay:
         rule: PaceRule,
         edges: Sequence[int],
         amounts: Iterable[int],
+        known: Iterable[int],
         periods: Sequence[int],
         ownership: Ownership = ALWAYS,
     ) -> None:
         self.firings: list[Firing] = []
         self._rule, self._edges, self._periods, self._ownership = rule, edges, periods, ownership
         self._totals = [0, *accumulate(amounts)]
-        self._state, self._evaluated_at = INACTIVE, 0
+        self._known = [0, *accumulate(known, max)]
+        self._position, self._state = -1, INACTIVE
 
     def add(self, moments: Iterable[int]) -> None:
         """Evaluate the rule at the next moments, which are in order."""
         for moment in moments:
-            position = bisect_right(self._periods, moment) - 1
-            if position + 1 == len(self._periods):
-                break
+            known_until = min(self._known[max(bisect_right(self._edges, moment) - 1, 0)], moment)
+            position = bisect_left(self._periods, known_until) - 1
+            if not 0 <= position < len(self._periods) - 1:
+                continue
+            if position != self._position:
+                self._position, self._state = position, INACTIVE
             span = self._periods[position], self._periods[position + 1]
-            amount = self._total_until(moment) - self._total_until(span[0])
+            amount = self._total_until(known_until) - self._total_until(span[0])
             self._state, firing = evaluate_pace(
-                self._rule,
-                self._state,
-                amount,
-                own_part(span, self._ownership),
-                moment,
-                evaluated_at=self._evaluated_at,
+                self._rule, self._state, amount, own_part(span, self._ownership), known_until, moment
             )
-            self._evaluated_at = moment
             if firing:
                 self.firings.append(firing)
 

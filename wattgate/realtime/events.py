@@ -153,11 +153,15 @@ class UserJobQueued(msgspec.Struct, frozen=True, gc=False):
 
 
 class RuleReadingRecorded(msgspec.Struct, frozen=True, gc=False):
-    """Payload on the topic of rule readings: readings were recorded for a field of a resource with alert rules."""
+    """Payload on the topic of rule readings: readings were recorded for a field of a resource with alert rules.
+
+    `oldest` is the instant of the first one, in ms since 1970.
+    """
 
     application_id: str
     resource_id: str
     field: str
+    oldest: int
 
 
 class DeviceStateChanged(msgspec.Struct, frozen=True, gc=False):

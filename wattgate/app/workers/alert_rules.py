@@ -2,11 +2,11 @@
 
 import logging
 from collections.abc import Mapping
+from typing import Any, cast
 
 from wattgate.app.workers.background import WakeSignal, run_forever
-from wattgate.errors import GatewayError
+from wattgate.errors import GatewayError, NotFound, Unavailable
 from wattgate.operations.alerts import alert_rules
-from wattgate.operations.core.operation import Operation
 from wattgate.operations.core.runner import Runner
 from wattgate.principal import Principal, Role
 from wattgate.realtime import topics
@@ -35,7 +35,8 @@ class AlertRuleWorker:
 
     def __init__(self, runner: Runner, hub: Hub) -> None:
         self._runner = runner
-        self._pending_fields: set[RuleReadingRecorded] = set()
+        self._pending: dict[str, dict[tuple[str, str], int]] = {}
+        """The instant of the first new reading, by application and by resource id and field."""
         self.wake_signal = WakeSignal(hub, topics.rule_readings(), self._on_recorded)
 
     async def run(self) -> None:
@@ -46,26 +47,38 @@ class AlertRuleWorker:
             )
 
     async def evaluate_pending(self) -> int:
-        """Evaluate the rules of fields with new readings, and the due rules. Return the number of alerts sent."""
-        recorded, self._pending_fields = self._pending_fields, set()
-        fields_by_application: dict[str, list[tuple[str, str]]] = {}
-        for reading in recorded:
-            fields_by_application.setdefault(reading.application_id, []).append((reading.resource_id, reading.field))
+        """Evaluate the rules of fields with new readings, and the due rules. Return the number of alerts sent.
+
+        Due rules are evaluated in turns, a batch of each application, until none is due.
+        """
+        pending, self._pending = self._pending, {}
         sent = 0
-        for application_id, fields in fields_by_application.items():
-            sent += await self._evaluate(
-                application_id, alert_rules.rules_for_recorded_fields, {"recorded_fields": fields}
+        for application_id, oldest_by_field in pending.items():
+            rules = await self._runner.run(
+                alert_rules.rules_for_recorded_fields, _system(application_id), {"oldest_by_field": oldest_by_field}
             )
-        for application_id in await self._runner.run(
-            alert_rules.applications_with_due_rules, Principal(Role.SYSTEM), {}
-        ):
-            sent += await self._evaluate(application_id, alert_rules.due_rules, {"limit": MAX_RULES_PER_BATCH})
+            for rule_id, oldest in rules.items():
+                sent += await self._evaluate(application_id, {"rule_id": rule_id, "late_from": oldest})
+        has_more = True
+        while has_more and not self._pending:
+            has_more = False
+            for application_id in await self._runner.run(
+                alert_rules.applications_with_due_rules, Principal(Role.SYSTEM), {}
+            ):
+                due = await self._runner.run(
+                    alert_rules.due_rules, _system(application_id), {"limit": MAX_RULES_PER_BATCH}
+                )
+                has_more |= len(due) == MAX_RULES_PER_BATCH
+                for rule_id in due:
+                    sent += await self._evaluate(application_id, {"rule_id": rule_id})
         return sent
 
     def _on_recorded(self, event: Event) -> None:
         """Remember a field with new readings whose resource has rules."""
-        if len(self._pending_fields) < MAX_PENDING_FIELDS:
-            self._pending_fields.add(event.payload)
+        reading: RuleReadingRecorded = event.payload
+        if sum(map(len, self._pending.values())) < MAX_PENDING_FIELDS:
+            fields, key = self._pending.setdefault(reading.application_id, {}), (reading.resource_id, reading.field)
+            fields[key] = min(reading.oldest, fields.get(key, reading.oldest))
 
     async def _run_iteration(self) -> None:
         self.wake_signal.clear()
@@ -73,13 +86,24 @@ class AlertRuleWorker:
         await self.wake_signal.wait_subscribed()
         await self.wake_signal.wait(MAX_IDLE_SECONDS)
 
-    async def _evaluate(self, application_id: str, operation: Operation, arguments: Mapping[str, object]) -> int:
-        """Evaluate rules of an application one by one. A rule that fails is evaluated again when it is next due."""
-        system = Principal(Role.SYSTEM, application_id=application_id)
-        sent = 0
-        for rule_id in await self._runner.run(operation, system, arguments):
-            try:
-                sent += await self._runner.run(alert_rules.evaluate_rule, system, {"rule_id": rule_id})
-            except GatewayError as error:
-                log.warning("Alert rule %s could not be evaluated: %s", rule_id, error.message)
-        return sent
+    async def _evaluate(self, application_id: str, arguments: Mapping[str, Any]) -> int:
+        """Evaluate a rule and return the number of alerts. A rule that fails is postponed, each time for longer."""
+        system, rule_id = _system(application_id), arguments["rule_id"]
+        try:
+            return cast(int, await self._runner.run(alert_rules.evaluate_rule, system, arguments))
+        except NotFound:  # it was removed in the meantime
+            return 0
+        except Unavailable:  # no fault of the rule
+            raise
+        except GatewayError as error:
+            problem = error.message
+            log.warning("Alert rule %s could not be evaluated: %s", rule_id, problem)
+        except Exception:  # supervisor: the rule is postponed, and the others are evaluated
+            problem = "an unexpected error has occurred"
+            log.exception("Alert rule %s could not be evaluated", rule_id)
+        await self._runner.run(alert_rules.postpone_failed_rule, system, {"rule_id": rule_id, "problem": problem})
+        return 0
+
+
+def _system(application_id: str) -> Principal:
+    return Principal(Role.SYSTEM, application_id=application_id)

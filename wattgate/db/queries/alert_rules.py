@@ -1,11 +1,13 @@
 """Evaluation of alert rules with stored readings: the current state of a rule, and back-tests."""
 
+import dataclasses
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from heapq import merge
-from typing import Annotated
+from itertools import pairwise
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from sqlmodel import col
@@ -17,7 +19,7 @@ from wattgate.db.queries.consent import find_consent_errors, replace_withheld
 from wattgate.db.queries.ownership import load_ownerships
 from wattgate.db.queries.series.readings import load_consented_aggregates
 from wattgate.db.queries.tenancies import consent_gaps
-from wattgate.db.readings.aggregates import SeriesKey
+from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.series_keys import require_field, series_key
 from wattgate.db.rows.rows import Rows
 from wattgate.energy import alert_rules, buckets
@@ -25,6 +27,7 @@ from wattgate.energy.alert_rules import (
     INACTIVE,
     RULE_CLASSES,
     AnyRule,
+    Episode,
     Firing,
     PaceReplay,
     PaceRule,
@@ -35,6 +38,7 @@ from wattgate.energy.alert_rules import (
     ThresholdEvaluation,
     ThresholdRule,
     TimedValue,
+    state_before,
 )
 from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.consent_gaps import ConsentGaps, find_gap, last_gap_end
@@ -171,13 +175,23 @@ async def _load_zones(rows: Rows, rules: Sequence[AlertRule]) -> list[ZoneInfo]:
 class RuleEvaluation:
     """The result of an evaluation: the new state, the firings to send, and the time of the next evaluation.
 
-    Readings up to `judged_to` (ms since 1970) are evaluated.
+    Readings up to `judged_to` (ms since 1970) are evaluated. The alerts of `firings` are for `episodes`, which are the
+    newest ones. With `late_from`, the next evaluation begins again at this instant.
     """
 
     state: RuleState
     judged_to: int
     due_at: datetime
     firings: list[RuleFiring]
+    episodes: list[Episode] = dataclasses.field(default_factory=list)
+    late_from: int | None = None
+
+    def store(self, row: AlertRule) -> None:
+        """Store the state in the rule."""
+        row.active, row.told, row.late_from = self.state.active, self.state.notified, self.late_from
+        row.judged_to, row.due_at = self.judged_to, self.due_at
+        row.episodes = [episode.to_json() for episode in self.episodes]
+        row.failures, row.problem = 0, None
 
 
 IDLE_INTERVAL = timedelta(minutes=30)
@@ -187,8 +201,32 @@ MAX_BACKLOG = timedelta(days=31)
 """How far back an evaluation reads the readings that arrived since the last evaluation. Older ones are skipped."""
 
 
+MAX_EPISODES = 100
+"""The maximum number of episodes that a rule remembers."""
+
+
+def restart_values(now: datetime) -> dict[str, Any]:
+    """Return the column values of a rule that starts at an instant: it judges later readings only."""
+    now_ms = to_ms(now)
+    return {
+        "active": False,
+        "told": False,
+        "episodes": [],
+        "judged_from": now_ms,
+        "judged_to": now_ms,
+        "late_from": None,
+        "due_at": now,
+        "failures": 0,
+        "problem": None,
+    }
+
+
 async def evaluate(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
-    """Evaluate a rule with the readings since the last evaluation. Raise ConsentRevoked without valid consent."""
+    """Evaluate a rule with the readings that are stored, in any order. Raise ConsentRevoked without valid consent.
+
+    Readings that came late or were corrected change the past, so that it is evaluated again from them on. An episode
+    that overlaps a notified one causes no other alert. One that was not known before causes its alert now.
+    """
     for error in (await find_consent_errors(rows, [loaded_rule.resource])).values():
         raise error
     match loaded_rule.rule:
@@ -201,29 +239,58 @@ async def evaluate(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
 
 
 async def _evaluate_threshold(rows: Rows, loaded_rule: LoadedRule, rule: ThresholdRule) -> RuleEvaluation:
-    now = to_ms(rows.now)
-    after = max(loaded_rule.row.judged_to, to_ms(rows.now - MAX_BACKLOG))
+    row, now, fresh_from = loaded_rule.row, to_ms(rows.now), to_ms(rows.now - MAX_NOTIFIED_AGE)
+    history = [Episode.from_json(stored) for stored in row.episodes]
+    after = max(row.judged_to, to_ms(rows.now - MAX_BACKLOG))
+    if row.late_from is not None:
+        after = min(after, max(row.late_from, row.judged_from + 1, fresh_from) - 1)
     samples_by_key = await rows.readings.list_since({loaded_rule.series_key: after - rule.window}, limit=MAX_SAMPLES)
-    state, due_at = RuleState(loaded_rule.row.active, loaded_rule.row.told), rows.now + IDLE_INTERVAL
     if samples_by_key is None:
-        log.warning(
-            "Alert rule %s has more than %d new readings; they are skipped", loaded_rule.row.rule_id, MAX_SAMPLES
-        )
-        return RuleEvaluation(state, now, due_at, [])
-    evaluation = ThresholdEvaluation(rule, state, after=after, fresh_from=to_ms(rows.now - MAX_NOTIFIED_AGE), now=now)
-    judged_to = after
+        log.warning("Alert rule %s has more than %d new readings; they are skipped", row.rule_id, MAX_SAMPLES)
+        return RuleEvaluation(RuleState(row.active, row.told), now, rows.now + IDLE_INTERVAL, [], history)
+    earlier, current = state_before(history, after + 1)
+    delay = loaded_rule.field.interval_ms or 0
+    evaluation = ThresholdEvaluation(rule, current, after=after, fresh_from=fresh_from, delay=delay)
+    judged_to = row.judged_to
     async for part in slices(loaded_rule.consented(samples_by_key[loaded_rule.series_key])):
         evaluation.add(part)
         judged_to = max(judged_to, part[-1][0])
-    firings = evaluation.firings[-MAX_FIRINGS:]
-    if len(firings) < len(evaluation.firings):
-        number = len(evaluation.firings)
-        log.warning(
-            "Alert rule %s fired %d times at once; %d alerts are sent", loaded_rule.row.rule_id, number, MAX_FIRINGS
-        )
-    return RuleEvaluation(
-        evaluation.state, judged_to, due_at, [loaded_rule.to_rule_firing(firing) for firing in firings]
-    )
+    evaluation.finish(now)
+    episodes = [*earlier, *evaluation.episodes]
+    _mark_notified(episodes, history)
+    recent = [episode for episode in episodes if episode.end is None or episode.end > fresh_from][-MAX_EPISODES:]
+    return _with_due_firings(loaded_rule, recent, evaluation.current, judged_to, rows.now)
+
+
+def _mark_notified(episodes: Sequence[Episode], history: Sequence[Episode]) -> None:
+    """Mark the episodes for which an alert was sent: late readings may have moved their limits."""
+    notified = [episode for episode in history if episode.notified]
+    for episode in episodes:
+        if not episode.notified and any(episode.overlaps(earlier) for earlier in notified):
+            episode.notified, episode.firing = True, None
+
+
+def _with_due_firings(
+    loaded_rule: LoadedRule, episodes: list[Episode], current: Episode | None, judged_to: int, now: datetime
+) -> RuleEvaluation:
+    """Return the evaluation that sends the alerts that are due. In quiet hours, it sends none, and they stay due."""
+    quiet, now_ms = loaded_rule.rule.quiet_hours, to_ms(now)
+    due, due_at, late_from = [episode for episode in episodes if episode.firing], now + IDLE_INTERVAL, None
+    firings: list[RuleFiring] = []
+    if due and quiet is not None and quiet.contains(now_ms):
+        due_at, late_from = from_ms(quiet.next_allowed(now_ms)), due[0].start
+    else:
+        for episode in due:
+            episode.notified = True
+        sent = [Firing(now_ms, episode.firing.value) for episode in due if episode.firing][-MAX_FIRINGS:]
+        if len(sent) < len(due):
+            rule_id = loaded_rule.row.rule_id
+            log.warning("Alert rule %s fired %d times at once; %d alerts are sent", rule_id, len(due), MAX_FIRINGS)
+        firings = [loaded_rule.to_rule_firing(firing) for firing in sent]
+        if current is not None and current.value is not None:
+            due_at = min(due_at, from_ms(current.quiet_until))
+    state = RuleState(current is not None, current is not None and current.notified)
+    return RuleEvaluation(state, judged_to, due_at, firings, episodes, late_from)
 
 
 async def _evaluate_silence(rows: Rows, loaded_rule: LoadedRule, rule: SilenceRule) -> RuleEvaluation:
@@ -246,21 +313,44 @@ async def _evaluate_silence(rows: Rows, loaded_rule: LoadedRule, rule: SilenceRu
 
 
 async def _evaluate_pace(rows: Rows, loaded_rule: LoadedRule, rule: PaceRule) -> RuleEvaluation:
-    now, state = to_ms(rows.now), RuleState(loaded_rule.row.active, loaded_rule.row.told)
-    current_period = buckets.build_grid(rows.now, rows.now + timedelta(milliseconds=1), rule.period, loaded_rule.zone)
-    grid = buckets.build_grid(
-        from_ms(current_period.start), rows.now + timedelta(milliseconds=1), Period.P1D, loaded_rule.zone
-    )
+    """Evaluate the present period, and earlier ones whose last readings came since the last evaluation.
+
+    An episode of a budget begins with its period.
+    """
+    row, now = loaded_rule.row, to_ms(rows.now)
+    since = min(row.judged_to, now if row.late_from is None else row.late_from)
+    since = max(since, row.judged_from, to_ms(rows.now - MAX_NOTIFIED_AGE))
+    until = rows.now + timedelta(milliseconds=1)
+    periods = buckets.build_grid(from_ms(since), until, rule.period, loaded_rule.zone)
+    grid = buckets.build_grid(from_ms(periods.start), until, Period.P1D, loaded_rule.zone)
     (aggregates,) = await load_consented_aggregates(rows, [loaded_rule.resource], [loaded_rule.field], grid)
     if isinstance(aggregates, GatewayError):
         raise aggregates
-    span = alert_rules.own_part((current_period.start, current_period.stop), loaded_rule.ownership)
-    state, firing = alert_rules.evaluate_pace(
-        rule, state, sum(aggregates.sum), span, now, evaluated_at=loaded_rule.row.judged_to
-    )
-    return RuleEvaluation(
-        state, now, from_ms(now - now % HOUR_MS + HOUR_MS), [loaded_rule.to_rule_firing(firing)] if firing else []
-    )
+    known_until = min(max(_known_ends(aggregates, loaded_rule.field), default=0), now)
+    stored = map(Episode.from_json, row.episodes)
+    states = {episode.start: RuleState(active=episode.end is None, notified=episode.notified) for episode in stored}
+    firings, episodes = list[RuleFiring](), list[Episode]()
+    for span in pairwise(periods.edges):
+        days = zip(grid.starts, aggregates.sum, strict=True)
+        amount = sum(value for start, value in days if span[0] <= start < span[1])
+        before = states.get(span[0], INACTIVE)
+        part = alert_rules.own_part(span, loaded_rule.ownership)
+        after, firing = alert_rules.evaluate_pace(rule, before, amount, part, known_until, now)
+        if after.active:
+            episodes.append(Episode(span[0], notified=after.notified))
+        if firing:
+            firings.append(loaded_rule.to_rule_firing(firing))
+    state = after  # of the present period
+    due = now - now % HOUR_MS + HOUR_MS
+    if rule.quiet_hours is not None and state.active and not state.notified:
+        due = min(due, rule.quiet_hours.next_allowed(now))
+    return RuleEvaluation(state, max(row.judged_to, known_until), from_ms(due), firings, episodes)
+
+
+def _known_ends(aggregates: Aggregates, field: ReadingField) -> Iterator[int]:
+    """Yield the end of the newest reading of each bucket (ms since 1970), or 0 if it has none."""
+    for count, last_at in zip(aggregates.count, aggregates.last_at, strict=True):
+        yield last_at + (field.interval_ms or 0) if count else 0
 
 
 async def back_test(
@@ -323,7 +413,7 @@ async def _replay(
 ) -> list[Firing] | GatewayError:
     match loaded_rule.rule:
         case ThresholdRule() as rule:
-            return await _replay_threshold(loaded_rule, rule, samples, to_ms(start))
+            return await _replay_threshold(loaded_rule, rule, samples, to_ms(start), to_ms(rows.now))
         case SilenceRule() as rule:
             return await _replay_silence(loaded_rule, rule, samples, to_ms(start), to_ms(rows.now))
         case PaceRule() as rule:
@@ -331,13 +421,14 @@ async def _replay(
 
 
 async def _replay_threshold(
-    loaded_rule: LoadedRule, rule: ThresholdRule, samples: Sequence[TimedValue], start: int
+    loaded_rule: LoadedRule, rule: ThresholdRule, samples: Sequence[TimedValue], start: int, end: int
 ) -> list[Firing]:
     delay = loaded_rule.field.interval_ms or 0
-    evaluation = ThresholdEvaluation(rule, INACTIVE, after=start - 1, fresh_from=start, delay=delay)
+    evaluation = ThresholdEvaluation(rule, after=start - 1, fresh_from=start, delay=delay)
     window_start = start - rule.window
     async for part in slices(sample for sample in loaded_rule.consented(samples) if sample[0] > window_start):
         evaluation.add(part)
+    evaluation.finish(end)
     return evaluation.firings
 
 
@@ -357,14 +448,15 @@ async def _replay_silence(
 async def _replay_pace(
     rows: Rows, loaded_rule: LoadedRule, rule: PaceRule, start: datetime
 ) -> list[Firing] | GatewayError:
-    """Evaluate the pace at each half hour, with the energy used until then."""
+    """Evaluate the pace at each half hour, with the energy that is known until then."""
     end = rows.now
     periods = buckets.build_grid(start, end, rule.period, loaded_rule.zone)
     grid = buckets.build_grid(from_ms(periods.start), end, Period.PT30M, UTC)
     (aggregates,) = await load_consented_aggregates(rows, [loaded_rule.resource], [loaded_rule.field], grid)
     if isinstance(aggregates, GatewayError):
         return aggregates
-    replay = PaceReplay(rule, grid.edges, aggregates.sum, periods.edges, loaded_rule.ownership)
+    known = _known_ends(aggregates, loaded_rule.field)
+    replay = PaceReplay(rule, grid.edges, aggregates.sum, known, periods.edges, loaded_rule.ownership)
     async for moments in slices(edge for edge in grid.edges if to_ms(start) <= edge <= to_ms(end)):
         replay.add(moments)
     return replay.firings

@@ -51,6 +51,12 @@ class ReadingColumns:
         """Return the positions at which the readings of each series begin, and the end of the last series."""
         return np.append(np.flatnonzero(is_group_start(self.number, self.field)), len(self.at))
 
+    def oldest_by_series(self) -> dict[tuple[int, int], int]:
+        """Return the instant of the first reading of each series, by resource number and field index."""
+        starts = self.series_bounds()[:-1]
+        number, field, at = (column[starts].tolist() for column in (self.number, self.field, self.at))
+        return dict(zip(zip(number, field, strict=True), at, strict=True))
+
     def newest_by_series(self) -> list[ReadingRow]:
         """Return the last reading of each series."""
         ends = self.series_bounds()[1:] - 1

@@ -1,14 +1,15 @@
 """Add, change and remove alert rules, and evaluate them for `app/workers/alert_rules.py`."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import or_
 from sqlmodel import col
 
-from wattgate.clock import format_iso, to_ms
+from wattgate.clock import format_iso
 from wattgate.db import models
 from wattgate.db.models import AlertType, VirtualEntity, VirtualEntityResource
 from wattgate.db.models.messages.alerts import MAX_RULES, RULE_DECIMALS
@@ -46,6 +47,11 @@ ALLOWED_FUNCTIONS = (Function.SUM, Function.AVG, Function.MIN, Function.MAX)
 
 _WOKEN_BY_READINGS = [kind for kind, rule_class in RULE_CLASSES.items() if not rule_class.only_ended_by_readings]
 
+_TERMS_OF_SENDING = frozenset({"name", "alert_type_id", "channels", "quiet_from", "quiet_to"})
+"""Columns of a rule that say how it sends alerts, and not what it judges."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE = timedelta(minutes=1), timedelta(days=1)
+
 _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 
 
@@ -70,8 +76,7 @@ async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.Ale
             resource_id=resource.resource_id,
             field=field.name,
             unit=field.unit,
-            judged_to=to_ms(call.rows.now),
-            due_at=call.rows.now,
+            **queries.restart_values(call.rows.now),
         )
     )
     await _update_watched(call, resource.resource_id)
@@ -88,7 +93,8 @@ async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.Ale
 async def update_alert_rule(call: Call, *, rule_id: ids.RuleId, input: types.AlertRuleChange) -> models.AlertRule:
     """Change an alert rule. Omitted fields keep their values.
 
-    The rule starts again: if its condition is met, it fires at the next reading.
+    If the change concerns what the rule judges, it starts again: if its condition is met, it fires at the next reading.
+    A change of the name, the alert type, the channels or the quiet hours does not start it again.
     """
     rule = await call.rows.edit(models.AlertRule, rule_id)
     changes = to_column_values(input, models.AlertRule)
@@ -100,8 +106,9 @@ async def update_alert_rule(call: Call, *, rule_id: ids.RuleId, input: types.Ale
     if problems := await _validate(call, merged, find_field(parse_fields(resource.storage), rule.field)):
         raise BadInput("Invalid alert rule. See `problems`.", problems=problems)
     now = call.rows.now
-    restart = {"active": False, "told": False, "judged_to": to_ms(now), "due_at": now, "updated_at": now}
-    for name, value in {**changes, **restart}.items():
+    starts_again = any(changes[name] != getattr(rule, name) for name in changes.keys() - _TERMS_OF_SENDING)
+    state = queries.restart_values(now) if starts_again else {"due_at": now}
+    for name, value in {**changes, **state, "updated_at": now}.items():
         setattr(rule, name, value)
     await call.rows.flush()
     await _update_watched(call, rule.resource_id)
@@ -144,26 +151,29 @@ async def due_rules(call: Call, *, limit: int) -> list[str]:
     return [rule.rule_id for rule in rules]
 
 
-@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
-async def rules_for_recorded_fields(call: Call, *, recorded_fields: Collection[tuple[str, str]]) -> list[str]:
+@operation(OperationKind.QUERY, returns=dict[str, int], needs=Permission.SYSTEM)
+async def rules_for_recorded_fields(call: Call, *, oldest_by_field: Mapping[tuple[str, str], int]) -> dict[str, int]:
     """Return the ids of the rules to evaluate after readings of these resource ids and fields.
 
-    Readings matter to rules of some kinds only while they are active, because they can only end the condition.
+    Each has the instant of the first new reading (ms since 1970). Readings matter to rules of some kinds only while
+    they are active, because they can only end the condition.
     """
     rules = await call.rows.all(
         models.AlertRule,
         col(models.AlertRule.enabled).is_(True),
-        col(models.AlertRule.resource_id).in_({resource_id for resource_id, _ in recorded_fields}),
+        col(models.AlertRule.resource_id).in_({resource_id for resource_id, _ in oldest_by_field}),
         or_(col(models.AlertRule.kind).in_(_WOKEN_BY_READINGS), col(models.AlertRule.active).is_(True)),
         order_by=[models.AlertRule.due_at, models.AlertRule.rule_id],
     )
-    recorded = set(recorded_fields)
-    return [rule.rule_id for rule in rules if (rule.resource_id, rule.field) in recorded]
+    fields = {rule.rule_id: (rule.resource_id, rule.field) for rule in rules}
+    return {rule_id: oldest_by_field[field] for rule_id, field in fields.items() if field in oldest_by_field}
 
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
-async def evaluate_rule(call: Call, *, rule_id: str) -> int:
-    """Evaluate the readings since the last evaluation of a rule, and send its alerts. Return their number.
+async def evaluate_rule(call: Call, *, rule_id: str, late_from: int | None = None) -> int:
+    """Evaluate the new readings of a rule, and send its alerts. Return their number.
+
+    `late_from` (ms since 1970) is the instant of the earliest new reading. The rule may have judged later ones.
 
     The transaction locks the rule and stores its state with the alerts, so that each alert is sent once. While the
     alerts are rendered, no transaction is open. Another process may evaluate the rule then; this one starts again.
@@ -171,6 +181,8 @@ async def evaluate_rule(call: Call, *, rule_id: str) -> int:
     rule = await call.rows.edit(models.AlertRule, rule_id)
     if not rule.enabled:
         return 0
+    if late_from is not None and late_from <= rule.judged_to:
+        rule.late_from = late_from if rule.late_from is None else min(late_from, rule.late_from)
     (loaded_rule,) = await queries.load_rules(call.rows, [rule])
     if not loaded_rule.resource.active:  # no evaluation until the resource is open again
         return _postpone(call, rule)
@@ -178,8 +190,7 @@ async def evaluate_rule(call: Call, *, rule_id: str) -> int:
         evaluation = await queries.evaluate(call.rows, loaded_rule)
     except ConsentRevoked:  # no evaluation until the consent is renewed
         return _postpone(call, rule)
-    rule.active, rule.told = evaluation.state.active, evaluation.state.notified
-    rule.judged_to, rule.due_at = evaluation.judged_to, evaluation.due_at
+    evaluation.store(rule)
     alerts = await call.outside.collect(_send_alert(call, loaded_rule, firing) for firing in evaluation.firings)
     return len(alerts)
 
@@ -193,9 +204,22 @@ async def _send_alert(call: Call, loaded_rule: queries.LoadedRule, firing: queri
 
 def _postpone(call: Call, rule: models.AlertRule) -> int:
     """Skip the readings until now. Return the number of alerts, which is 0."""
-    rule.due_at = call.rows.now + queries.IDLE_INTERVAL
-    rule.judged_to = to_ms(call.rows.now)
+    state = queries.restart_values(call.rows.now) | {"due_at": call.rows.now + queries.IDLE_INTERVAL}
+    for name, value in state.items():
+        setattr(rule, name, value)
     return 0
+
+
+@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+async def postpone_failed_rule(call: Call, *, rule_id: str, problem: str) -> int:
+    """Postpone the next evaluation of a rule that failed, each time for longer. Return the number of failures.
+
+    Otherwise rules that always fail would be evaluated first for ever, and no other rule would be.
+    """
+    rule = await call.rows.edit(models.AlertRule, rule_id)
+    pause = min(_FIRST_PAUSE * 2 ** min(rule.failures, 20), _LONGEST_PAUSE)
+    rule.failures, rule.problem, rule.due_at = rule.failures + 1, problem, call.rows.now + pause
+    return rule.failures
 
 
 async def _validate_new_rule(
@@ -381,10 +405,9 @@ def rule_data(loaded_rule: LoadedRule, firing: RuleFiring) -> dict[str, Any]:
 
 
 async def _find_home_id(rows: Rows, loaded_rule: LoadedRule) -> str | None:
-    """Return the home of a rule, or else the first open home of the user with its resource."""
+    """Return the home of a rule, or else the first home of the user; both only if open and with its resource."""
     rule = loaded_rule.row
     links = await rows.all(VirtualEntityResource, col(VirtualEntityResource.resource_id) == rule.resource_id)
-    candidates = [rule.ve_id, *sorted(link.ve_id for link in links)]
-    homes = await rows.get_many(VirtualEntity, [ve_id for ve_id in candidates if ve_id is not None])
-    own = (ve_id for ve_id in candidates if ve_id in homes and homes[ve_id].owner_id == rule.user_id)
-    return next(own, None)
+    homes = await rows.get_many(VirtualEntity, [link.ve_id for link in links])
+    own = sorted(ve_id for ve_id, home in homes.items() if home.active and home.owner_id == rule.user_id)
+    return rule.ve_id if rule.ve_id in own else next(iter(own), None)

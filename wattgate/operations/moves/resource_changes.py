@@ -4,8 +4,8 @@ from datetime import datetime
 
 from sqlmodel import col
 
-from wattgate.clock import to_ms
 from wattgate.db import models
+from wattgate.db.queries.alert_rules import restart_values
 from wattgate.db.queries.tenancies import lives_at, others_lived_since
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters.meter_points import canonical_meter_point
@@ -120,9 +120,7 @@ async def _check_own_stay(call: Call, resource: models.Resource) -> None:
 async def _restart_alert_rules(rows: Rows, resource_id: str) -> None:
     """Let the rules of a resource start again from now: the time in which it is closed is no silence."""
     of_resource = col(models.AlertRule.resource_id) == resource_id
-    await rows.update(
-        models.AlertRule, of_resource, active=False, told=False, judged_to=to_ms(rows.now), due_at=rows.now
-    )
+    await rows.update(models.AlertRule, of_resource, **restart_values(rows.now))
 
 
 async def _correct_move(call: Call, successor: models.Resource, moved_in_at: datetime | None) -> None:

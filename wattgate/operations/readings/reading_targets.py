@@ -5,6 +5,9 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
+from sqlalchemy import or_
+from sqlmodel import col
+
 from wattgate.clock import EPOCH, format_iso, from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries.tenancies import storage_bounds
@@ -116,10 +119,9 @@ class ReadingTargets:
         target = ReadingTarget(resource, resource.number, field, max(kept_ms, bounds.since), retention_days, bounds)
         return self._targets.setdefault((resource.number, field.index), target)
 
-    def watched_fields(self) -> list[tuple[str, str]]:
-        """Return the resource ids and field names with new readings, for resources that have alert rules."""
-        targets = self._targets.values()
-        return [(target.resource.resource_id, target.field.name) for target in targets if target.resource.watched]
+    def watched(self) -> dict[tuple[int, int], ReadingTarget]:
+        """Return the targets with alert rules, by resource number and field index."""
+        return {key: target for key, target in self._targets.items() if target.resource.watched}
 
     def build_events(self, target: ReadingTarget, at: IntArray, scaled: IntArray, quality: IntArray) -> Iterator[Event]:
         """Yield the events of stored readings of one target, given in columns."""
@@ -144,10 +146,28 @@ class ReadingTargets:
         return Event(topics.readings(target.resource.resource_id), target.field.name, payload)
 
 
-def notify_alert_rules(call: Call, targets: ReadingTargets) -> None:
-    """Emit an event for each resource with alert rules, so that the rules are evaluated after the commit."""
-    for resource_id, field in targets.watched_fields():
-        payload = RuleReadingRecorded(call.rows.application_id, resource_id, field)
+async def notify_alert_rules(call: Call, targets: ReadingTargets, readings: ReadingColumns) -> None:
+    """Emit an event for each series with alert rules, so that the rules are evaluated after the commit.
+
+    Rules that have judged later readings already keep the instant from which they judge again: an event may be lost.
+    """
+    watched = targets.watched()
+    if not watched:
+        return
+    rule = models.AlertRule
+    for key, oldest in readings.oldest_by_series().items():
+        if (target := watched.get(key)) is None:
+            continue
+        resource_id, field = target.resource.resource_id, target.field.name
+        await call.rows.update(
+            rule,
+            col(rule.resource_id) == resource_id,
+            col(rule.field) == field,
+            col(rule.judged_to) >= oldest,
+            or_(col(rule.late_from).is_(None), col(rule.late_from) > oldest),
+            late_from=oldest,
+        )
+        payload = RuleReadingRecorded(call.rows.application_id, resource_id, field, oldest)
         call.emit(Event(topics.rule_readings(), f"{resource_id}:{field}", payload))
 
 
@@ -156,4 +176,4 @@ async def store_readings(call: Call, targets: ReadingTargets, readings: ReadingC
     await call.rows.readings.record(readings, targets.now_ms)
     for newest in readings.newest_by_series():
         call.emit(targets.build_event(newest))
-    notify_alert_rules(call, targets)
+    await notify_alert_rules(call, targets, readings)

@@ -135,10 +135,11 @@ async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> 
         raise BadInput(
             f"{len(problems):,} readings are invalid, so none was stored. See `problems`.", problems=problems
         )
-    await call.rows.readings.record(ReadingColumns.from_rows(batch.readings.values()), targets.now_ms)
+    columns = ReadingColumns.from_rows(batch.readings.values())
+    await call.rows.readings.record(columns, targets.now_ms)
     async for stored in with_pauses(batch.readings.values()):
         call.emit(targets.build_event(stored))
-    notify_alert_rules(call, targets)
+    await notify_alert_rules(call, targets, columns)
     return types.Recorded(recorded=len(batch.readings), without_consent=without_consent)
 
 
@@ -193,7 +194,7 @@ class _ValidSeries:
         await call.rows.readings.record(readings, targets.now_ms)
         async for event in with_pauses(self._build_events(targets)):
             call.emit(event)
-        notify_alert_rules(call, targets)
+        await notify_alert_rules(call, targets, readings)
         return types.Recorded(recorded=len(self.kept), without_consent=self.without_consent)
 
     def _build_events(self, targets: ReadingTargets) -> Iterator[Event]:

@@ -191,8 +191,10 @@ class AlertRule(Tenanted, table=True):
     The class of the kind in `energy/alert_rules.py` says what it uses them for.
 
     The columns from `active` on are the state of the rule. `active` is true while the condition holds, `told` if an
-    alert was sent for it. Readings up to `judged_to` (ms since 1970) are evaluated. The next evaluation is at `due_at`
-    or earlier.
+    alert was sent for it. `episodes` are the newest times in which the condition held, as `Episode.to_json` has
+    them. Readings from `judged_from` up to `judged_to` are evaluated. `late_from` is the earliest of those
+    that came or changed since. Instants are in ms since 1970. The next evaluation is at `due_at` or earlier. The last
+    `failures` evaluations failed, because of `problem`.
     """
 
     __tablename__ = "alert_rule"
@@ -225,6 +227,11 @@ class AlertRule(Tenanted, table=True):
     updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
     active: bool = False
     told: bool = False
+    episodes: list[Any] = Field(default_factory=list, sa_type=JsonColumn)
+    judged_from: int = Field(default=0, sa_type=BigInteger)
     judged_to: int = Field(default=0, sa_type=BigInteger)
+    late_from: int | None = Field(default=None, sa_type=BigInteger)
+    failures: int = 0
+    problem: str | None = None
     due_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
     fired_at: datetime | None = Field(default=None, sa_type=UtcDateTime)

@@ -87,6 +87,9 @@ class AlertRule(Node, model=models.AlertRule):
     enabled: bool = strawberry.field(description="Whether the rule is evaluated.")
     active: bool = strawberry.field(description="Whether the condition is met at present.")
     fired_at: datetime | None = strawberry.field(description="When the rule last sent an alert. Null if it never did.")
+    problem: str | None = strawberry.field(
+        description="Why the last evaluation failed; the next one follows later. Null if it did not fail."
+    )
     created_at: terms.CreatedAt
     updated_at: terms.UpdatedAt
     resource: Resource | None = edge(
