@@ -229,7 +229,7 @@ async def test_each_day_is_charged_once_for_a_resource_and_the_one_that_replaces
 
 
 async def test_a_pace_counts_from_the_move(timed: Timed) -> None:
-    """Bob moves in at 06:00 and uses 4 kWh until 10:10: 17 kWh at the midnight, and not 9 as from the day's begin."""
+    """Bob moves in at 06:00 and uses 4 kWh until 10:00: 18 kWh at the midnight, and not 9 as from the day's begin."""
     timed.clock.now = NOW
     ada, bob = await resident(timed.house.one), await resident(timed.house.one)
     point = await metered(ada)
@@ -248,8 +248,8 @@ async def test_a_pace_counts_from_the_move(timed: Timed) -> None:
         resource_id=ID(resource_id),
     )
     rule = await bob.run("add_alert_rule", input=declared)
-    await bob.record(resource_id, *((moved_in + n * HALF_HOUR, "1") for n in range(4)))
+    await bob.record(resource_id, *((moved_in + n * HALF_HOUR, "0.5") for n in range(8)))
     (test,) = await bob.gateway.runner.load(find_edge(AlertRule, "back_test"), bob.system, [rule], {"days": 1})
     await bob.gateway.runner.run(evaluate_rule, bob.system, {"rule_id": rule.rule_id})
     (alert,) = await bob.run("user_alerts")
-    assert (round(alert.data["value"], 2), test.count) == (17.28, 1)
+    assert (round(alert.data["value"], 2), test.count) == (18, 1)
