@@ -50,6 +50,7 @@ async def _set_tariff(seeded: SeededGateway, resource_id: str, valid_from: datet
         kind=TariffKind.FLAT,
         valid_from=valid_from,
         currency=Currency(CURRENCY),
+        time_zone="Europe/London",
         rate=Decimal("0.245"),
     )
     await seeded.gateway.runner.run(operation("set_tariff"), seeded.system, {"input": tariff})

@@ -85,6 +85,7 @@ async def _set_tariff(seeded: SeededGateway, resource_id: str) -> None:
         kind=TariffKind.FLAT,
         valid_from=START,
         currency=Currency(CURRENCY),
+        time_zone="Europe/London",
         rate=Decimal("0.245"),
     )
     await seeded.gateway.runner.run(operation("set_tariff"), seeded.system, {"input": tariff})

@@ -327,6 +327,7 @@ def _tariff(
         kind=kind,
         valid_from=valid_from,
         currency=Currency(CURRENCY),
+        time_zone="Europe/London",
         rate=rate,
         standing_charge=Decimal("0.5"),
         vat_percent=Decimal(5),

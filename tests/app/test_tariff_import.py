@@ -20,8 +20,9 @@ from wattgate.operations.types.meters.tariffs import Tariff
 
 DAY = datetime(2026, 1, 5, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)
-DYNAMIC = {"name": "Half-hourly", "kind": "DYNAMIC", "validFrom": "2026-01-01T00:00:00Z", "vatPercent": 5}
-FLAT = {"name": "Fixed", "kind": "FLAT", "rate": "0.245", "validFrom": "2025-06-01T00:00:00+01:00"}
+ZONE = {"timeZone": "Europe/London"}
+DYNAMIC = {"name": "Half-hourly", "kind": "DYNAMIC", "validFrom": "2026-01-01T00:00:00Z", "vatPercent": 5, **ZONE}
+FLAT = {"name": "Fixed", "kind": "FLAT", "rate": "0.245", "validFrom": "2025-06-01T00:00:00+01:00", **ZONE}
 NIGHT = {"name": "night", "rate": 0.075, "weekdays": ["MONDAY"], "start": "23:30", "end": "05:30"}
 
 

@@ -29,6 +29,7 @@ async def test_cost_resource_has_the_tariff_of_its_consumption(served: House) ->
         "currency": "GBP",
         "rate": 0.2,
         "validFrom": "2025-01-01T00:00:00Z",
+        "timeZone": "Europe/London",
     }
     assert await query_field(served, served.one, SET, input={"resourceId": cost, **tariff}) == {"resourceId": energy}
     for resource_id in (energy, cost):

@@ -225,8 +225,45 @@ def tariff_fields(resource_id: str, **more: Any) -> dict[str, Any]:
         "currency": "GBP",
         "rate": "0.2",
         "validFrom": "2025-01-01T00:00:00Z",
+        "timeZone": "Europe/London",
     }
     return {**fields, **more}
+
+
+async def test_a_tariff_without_a_time_zone_has_that_of_the_home(served: House) -> None:
+    """A tariff with the zone of another country prices the night an hour early or late."""
+    resource_id = await served.one.add_resource()
+    without_zone = tariff_fields(resource_id)
+    del without_zone["timeZone"]
+    set_tariff = "mutation ($input: NewTariff!) { setTariff(input: $input) { timeZone } }"
+    add_home = "mutation ($input: NewVirtualEntity!) { addVirtualEntity(input: $input) { veId } }"
+
+    async def answer() -> Any:
+        return await served.graphql(set_tariff, served.one.headers["account"], input=without_zone)
+
+    async def home(zone: str | None) -> None:
+        home_input: dict[str, Any] = {
+            "veTypeId": served.one.ids["virtual_entity_type"],
+            "name": "Home",
+            "timeZone": zone,
+        }
+        home_input["resources"] = [{"resourceId": resource_id}]
+        added = await served.graphql(add_home, served.one.headers["account"], input=home_input)
+        assert "errors" not in added, added
+
+    for zone, message in (
+        (None, "is missing, and no home with the resource has one"),
+        ("Europe/Paris", None),
+        ("Europe/Paris", None),
+        ("Australia/Sydney", "is missing, and the homes with the resource have Australia/Sydney, Europe/Paris"),
+    ):
+        await home(zone)
+        given = await answer()
+        if message is None:
+            assert given["data"]["setTariff"] == {"timeZone": "Europe/Paris"}
+        else:
+            (problem,) = given["errors"][0]["extensions"]["problems"]
+            assert problem == {"path": ["input", "timeZone"], "message": message}
 
 
 async def test_tariff_with_overlapping_bands_is_rejected(served: House) -> None:

@@ -136,8 +136,10 @@ class Tenant:
     ) -> Any:
         """Set a tariff of a resource and return it. The default is a flat rate of 24.5 pence.
 
-        Rates and charges are in pence, as bills state them, so that expected costs are short numbers.
+        Rates and charges are in pence, as bills state them, so that expected costs are short numbers. The time zone is
+        that of London.
         """
+        values.setdefault("time_zone", "Europe/London")
         terms = {"kind": TariffKind.FLAT, "rate": Decimal("24.5")} if "kind" not in values else {}
         tariff = tariff_types.NewTariff(
             resource_id=ID(resource_id),

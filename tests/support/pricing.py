@@ -22,7 +22,14 @@ HALF_HOUR = timedelta(minutes=30)
 
 def tariff(kind: TariffKind = TariffKind.FLAT, **values: Any) -> Tariff:
     """Return a tariff that is valid from 2024. The default is a flat rate without VAT."""
-    given = {"tariff_id": "t", "resource_id": "r", "name": "Tariff", "valid_from": START, **values}
+    given = {
+        "tariff_id": "t",
+        "resource_id": "r",
+        "name": "Tariff",
+        "valid_from": START,
+        "time_zone": "Europe/London",
+        **values,
+    }
     if kind is TariffKind.FLAT:
         given.setdefault("rate", Decimal(20))
     return Tariff(kind=kind, **given)

@@ -9,6 +9,7 @@ from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import models
+from wattgate.db.queries import virtual_entities
 from wattgate.db.queries.series.tariffs import TariffRates, priced_resource_id, show_tariff
 from wattgate.energy.costs.tariffs import MAX_PARTS, find_price_problem, find_problems, normalize_rates
 from wattgate.energy.costs.timeline import Price, to_scaled
@@ -46,7 +47,8 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> TariffRates:
     """
     resource = await call.rows.get(models.Resource, input.resource_id)
     await call.rows.require_present(resource.owner_id)
-    tariff = build_tariff(input, priced_resource_id(resource), call.rows.now)
+    zone = input.time_zone or await _zone_of_home(call, priced_resource_id(resource))
+    tariff = build_tariff(replace(input, time_zone=zone), priced_resource_id(resource), call.rows.now)
     # lock, so that simultaneous calls get different versions
     priced = await call.rows.edit(models.Resource, tariff.resource_id)
     of_resource = col(models.Tariff.resource_id) == tariff.resource_id
@@ -62,6 +64,16 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> TariffRates:
     added = await call.rows.add(tariff)
     call.emit(_changed_event(added))
     return show_tariff(added, priced)
+
+
+async def _zone_of_home(call: Call, resource_id: str) -> str:
+    """Return the time zone of the home with a resource. Raise BadInput if there is none, or if there are several."""
+    zones = await virtual_entities.time_zones(call.rows, resource_id)
+    if len(zones) == 1:
+        return zones[0]
+    found = "no home with the resource has one" if not zones else f"the homes with the resource have {', '.join(zones)}"
+    problem = Problem(("input", "timeZone"), f"is missing, and {found}", is_missing=True)
+    raise BadInput("Name the time zone of the tariff in timeZone.", problems=[problem])
 
 
 def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> models.Tariff:

@@ -127,6 +127,7 @@ def _build_tariff(
         standing_charge=Decimal(standing),
         vat_percent=Decimal(vat),
         currency=Currency(CURRENCY),
+        time_zone="Europe/London",
         source="supplier",
         **terms,
     )

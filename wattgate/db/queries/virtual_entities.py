@@ -26,6 +26,13 @@ async def resources(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> li
     return [by_entity[entity.ve_id] for entity in virtual_entities]
 
 
+async def time_zones(rows: Rows, resource_id: str) -> list[str]:
+    """Return the time zones of the open homes with a resource, without repetitions."""
+    links = await rows.all(VirtualEntityResource, col(VirtualEntityResource.resource_id) == resource_id)
+    homes = await rows.get_many(VirtualEntity, [link.ve_id for link in links])
+    return sorted({home.time_zone for home in homes.values() if home.active and home.time_zone})
+
+
 async def devices(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[list[Device]]:
     """Return the active devices that feed the active resources of each virtual entity, oldest first."""
     resources_by_entity = await resources(rows, virtual_entities)

@@ -174,7 +174,7 @@ class Tariff(Tenanted, table=True):
     block_period: Period | None = Field(default=None, sa_type=Enum(Period, native_enum=False, length=8))
     standing_charge: Decimal = Field(default=Decimal(0), sa_type=FixedPoint(RATE_DECIMALS))
     vat_rate: Decimal = Field(default=Decimal(0), sa_type=FixedPoint(RATE_DECIMALS))
-    time_zone: str = "Europe/London"
+    time_zone: str
     source: str = "user"
     valid_from: datetime = Field(sa_type=UtcDateTime)
     version: int = 1

@@ -246,8 +246,9 @@ class NewTariff:
         default=Decimal(0),
         description="VAT in percent, added to all rates and charges. Use 0 if they include VAT.",
     )
-    time_zone: terms.Text100 = strawberry.field(
-        default="Europe/London", description="IANA time zone of the bands, block periods and days."
+    time_zone: terms.Text100 | None = strawberry.field(
+        default=None,
+        description="IANA time zone of the bands, block periods and days. Default: that of the home with the resource.",
     )
     source: terms.Text100 = strawberry.field(
         default="user", description="Source of the tariff, such as user or supplier."

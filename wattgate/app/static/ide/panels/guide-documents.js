@@ -218,7 +218,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add resources, tariff and home for the user", name: "SetTariff", kind: "mutation",
-    text: "mutation SetTariff($resourceId: ID!) {\n  setTariff(input: {\n    resourceId: $resourceId, name: \"Flat rate\", kind: FLAT, validFrom: \"2014-01-06T00:00:00Z\",\n    currency: \"GBP\", rate: \"0.245\", standingCharge: \"0.538\"\n  }) { tariffId }\n}\n",
+    text: "mutation SetTariff($resourceId: ID!) {\n  setTariff(input: {\n    resourceId: $resourceId, name: \"Flat rate\", kind: FLAT, validFrom: \"2014-01-06T00:00:00Z\",\n    timeZone: \"Europe/London\", currency: \"GBP\", rate: \"0.245\", standingCharge: \"0.538\"\n  }) { tariffId }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add resources, tariff and home for the user", name: "AddHome", kind: "mutation",
