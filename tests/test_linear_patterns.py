@@ -51,6 +51,7 @@ PATTERNS = {
         "_UNSAFE_IN_HEADER",
     ],
     "delivery.templates.html.html_context": ["_TAG_STARTS", "_NAME_RUN", "_UNQUOTED_RUN", "_LONG_REFERENCE"],
+    "delivery.templates.html.mail_clients": ["_PREFIX"],
     "delivery.templates.html.style_sheets": ["_BRACKET"],
     "delivery.templates.language.language": ["_NUMBER"],
     "delivery.templates.lint": ["_MARKER_START", "_LINE_TEXT"],

@@ -38,6 +38,8 @@ MARKUP = {
     "spaces": "&nbsp; ",
     "styles": "<style>a{gap:1}</style>",
     "open styles": "<style>a{{",
+    "styles of media": "<style>@media print{a{gap:1}}</style><a style='gap:2'>b</a>",
+    "states": "<style>a:hover{gap:1}</style>",
     "style brackets": "<a style='b:[[[['>",
     "references": "&#99999999999",
     "markers": "{{",

@@ -6,6 +6,14 @@ from collections.abc import Iterable, Mapping
 import tinycss2
 
 from wattgate.delivery.templates.html.html_context import HtmlTokenizer, unescape
+from wattgate.delivery.templates.html.mail_clients import (
+    FIGURES,
+    Clients,
+    clients_without_declaration,
+    join_clients,
+    unsupported_at_rule_parts,
+    unsupported_selector_parts,
+)
 from wattgate.delivery.templates.html.style_sheets import MAX_STYLE_DEPTH, nesting_depth
 from wattgate.delivery.templates.language.diagnostics import Finding, LineIndex, Severity, TemplatePart
 
@@ -15,6 +23,12 @@ MASK_CHARACTER = "\ue000"
 _MARKER_START = re.compile(r"\{[{%]")
 _LINE_TEXT = re.compile(r"[^\n]+")
 _MARKER_ENDS = {"{{": "}}", "{%": "%}"}
+STRUCTURE_TAGS = frozenset(("html", "head", "body", "style", "base", "link"))
+"""Elements that clients replace by their own. Styles and links are checked otherwise."""
+
+NESTED_RULES = frozenset(("media", "supports", "layer", "container"))
+"""At-rules that contain rules."""
+
 _URL_ATTRIBUTES = ("href", "src", "background", "poster")
 
 
@@ -98,10 +112,13 @@ class _Linter(HtmlTokenizer):
                 "an image has no alt",
                 'write alt="" if the image is only decoration',
             )
-        if tag in UNSUPPORTED_TAGS:
+        if tag in ACTIVE_TAGS:
             self.add_finding(
                 Severity.WARNING, "element-dropped", f"mail programs drop <{tag}>", "use text and links instead"
             )
+        elif tag not in STRUCTURE_TAGS and (clients := FIGURES.elements.get(tag)):
+            message = f"<{tag}> is dropped by {join_clients(clients)}"
+            self.add_finding(Severity.WARNING, "element-dropped", message, "use text and links instead")
         if tag == "link" and "stylesheet" in attributes.get("rel", ""):
             self.add_finding(
                 Severity.WARNING,
@@ -130,12 +147,33 @@ class _Linter(HtmlTokenizer):
         sheet_start = self.lines.position(self.tag_position - len(css))
         if not self._check_style_depth(css, sheet_start):
             return
-        for rule in tinycss2.parse_stylesheet(css, skip_comments=True):
+        self._check_rules(tinycss2.parse_stylesheet(css, skip_comments=True), sheet_start)
+
+    def _check_rules(self, rules: Iterable[tinycss2.ast.Node], sheet_start: tuple[int, int]) -> None:
+        """Report rules that are broken, and parts of them that mail programs drop."""
+        for rule in rules:
             if rule.type == "error":
                 position = _position_within(sheet_start, rule)
                 self.add_finding(Severity.WARNING, "css-broken", rule.message, "mail programs ignore it", position)
             elif rule.type == "qualified-rule":
+                for part, clients in unsupported_selector_parts(rule.prelude):
+                    selector = tinycss2.serialize(rule.prelude).strip()
+                    self._add_dropped(part if part == selector else f"{part} in {selector}", clients, sheet_start, rule)
                 self._check_declarations(tinycss2.parse_blocks_contents(rule.content), sheet_start)
+            elif rule.type == "at-rule":
+                for part, clients in unsupported_at_rule_parts(rule.at_keyword, rule.prelude):
+                    self._add_dropped(part, clients, sheet_start, rule)
+                if rule.content and rule.lower_at_keyword in NESTED_RULES:
+                    self._check_rules(
+                        tinycss2.parse_rule_list(rule.content, skip_comments=True, skip_whitespace=True), sheet_start
+                    )
+
+    def _add_dropped(
+        self, what: str, clients: Clients, sheet_start: tuple[int, int] | None, node: tinycss2.ast.Node
+    ) -> None:
+        position = None if sheet_start is None else _position_within(sheet_start, node)
+        message = f"{what} is dropped by {join_clients(clients)}"
+        self.add_finding(Severity.INFO, "css-dropped", message, "check that the mail looks right without it", position)
 
     def _check_style_depth(self, css: str, position: tuple[int, int] | None) -> bool:
         """Return whether a style is flat enough to be parsed. Report it if it is not."""
@@ -151,24 +189,15 @@ class _Linter(HtmlTokenizer):
             if node.type != "declaration":
                 continue
             value = tinycss2.serialize(node.value).strip()
-            clients = clients_without_support(node.name, value)
+            clients = clients_without_declaration(node.name, value, node.value)
             if clients:
-                position = None if sheet_start is None else _position_within(sheet_start, node)
-                message = f"{node.name}: {value} is dropped by {_join_names(clients)}"
-                self.add_finding(
-                    Severity.INFO, "css-dropped", message, "check that the mail looks right without it", position
-                )
+                self._add_dropped(f"{node.name}: {value}", clients, sheet_start, node)
 
 
 def _position_within(start: tuple[int, int], node: tinycss2.ast.Node) -> tuple[int, int]:
     """Return the position in the source of a node of a style sheet that starts at `start`."""
     line, column = start
     return line + node.source_line - 1, node.source_column + (column - 1 if node.source_line == 1 else 0)
-
-
-def _join_names(names: Iterable[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def extract_links(document: str) -> list[str]:
@@ -190,53 +219,6 @@ class _LinkExtractor(HtmlTokenizer):
             self.addresses.append(unescape(self.attributes["href"]))
 
 
-# CSS and elements that well-known mail programs drop.
-#
-# Source: Can I email (https://www.caniemail.com, data in github.com/hteumeuleu/caniemail, read in November 2026). The
-# tables have the properties that at least one of the most used programs does not support at all.
+# Elements that run code or load a document. No mail client shows them, so the figures of clients do not have them.
 
-GMAIL = "Gmail"
-OUTLOOK = "Outlook on Windows"
-YAHOO = "Yahoo Mail"
-
-UNSUPPORTED_PROPERTIES: Mapping[str, tuple[str, ...]] = {
-    "animation": (GMAIL, OUTLOOK, YAHOO),
-    "background-image": (OUTLOOK,),
-    "border-radius": (OUTLOOK,),
-    "box-shadow": (GMAIL, OUTLOOK, YAHOO),
-    "clip-path": (GMAIL, OUTLOOK, YAHOO),
-    "filter": (GMAIL, OUTLOOK, YAHOO),
-    "float": (OUTLOOK,),
-    "gap": (OUTLOOK, YAHOO),
-    "column-gap": (OUTLOOK, YAHOO),
-    "row-gap": (OUTLOOK, YAHOO),
-    "object-fit": (OUTLOOK, YAHOO),
-    "opacity": (OUTLOOK, YAHOO),
-    "position": (GMAIL, OUTLOOK),
-    "text-shadow": (GMAIL, OUTLOOK),
-    "transform": (GMAIL, OUTLOOK, YAHOO),
-}
-"""The mail programs that drop each property."""
-
-UNSUPPORTED_VALUES: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("display", "flex"): (OUTLOOK,),
-    ("display", "inline-flex"): (OUTLOOK, YAHOO),
-    ("display", "grid"): (GMAIL, OUTLOOK, YAHOO),
-}
-"""Unsupported values of properties that are supported otherwise."""
-
-CUSTOM_PROPERTIES_UNSUPPORTED_BY = (GMAIL, OUTLOOK, YAHOO)
-"""The mail programs that drop `--name: value`."""
-
-UNSUPPORTED_TAGS = frozenset(
-    ("script", "iframe", "object", "embed", "applet", "form", "input", "button", "select", "video")
-)
-"""Elements that mail programs remove or disable."""
-
-
-def clients_without_support(name: str, value: str) -> tuple[str, ...]:
-    """Return the mail programs that do not support a declaration."""
-    name = name.lower().removeprefix("-webkit-").removeprefix("-moz-")
-    if name.startswith("--"):
-        return CUSTOM_PROPERTIES_UNSUPPORTED_BY
-    return UNSUPPORTED_PROPERTIES.get(name) or UNSUPPORTED_VALUES.get((name, value.lower().strip())) or ()
+ACTIVE_TAGS = frozenset(("script", "iframe", "embed", "applet", "input", "button"))

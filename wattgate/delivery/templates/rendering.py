@@ -190,7 +190,9 @@ def _inline_styles(document: str, preheader: str, limits: RenderLimits) -> tuple
         document = document[: scan.body_start] + hidden + document[scan.body_start :]
     separated = separate_styles(document)
     try:
-        inlined = add_styles(CSS_INLINER.inline(separated.document), separated.kept)
+        inlined = add_styles(
+            CSS_INLINER.inline(separated.document), "\n".join(filter(None, (separated.imports, separated.kept)))
+        )
     except css_inline.InlineError as error:
         return None, [
             Finding(Severity.ERROR, "css-broken", TemplatePart.HTML, f"the styles cannot be inlined: {error}")

@@ -27,6 +27,7 @@ from wattgate.delivery.templates.language.variables import Variable, find_variab
 from wattgate.delivery.templates.lint import extract_links, lint_html
 from wattgate.delivery.templates.rendering import PartialRendering, TemplateSource, render_partially
 from wattgate.delivery.templates.scope import DEFAULT_SCOPE, RenderScope
+from wattgate.delivery.templates.style_check import style_findings
 
 HTML_WARNING_BYTES = 80_000
 """Bytes of HTML for a warning. Gmail cuts mails at about 102 KB, and links for tracking need some of that."""
@@ -138,6 +139,7 @@ def _assemble_report(
         *_unused_data(required, data, contract),
         *_subject_and_preheader_findings(rendering),
         *lint_html(source.html),
+        *style_findings(source.html, rendering.html or ""),
         *_size_findings(rendering),
     ]
     if source.text is not None:
