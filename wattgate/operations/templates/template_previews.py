@@ -15,6 +15,7 @@ from wattgate.db.queries.templates import (
     choose_from,
     current_versions,
     list_templates,
+    versions,
 )
 from wattgate.db.rows.lookups import not_found
 from wattgate.delivery.account_mail_texts import builtin_source
@@ -26,7 +27,7 @@ from wattgate.delivery.templates.language.diagnostics import TemplateLimitExceed
 from wattgate.delivery.templates.rendering import RenderedTemplate, TemplateSource
 from wattgate.delivery.templates.report import Preview, RenderingReport
 from wattgate.enums import Channel, DeliveryKind, DeliveryState
-from wattgate.errors import BadInput, Problem, Unavailable
+from wattgate.errors import BadInput, NotFound, Problem, Unavailable
 from wattgate.operations.alerts.alert_types import require_alert_type
 from wattgate.operations.core.operation import Audit, Call, OperationKind, operation
 from wattgate.operations.messages import outbox
@@ -188,14 +189,40 @@ async def run_preview(call: Call, input: types.TemplateToPreview) -> PreviewRun:
     others = [] if alert_type is None else await list_templates(call.rows, alert_type.alert_type_id, channel)
     choice = choose_from(others, data.context.culture, await application_culture(call.rows))
     template = named or choice.template
-    stored = None if template is None else template_source((await current_versions(call.rows, [template]))[0])
+    stored = None if template is None else template_source(await _find_version(call, template, input.version))
     source = _merge_source(input, stored or _builtin_source(alert_type, channel, data.context.culture))
-    scope = data.context.scope(None if template is None else template.culture_code)
+    scope = data.context.scope(_edited_culture(input, named, choice))
     try:
         preview = await call.templates.preview(source, data.values, scope)
     except TemplateLimitExceeded as error:
         raise too_expensive(error) from None
     return PreviewRun(template, others, choice, source, data, preview)
+
+
+async def _find_version(call: Call, template: models.Template, number: int | None) -> models.TemplateVersion:
+    """Return a version of a template: the current one without a number."""
+    if number is None:
+        return (await current_versions(call.rows, [template]))[0]
+    (known,) = await versions(call.rows, [template])
+    found = next((version for version in known if version.version == number), None)
+    if found is None:
+        raise NotFound(f"The template has no version {number}.")
+    return found
+
+
+def _edited_culture(
+    input: types.TemplateToPreview, named: models.Template | None, choice: TemplateChoice
+) -> str | None:
+    """Return the culture of the template that is previewed.
+
+    A new template whose HTML is in the input is for the culture of the input. The template that its readers get until
+    it is published can have another one.
+    """
+    if named is not None:
+        return named.culture_code
+    if input.html is not None and input.culture_code is not None:
+        return input.culture_code
+    return None if choice.template is None else choice.template.culture_code
 
 
 async def _find_alert_type(
@@ -332,7 +359,8 @@ async def _render_mail(call: Call, input: TemplateToPreview) -> RenderedTemplate
     if errors:
         problems = [Problem(("input",), str(error)) for error in errors]
         raise BadInput(f"The template has errors and would not be sent: {errors[0].message}", problems=problems)
-    return run.preview.rendering.complete
+    mail = run.preview.rendering.complete
+    return replace(mail, subject=mail.subject or run.data.alert_type_name)
 
 
 async def _check_capacity(call: Call) -> None:

@@ -27,6 +27,8 @@ export class TemplateForm {
   #sources = {};
   /** @type {AlertType[]} */
   alertTypes = [];
+  /** @type {string | null} */
+  #templateId = null;
 
   /**
    * @param {HTMLElement} root
@@ -107,6 +109,7 @@ export class TemplateForm {
    */
   show(template, content, attributes = null) {
     const shown = template ?? attributes;
+    this.#templateId = template?.templateId ?? null;
     this.field("name").value = shown?.name ?? DEFAULT_NAME;
     this.field("alertType").value = shown?.alertTypeId ?? this.alertTypes[0]?.alertTypeId ?? "";
     this.field("channel").value = shown?.channelType ?? "EMAIL";
@@ -150,6 +153,7 @@ export class TemplateForm {
     if (!data) return null;
     const { htmlTemplate, ...content } = this.content;
     return {
+      templateId: this.#templateId,
       alertTypeId: this.field("alertType").value || null,
       channelType: this.field("channel").value,
       cultureCode: this.field("culture").value.trim() || null,

@@ -48,6 +48,7 @@ import { call } from "../shared/gateway.js";
 /**
  * Request to render: a template's content, and the sample data or the past alert whose data it gets.
  * @typedef {object} PreviewInput
+ * @property {string | null} templateId  Null for a new template.
  * @property {string | null} alertTypeId
  * @property {string} channelType
  * @property {string | null} cultureCode

@@ -113,12 +113,16 @@ class SharedTemplatePreview:
 )
 class TemplateToPreview:
     template_id: ids.TemplateId | None = None
+    version: int | None = strawberry.field(
+        default=None,
+        description="Number of the version of the template whose sources are used. Default: the current one.",
+    )
     alert_type_id: ids.AlertTypeId | None = None
     channel_type: Channel = strawberry.field(default=Channel.EMAIL, description=terms.CHANNEL_TYPE)
     culture_code: terms.Text100 | None = strawberry.field(
         default=None,
         description="Language and region of the user, such as en-GB. Default: that of the alert's user, or else of the "
-        "template, or else of the application.",
+        "template, or else of the application. With `html` and without `templateId`, it is also that of the template.",
     )
     subject: terms.Text2000 | None = strawberry.field(default=None, description="Template source of the subject.")
     preheader: terms.Text2000 | None = strawberry.field(default=None, description="Template source of the preheader.")
