@@ -12,6 +12,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 from sqlalchemy import delete, update
 
+from tests.browser.mail_schemes import SCHEMES_HTML, ColorScheme, expect_schemes
 from tests.browser.page_checks import accessibility_violations, violations_in_both_schemes
 from tests.support.demonstration import demonstration
 from tests.support.scopes import EVERYTHING
@@ -40,8 +41,8 @@ SEND_ALERT = """mutation ($userId: ID!, $kind: String!) {
     data: {name: "Ada <script>document.title = 'run'</script>", used: 80}}) { alertId }
 }"""
 
-SEND_TEST = """mutation ($address: String!, $subject: String!, $kind: ID!) {
-  sendTestMail(address: $address, input: {alertTypeId: $kind, html: "<p>Hello</p>", subject: $subject}) { state }
+SEND_TEST = """mutation ($address: String!, $subject: String!, $kind: ID!, $html: String!) {
+  sendTestMail(address: $address, input: {alertTypeId: $kind, html: $html, subject: $subject}) { state }
 }"""
 
 HTML = """<style>h1 { color: #0a5; font-family: sans-serif } p { font-family: sans-serif }</style>
@@ -62,9 +63,9 @@ class Outbox:
         """Send an alert by mail."""
         await query_graphql(self.url, SEND_ALERT, userId=self.user_id, kind=self.alert_type_id)
 
-    async def send_test(self, address: str, subject: str) -> None:
+    async def send_test(self, address: str, subject: str, html: str = "<p>Hello</p>") -> None:
         """Send a test mail."""
-        await query_graphql(self.url, SEND_TEST, address=address, subject=subject, kind=self.alert_type_id)
+        await query_graphql(self.url, SEND_TEST, address=address, subject=subject, html=html, kind=self.alert_type_id)
 
     async def sent(self) -> list[dict[str, str]]:
         """Send a mail, wait until the outbox lists a mail, and return the list."""
@@ -179,6 +180,17 @@ async def test_mail_is_shown_at_widths_and_in_emulated_dark_mode(page: Page, out
         await page.get_by_test_id("dark").select_option(dark)
         await expect(frame).to_have_attribute("data-dark", dark)
         await expect(body).to_have_css("background-color", background)  # the frame loads its document again
+
+
+async def test_clients_state_their_colour_scheme_whatever_that_of_the_browser_is(page: Page, outbox: Outbox) -> None:
+    await outbox.sent()
+    await outbox.send_test("scheme@wattgate.example", "Scheme", SCHEMES_HTML)
+    await page.goto("/outbox")
+    await page.get_by_test_id("mail").filter(has_text="[TEST] Scheme").click()
+    hosts: tuple[ColorScheme, ...] = ("light", "dark")
+    for host in hosts:
+        await page.emulate_media(color_scheme=host)
+        await expect_schemes(page, page.frame_locator("#frame").locator("i"))
 
 
 async def test_hidden_frame_loads_no_mail(page: Page, outbox: Outbox) -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser, BrowserContext, Dialog, Locator, Page, expect
 
+from tests.browser.mail_schemes import SCHEMES_HTML, ColorScheme, expect_schemes
 from tests.browser.page_checks import accessibility_violations, overflow_pixels, violations_in_both_schemes
 from wattgate.app.demo.logins import EDITOR_USERNAME, PASSWORD, USERNAME
 
@@ -224,6 +225,14 @@ async def test_mail_is_shown_at_widths_and_in_emulated_dark_mode(page: Page) -> 
         await expect(sheet).to_be_visible()
         backgrounds.add(await sheet.evaluate("(one) => getComputedStyle(one).backgroundColor"))
     assert len(backgrounds) == 2  # full inversion is a CSS filter of the frame, so it does not change the colour
+
+
+@pytest.mark.parametrize("host", ["light", "dark"])
+async def test_clients_state_their_colour_scheme_whatever_that_of_the_browser_is(page: Page, host: ColorScheme) -> None:
+    await page.emulate_media(color_scheme=host)
+    await open_editor(page)
+    await page.get_by_test_id("html-source").fill(SCHEMES_HTML)
+    await expect_schemes(page, page.frame_locator("iframe").locator("i"))
 
 
 async def test_template_cannot_run_scripts(context: BrowserContext) -> None:

@@ -10,6 +10,11 @@ const LIGHT_FROM = 0.6;
 /** Text darker than this becomes light. */
 const DARK_BELOW = 0.45;
 
+const DOCTYPE = /^\s*<!doctype[^>]*>/i;
+
+/** Attributes that such clients add, so that a mail can style itself: for the original colours of texts and backgrounds. */
+const ORIGINAL_COLOURS = ["data-ogsc", "data-ogsb"];
+
 /** @typedef {[red: number, green: number, blue: number]} Channels */
 
 const canvas = document.createElement("canvas").getContext("2d");
@@ -20,6 +25,7 @@ const canvas = document.createElement("canvas").getContext("2d");
  * @returns {string}
  */
 export function emulateDarkMode(html) {
+  const [doctype] = html.match(DOCTYPE) ?? [""];
   const parsed = new DOMParser().parseFromString(html, "text/html");
   for (const element of parsed.querySelectorAll("[style], [bgcolor], [color]")) {
     if (element instanceof HTMLElement || element instanceof SVGElement) darken(element);
@@ -27,7 +33,8 @@ export function emulateDarkMode(html) {
   const base = parsed.createElement("style");
   base.textContent = `:where(body) { background-color: ${DARK_BACKGROUND}; color: ${LIGHT_TEXT}; }`;
   parsed.head.prepend(base);
-  return `<!doctype html>${parsed.documentElement.outerHTML}`;
+  for (const name of ORIGINAL_COLOURS) parsed.documentElement.setAttribute(name, "");
+  return doctype + parsed.documentElement.outerHTML;
 }
 
 /** @param {HTMLElement | SVGElement} element */

@@ -1,8 +1,18 @@
 /** Shows a mail in a frame that runs no scripts, at a chosen width and in emulated dark mode. */
 
+import { emulateColorScheme } from "./color-scheme.js";
 import { emulateDarkMode } from "./dark-mode.js";
 
+/** @import { ColorScheme } from "./color-scheme.js" */
+
 /** @typedef {"light" | "none" | "partial" | "full"} DarkMode */
+
+/**
+ * The colour scheme that the client of each mode states to the mail. Clients that invert everything state none: their
+ * mails see the light one.
+ * @type {Record<DarkMode, ColorScheme>}
+ */
+const SCHEMES = { light: "light", none: "dark", partial: "dark", full: "light" };
 
 /** The policy comes first in the frame's document, so that the mail cannot place anything before it. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src https: data:; form-action 'none'";
@@ -63,7 +73,8 @@ export class MailFrame {
     const isHidden = this.#frame.getClientRects().length === 0;
     const isUnused = !this.#html && !this.#frame.srcdoc;
     if (isHidden || isUnused) return;
-    const html = this.#darkMode === "partial" ? emulateDarkMode(this.#html) : this.#html;
+    const mail = emulateColorScheme(this.#html, SCHEMES[this.#darkMode]);
+    const html = this.#darkMode === "partial" ? emulateDarkMode(mail) : mail;
     const content = withPolicy(html, this.#darkMode === "full" ? RESTORE_IMAGES : "");
     if (this.#frame.srcdoc !== content) this.#frame.srcdoc = content;
   }
