@@ -12,7 +12,8 @@ from wattgate.app.demo.logins import EDITOR_USERNAME, PASSWORD, USERNAME
 
 pytestmark = pytest.mark.browser
 
-PLAIN_HTML = "<!doctype html><html lang='en'><body><p>Hello {{ recipient.name }}</p></body></html>"
+PLAIN_HTML = """<!doctype html><html lang='en'><body><p>Hello {{ recipient.name }}</p><div>{{ alert.reason }}
+{{ recipient.unsubscribeUrl | default: "" }} {{ recipient.preferencesUrl | default: "" }}</div></body></html>"""
 HOSTILE_HTML = """<!doctype html>
 <html lang="en"><body>
 <script>new Image().src = "https://127.0.0.1:1/ran"; top.ran = "script"</script>

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from wattgate.delivery.templates.language.contract import BASE_VARIABLES, Contract
 from wattgate.delivery.templates.language.diagnostics import Severity
 from wattgate.delivery.templates.rendering import TemplateSource, render
 from wattgate.delivery.templates.report import HTML_ERROR_BYTES, HTML_WARNING_BYTES, build_report, render_preview
+from wattgate.delivery.templates.scope import RenderScope
 
 GOOD = TemplateSource(
     '<html lang="en"><body><p>Dear {{ name }}</p><p>{{ kwh }} kWh: <a href="{{ link }}">see</a></p></body></html>',
@@ -115,3 +117,22 @@ def test_missing_or_long_subject_and_preheader_are_reported() -> None:
     assert "subject-long" in codes(TemplateSource("<p>x</p>", "x" * 61))
     assert "preheader-long" in codes(TemplateSource("<p>x</p>", "x", "x" * 111))
     assert "preheader-empty" in codes(TemplateSource("<p>x</p>", "x"))
+
+
+FOOTER = "{{ alert.reason }} {{ recipient.unsubscribeUrl }} {{ recipient.preferencesUrl }}"
+
+
+def footer_codes(html: str, *, can_unsubscribe: bool = True) -> list[str]:
+    scope = RenderScope(Contract(BASE_VARIABLES), can_unsubscribe=can_unsubscribe)
+    findings = build_report(TemplateSource(html, "s", "p", text=FOOTER), scope=scope).findings
+    return [
+        finding.code for finding in findings if finding.code.endswith("-missing") and "language" not in finding.code
+    ]
+
+
+def test_mail_without_reason_or_link_to_unsubscribe_is_reported() -> None:
+    by_hand = '<a href="https://energy.example/unsubscribe">Unsubscribe</a>'
+    assert footer_codes(by_hand) == ["unsubscribe-missing", "reason-missing", "preferences-missing"]
+    assert footer_codes(FOOTER) == []
+    assert footer_codes("{{ recipient.unsubscribeUrl }}{{ alert.reason }}") == ["preferences-missing"]
+    assert footer_codes(by_hand, can_unsubscribe=False) == []

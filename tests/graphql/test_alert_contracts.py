@@ -16,8 +16,18 @@ from wattgate.realtime.events import AlertSent
 POWER = {"name": "power", "type": "POWER", "description": "Power at present", "sample": 4321}
 TIP = {"name": "tip", "type": "TEXT", "required": False}
 BASE_NAMES = [
-    *("recipient.name", "recipient.culture", "account.username", "account.email", "home.name", "home.address"),
-    *("home.city", "home.postcode", "home.timeZone", "alert.id", "alert.code", "alert.name", "alert.at"),
+    *("recipient.name", "recipient.culture", "recipient.unsubscribeUrl", "recipient.preferencesUrl"),
+    *("account.username", "account.email", "home.name", "home.address"),
+    *(
+        "home.city",
+        "home.postcode",
+        "home.timeZone",
+        "alert.id",
+        "alert.code",
+        "alert.name",
+        "alert.reason",
+        "alert.at",
+    ),
 ]
 PREVIEW = """
 query ($input: TemplateToPreview!) {

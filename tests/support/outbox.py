@@ -16,6 +16,7 @@ from wattgate.db.models import Delivery, Notification, Webhook
 from wattgate.delivery.channels.channel import MessageContent, OutboundMessage, Outcome, Sent
 from wattgate.delivery.mail_addresses import AllowList
 from wattgate.delivery.outbound_policy import OutboundPolicy
+from wattgate.delivery.signed_links import SignedLinks
 from wattgate.enums import Channel, DeliveryKind
 from wattgate.operations.core.operation import Call, Operation, OperationKind
 from wattgate.operations.core.operation import operation as declare
@@ -26,6 +27,9 @@ from wattgate.operations.types.messages import alerts as types
 from wattgate.principal import Permission
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.hub import Hub
+
+PUBLIC_URL, LINK_KEY = "https://energy.example", "k" * 40
+"""The settings of the links in mails."""
 
 TESTERS = ["Tester@Energy.example", "@testers.example"]
 """Addresses and domains that may receive test mails."""
@@ -64,7 +68,8 @@ class Post:
     def __init__(self, tenant: Tenant, bus: MemoryBus | None = None) -> None:
         self.tenant, self.clock, self.bus = tenant, Clock(), bus or MemoryBus()
         self.hub = Hub(self.bus)
-        policy = OutboundPolicy(HERE, test_mail_addresses=AllowList.from_texts(TESTERS))
+        links = SignedLinks(PUBLIC_URL, LINK_KEY.encode())
+        policy = OutboundPolicy(HERE, None, AllowList.from_texts(TESTERS), PUBLIC_URL, links)
         self.runner = Runner(
             tenant.gateway.database, self.bus, network=RegistryMeterNetwork, clock=self.clock, outbound_policy=policy
         )

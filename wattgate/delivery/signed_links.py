@@ -9,6 +9,12 @@ from datetime import UTC, datetime
 UNSUBSCRIBE_PATH = "/unsubscribe"
 SHARED_PREVIEW_PATH = "/preview/shared"
 
+MAIL_TOKEN = "token-of-this-mail"  # noqa: S105 (stands for a token)
+"""Stands for the token of the unsubscribe link in the content of a mail. Each recipient has another token.
+
+No escaping changes its characters, nor those of a token.
+"""
+
 MAX_TOKEN_LENGTH = 200
 """Maximum characters of the token in a link. A longer one is not examined."""
 
@@ -36,6 +42,14 @@ class SignedLinks:
     def unsubscribe_url(self, application_id: str, delivery_id: str) -> str:
         """Return the link that unsubscribes the recipient of a delivery. It contains no address."""
         return f"{self.base_url.rstrip('/')}{UNSUBSCRIBE_PATH}/{self._token(application_id, delivery_id)}"
+
+    def unsubscribe_url_of_content(self) -> str:
+        """Return the unsubscribe link for the content of mails to several recipients. See `fill_tokens`."""
+        return f"{self.base_url.rstrip('/')}{UNSUBSCRIBE_PATH}/{MAIL_TOKEN}"
+
+    def fill_tokens(self, content: str, application_id: str, delivery_id: str) -> str:
+        """Return the content of a mail with the token of its delivery in its unsubscribe links."""
+        return content.replace(MAIL_TOKEN, self._token(application_id, delivery_id))
 
     def parse_unsubscribe_token(self, token: str) -> tuple[str, str] | None:
         """Return the application id and delivery id of a link's token; None if its signature is invalid."""

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
@@ -12,7 +13,7 @@ from strawberry import ID
 
 from tests.delivery.mail.conftest import set_accounts_active, set_address
 from tests.support import people
-from tests.support.outbox import Post
+from tests.support.outbox import LINK_KEY, PUBLIC_URL, Post
 from tests.support.residents import resident
 from tests.support.smtp import MailServer
 from tests.support.user_jobs import erased
@@ -23,6 +24,7 @@ from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.app.workers.outbound import create_links
 from wattgate.db.models import Account, KeptMail, MailSuppression
 from wattgate.delivery.channels.mail import parse_mail
+from wattgate.delivery.signed_links import MAIL_TOKEN
 from wattgate.enums import Channel, DeliveryKind, DeliveryState, NotificationState, SuppressionCause
 from wattgate.errors import BadInput, NotFound
 from wattgate.operations.accounts import accounts, provisioning
@@ -34,7 +36,6 @@ from wattgate.principal import Permission
 
 pytestmark = pytest.mark.both_databases("a main path of its area")
 
-KEY = "k" * 40
 REFUSED = "550 5.1.1 no such user here"
 
 
@@ -42,8 +43,8 @@ def settings(smtp: MailServer | None = None, **more: Any) -> Settings:
     url = None if smtp is None else f"smtp://127.0.0.1:{smtp.port}"
     values = {
         "mail_from": "Energy <alerts@energy.example>",
-        "public_url": "https://energy.example",
-        "link_key": KEY,
+        "public_url": PUBLIC_URL,
+        "link_key": LINK_KEY,
         **more,
     }
     return Settings(_env_file=None, smtp_url=url, **values)
@@ -323,3 +324,45 @@ async def test_unsubscribe_link_needs_a_post_request(outbox: Post, smtp: MailSer
         for forged in (link[:-1], f"{link}x", link.replace(outbox.tenant.application_id, "other"), f"{link[:-4]}AAAA"):
             assert (await client.post(forged)).status_code == 404
             assert (await client.get(forged)).status_code == 404
+
+
+FOOTER = (
+    '<p>{{ alert.reason }}</p><a href="{{ recipient.unsubscribeUrl }}">stop</a> '
+    '<a href="https://t.example/?to={{ recipient.unsubscribeUrl }}">x</a> {{ recipient.preferencesUrl }}'
+)
+
+
+async def test_link_in_the_body_unsubscribes_the_recipient_of_each_mail(outbox: Post, smtp: MailServer) -> None:
+    await write_template(outbox, FOOTER)
+    alert_ids = [await outbox.send(Channel.EMAIL, data={}) for _ in range(2)]
+    await deliver_due(outbox, settings(smtp))
+    links = [received.message["List-Unsubscribe"].strip("<>") for received in smtp.taken]
+    assert len(set(links)) == len(alert_ids)
+    for received, link in zip(smtp.taken, links, strict=True):
+        bodies = [received.message.get_body((kind,)) for kind in ("html", "plain")]
+        html, text = (str(body.get_content()) for body in bodies if body is not None)
+        assert html.count(f'href="{link}"') == 1
+        assert f"https://t.example/?to={quote(link, safe='')}" in html
+        assert link in text
+        assert f"{PUBLIC_URL}/display" in text
+        assert MAIL_TOKEN not in html + text
+    async with unsubscribe_client(outbox, settings(smtp)) as client:
+        assert "You are unsubscribed" in (await client.post(links[0])).text
+
+
+async def test_other_channels_have_no_link_that_stops_mails(outbox: Post) -> None:
+    await write_template(outbox, FOOTER)
+    alert_types = await outbox.tenant.run("alert_types")
+    (alert_type,) = [each for each in alert_types if each.system_alert_type_id == "CM01"]
+    await outbox.tenant.run(
+        "add_template_for",
+        alert_type_id=alert_type.alert_type_id,
+        channel_type=Channel.INBOX,
+        culture_code="en-GB",
+        input=NewTemplateText(name="Inbox", html_template=FOOTER, active=True),
+    )
+    notification = await outbox.notification(await outbox.send(Channel.INBOX, data={}))
+    assert (
+        notification.text
+        == f"{alert_type.description or alert_type.name}\n\nstop x (https://t.example/?to=) {PUBLIC_URL}/display"
+    )

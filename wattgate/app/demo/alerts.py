@@ -146,7 +146,11 @@ _PAGE = """\
         <p>{advice}</p>
         <p style="margin: 28px 0 12px"><a class="button" href="https://wattgate.example/display">{link}</a></p>
       </div>
-      <div class="foot">{foot}</div>
+      <div class="foot">
+        {foot}
+      {{% if recipient.unsubscribeUrl %}}<br><a href="{{{{ recipient.unsubscribeUrl }}}}">{unsubscribe}</a>{{% endif %}}
+      {{% if recipient.preferencesUrl %}}<br><a href="{{{{ recipient.preferencesUrl }}}}">{preferences}</a>{{% endif %}}
+      </div>
     </div>
   </body>
 </html>
@@ -165,7 +169,9 @@ TEMPLATES = (
             "The rule was evaluated on {{ at | at }}.",
             advice="Is a heater or the oven on for long? If so, all is well.",
             link="See it live",
-            foot="You receive this mail because you turned on alerts for high consumption.",
+            foot="You receive this mail because of your rule “{{ alert.reason }}”.",
+            unsubscribe="Stop these mails",
+            preferences="Choose your alerts",
         ),
     ),
     DemoTemplate(
@@ -180,7 +186,9 @@ TEMPLATES = (
             "La règle a été évaluée le {{ at | at }}.",
             advice="Le four ou un chauffage reste allumé longtemps ? Alors tout va bien.",
             link="Voir en direct",
-            foot="Vous recevez ce message car vous avez demandé à être averti.",
+            foot="Vous recevez ce message en raison de votre règle « {{ alert.reason }} ».",
+            unsubscribe="Ne plus recevoir ces messages",
+            preferences="Choisir vos alertes",
         ),
     ),
 )

@@ -60,13 +60,18 @@ def build_mail(outbound: OutboundMessage, profile: SenderProfile) -> MailMessage
     """Return the mail of an outbound message with one address. Raise NotMailable if the address is invalid."""
     (address,) = outbound.addresses
     links = profile.links if outbound.unsubscribable else None
+
+    def filled(text: str) -> str:
+        return links.fill_tokens(text, outbound.application_id, outbound.delivery_id) if links else text
+
+    content = outbound.content
     return MailMessage(
         reference=outbound.delivery_id,
         sender=profile.sender,
         recipient=parse_mailbox(address),
-        subject=outbound.content.subject,
-        text=outbound.content.text,
-        html=outbound.content.html,
+        subject=content.subject,
+        text=filled(content.text),
+        html=None if content.html is None else filled(content.html),
         written_at=outbound.created_at,
         unsubscribe_url=links.unsubscribe_url(outbound.application_id, outbound.delivery_id) if links else None,
     )

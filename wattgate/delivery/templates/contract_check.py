@@ -1,6 +1,6 @@
 """Check of the names in a template against the contract of its alert type, without rendering."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from wattgate.delivery.templates.language.contract import Contract
@@ -21,8 +21,10 @@ UNDECLARED = "variable-undeclared"
 MAY_BE_EMPTY = "variable-may-be-empty"
 
 
-def contract_findings(contract: Contract | None, used: Iterable[Variable], data: Mapping[str, Any]) -> list[Finding]:
+def contract_findings(contract: Contract | None, used: Sequence[Variable], data: Mapping[str, Any]) -> list[Finding]:
     """Return an error for each use of a name outside a contract, at every position, and hints about empty values.
+
+    There is no hint about a value that the same part tests with `if`, or replaces with `default`.
 
     If the variables are undeclared, only names that begin like those of every alert are errors, unless the data has
     them.
@@ -31,18 +33,23 @@ def contract_findings(contract: Contract | None, used: Iterable[Variable], data:
         return []
     tree, findings = declared_tree(contract.variables), list[Finding]()
     names = [variable.name for variable in contract.variables]
+    tested = {(variable.part, variable.path) for variable in used if variable.optional}
     for variable in used:
         node = _find(tree, variable.path)
         if node is None and not _is_free(contract, tree, variable, data):
             similar = closest_match(variable.name, names) if len(findings) < MAX_SUGGESTIONS else None
             findings.append(_outside(variable, similar))
-        elif node is not None and node.variable is not None and not (node.variable.required or variable.optional):
+        elif _may_be_empty(node) and (variable.part, variable.path) not in tested:
             message = f"{variable.name} is empty in some alerts"
             hint = f'write {{{{ {variable.name} | default: "..." }}}}'
             findings.append(
                 Finding(Severity.INFO, MAY_BE_EMPTY, variable.part, message, variable.line, variable.column, hint)
             )
     return findings
+
+
+def _may_be_empty(node: DeclaredNode | None) -> bool:
+    return node is not None and node.variable is not None and not node.variable.required
 
 
 def is_declared(tree: DeclaredNode, path: Iterable[str | int]) -> bool:

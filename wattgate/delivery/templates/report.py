@@ -1,14 +1,14 @@
 """Report on a template: problems to fix before it is sent."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 from wattgate.delivery.templates.contract_check import contract_findings, has_path, is_declared
 from wattgate.delivery.templates.html.plain_text import html_to_text
-from wattgate.delivery.templates.language.contract import Contract
+from wattgate.delivery.templates.language.contract import PREFERENCES_URL, REASON, UNSUBSCRIBE_URL, Contract
 from wattgate.delivery.templates.language.contract_values import ANY_ITEM, declared_tree, sample_values
 from wattgate.delivery.templates.language.diagnostics import (
     MAX_SUGGESTIONS,
@@ -39,6 +39,13 @@ MAX_SUBJECT_LENGTH = 60
 
 MAX_PREHEADER_LENGTH = 110
 """Characters of a preheader that lists of mails show before they cut it."""
+
+FOOTER_VARIABLES = (
+    (UNSUBSCRIBE_URL, Severity.WARNING, "unsubscribe-missing", "the mail has no link that stops such mails"),
+    (REASON, Severity.INFO, "reason-missing", "the mail does not say why it arrives"),
+    (PREFERENCES_URL, Severity.INFO, "preferences-missing", "the mail has no link to the choice of alerts"),
+)
+"""Variables that each mail of an alert needs, with the finding about a mail without them."""
 
 SEVERITY_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
@@ -93,7 +100,10 @@ def render_preview(
     required = required_variables(source)
     used_data = _sample_data(required, scope.contract) if data is None else data
     rendering = render_partially(source, used_data, limits, scope)
-    return Preview(rendering, used_data, _assemble_report(source, used_data, rendering, required, scope.contract))
+    report = _assemble_report(source, used_data, rendering, required, scope.contract)
+    if scope.can_unsubscribe:
+        report = replace(report, findings=_ordered([*report.findings, *_missing_footer_variables(required)]))
+    return Preview(rendering, used_data, report)
 
 
 def _sample_data(required: Sequence[Variable], contract: Contract | None) -> dict[str, Any]:
@@ -144,24 +154,37 @@ def _assemble_report(
     ]
     if source.text is not None:
         findings += _text_parity_findings(rendering)
-    findings = _deduplicate(findings)
-    findings.sort(
-        key=lambda finding: (
-            SEVERITY_ORDER.index(finding.severity),
-            list(TemplatePart).index(finding.part),
-            finding.line or 0,
-        )
-    )
-    if len(findings) > MAX_FINDINGS:
-        omitted = f"{len(findings) - MAX_FINDINGS:,} more findings are omitted"
-        findings[MAX_FINDINGS:] = [Finding(Severity.INFO, "findings-omitted", TemplatePart.HTML, omitted)]
     return RenderingReport(
-        tuple(findings),
+        _ordered(_deduplicate(findings)),
         tuple(required),
         html_bytes=len((rendering.html or "").encode()),
         text_bytes=len((rendering.text or "").encode()),
         names_checked=contract is not None and contract.declared,
     )
+
+
+def _ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the most severe findings first. Of too many, the last ones are omitted."""
+    parts = list(TemplatePart)
+    ordered = sorted(
+        findings,
+        key=lambda finding: (SEVERITY_ORDER.index(finding.severity), parts.index(finding.part), finding.line or 0),
+    )
+    if len(ordered) > MAX_FINDINGS:
+        omitted = f"{len(ordered) - MAX_FINDINGS:,} more findings are omitted"
+        ordered[MAX_FINDINGS:] = [Finding(Severity.INFO, "findings-omitted", TemplatePart.HTML, omitted)]
+    return tuple(ordered)
+
+
+def _missing_footer_variables(required: Iterable[Variable]) -> Iterator[Finding]:
+    """Report the links and the reason that the HTML of a mail does not have.
+
+    A link that somebody wrote by hand unsubscribes nobody.
+    """
+    used = {variable.name for variable in required if variable.part is TemplatePart.HTML}
+    for name, severity, code, message in FOOTER_VARIABLES:
+        if name not in used:
+            yield Finding(severity, code, TemplatePart.HTML, message, None, None, f"write {{{{ {name} }}}}")
 
 
 def _without_positions_of(findings: Iterable[Finding], reported: Iterable[Finding]) -> list[Finding]:

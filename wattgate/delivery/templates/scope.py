@@ -1,4 +1,4 @@
-"""Scope of a rendering, besides its source and data: the contract of the alert type, the culture and the zone."""
+"""Scope of a rendering, besides its source and data: the contract, the culture, the zone, and the kind of message."""
 
 import msgspec
 
@@ -8,11 +8,15 @@ from wattgate.delivery.templates.language.formatting import Formats
 
 
 class RenderScope(msgspec.Struct, frozen=True):
-    """The contract of the alert type, or None if none is known, and how numbers and times are written."""
+    """The contract of the alert type, or None if none is known, and how numbers and times are written.
+
+    `can_unsubscribe` says whether the message is a mail whose recipients may stop such mails.
+    """
 
     contract: Contract | None = None
     culture: str = DEFAULT_CULTURE
     time_zone: str = "UTC"
+    can_unsubscribe: bool = False
 
     @property
     def formats(self) -> Formats:

@@ -44,7 +44,7 @@ CONSENT_ENDED = "user.consent.ended"
 
 async def notify_all(call: Call, alert: Alert, alert_type: AlertType) -> None:
     """Create the notification of an alert for each of its channels."""
-    context = await load_context(call.rows, alert, alert_type)
+    context = await load_context(call.rows, alert, alert_type, call.outbound_policy)
     await call.outside.collect(_notify(call, alert, channel, alert_type, context) for channel in alert.channels)
 
 
@@ -262,6 +262,7 @@ async def render_content(
     if choice.template is None:
         return None
     (version,) = await queries.current_versions(call.rows, [choice.template])
+    context = context if notification.channel is Channel.EMAIL else context.without_unsubscribing()
     notification.template_id, notification.template_version = version.template_id, version.version
     try:
         rendered = await call.templates.render(

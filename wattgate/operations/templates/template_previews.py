@@ -67,7 +67,12 @@ class PreviewData:
 
 
 async def load_preview_data(
-    call: Call, input: types.TemplateToPreview, alert_type: AlertType | None, template_culture: str | None
+    call: Call,
+    input: types.TemplateToPreview,
+    alert_type: AlertType | None,
+    template_culture: str | None,
+    *,
+    is_mail: bool = True,
 ) -> PreviewData:
     """Return the data of a preview: of the input, else of its alert, else of the newest alert, else samples."""
     if input.data is not None and not isinstance(input.data, dict):
@@ -76,10 +81,12 @@ async def load_preview_data(
     name = "" if alert_type is None else alert_type.name
     if alert is not None:
         alert_type = alert_type or await call.rows.get(AlertType, alert.alert_type_id)
-        context = await load_context(call.rows, alert, alert_type, input.culture_code)
+        context = await load_context(call.rows, alert, alert_type, call.outbound_policy, input.culture_code)
+        context = context if is_mail else context.without_unsubscribing()
         return PreviewData(context.merge(alert.data), types.PreviewData.ALERT, context, alert, name)
     culture = input.culture_code or template_culture or await application_culture(call.rows)
-    context = sample_context(alert_type, culture)
+    context = sample_context(alert_type, culture, call.outbound_policy)
+    context = context if is_mail else context.without_unsubscribing()
     if isinstance(input.data, Mapping):
         values = merge_groups(context.base, input.data)
         return PreviewData(values, types.PreviewData.GIVEN, context, alert_type_name=name)
@@ -184,14 +191,16 @@ async def run_preview(call: Call, input: types.TemplateToPreview) -> PreviewRun:
     _check_culture(input.culture_code)
     named = None if input.template_id is None else await call.rows.get(models.Template, input.template_id)
     alert_type = await _find_alert_type(call, input, named)
-    data = await load_preview_data(call, input, alert_type, None if named is None else named.culture_code)
     channel = input.channel_type.value if named is None else named.channel_type
+    is_mail, culture = channel == Channel.EMAIL.value, None if named is None else named.culture_code
+    data = await load_preview_data(call, input, alert_type, culture, is_mail=is_mail)
     others = [] if alert_type is None else await list_templates(call.rows, alert_type.alert_type_id, channel)
     choice = choose_from(others, data.context.culture, await application_culture(call.rows))
     template = named or choice.template
     stored = None if template is None else template_source(await _find_version(call, template, input.version))
     source = _merge_source(input, stored or _builtin_source(alert_type, channel, data.context.culture))
-    scope = data.context.scope(_edited_culture(input, named, choice))
+    can_unsubscribe = is_mail and (alert_type is None or alert_type.system_alert_type_id not in ACCOUNT_MAIL_TYPES)
+    scope = data.context.scope(_edited_culture(input, named, choice), can_unsubscribe=can_unsubscribe)
     try:
         preview = await call.templates.preview(source, data.values, scope)
     except TemplateLimitExceeded as error:

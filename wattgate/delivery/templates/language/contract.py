@@ -86,6 +86,10 @@ class Contract(msgspec.Struct, frozen=True):
 
 
 _TEXT, _NUMBER, _INSTANT = VariableType.TEXT, VariableType.NUMBER, VariableType.INSTANT
+_URL = VariableType.URL
+
+UNSUBSCRIBE_URL, PREFERENCES_URL, REASON = "recipient.unsubscribeUrl", "recipient.preferencesUrl", "alert.reason"
+"""The variables that say in a mail why it arrives, and how to stop it."""
 
 BASE_VARIABLES = (
     VariableDeclaration(
@@ -93,6 +97,21 @@ BASE_VARIABLES = (
     ),
     VariableDeclaration(
         "recipient.culture", _TEXT, "Language and region of the message, which format its numbers and times.", "en-GB"
+    ),
+    VariableDeclaration(
+        UNSUBSCRIBE_URL,
+        _URL,
+        "Link that stops the mails to the address of the recipient. Empty in other channels, and if the gateway has no "
+        "WATTGATE_PUBLIC_URL or WATTGATE_LINK_KEY.",
+        "https://energy.example/unsubscribe/example",
+        required=False,
+    ),
+    VariableDeclaration(
+        PREFERENCES_URL,
+        _URL,
+        "Page on which the recipient chooses alerts. Empty if the gateway has no WATTGATE_PUBLIC_URL.",
+        "https://energy.example/display",
+        required=False,
     ),
     VariableDeclaration("account.username", _TEXT, "Username of the user's account.", "ada", required=False),
     VariableDeclaration(
@@ -106,6 +125,12 @@ BASE_VARIABLES = (
     VariableDeclaration("alert.id", _TEXT, "ID of the alert.", "5f0c1f9e-6a3a-4c55-9a0e-0d7a3c3f4b11"),
     VariableDeclaration("alert.code", _TEXT, "Short code of the alert type.", "CM01"),
     VariableDeclaration("alert.name", _TEXT, "Name of the alert type.", "High consumption"),
+    VariableDeclaration(
+        REASON,
+        _TEXT,
+        "Why the recipient gets the alert: the name of its rule, or else the description of the alert type.",
+        "Electricity above 5 kWh in 24 hours",
+    ),
     VariableDeclaration("alert.at", _INSTANT, "When the alert was created.", "2026-01-05T18:30:00.000Z"),
 )
 """The variables that every alert has. An optional one is empty if the user has no account or home with a value."""
