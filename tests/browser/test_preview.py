@@ -170,8 +170,9 @@ async def test_names_of_variables_are_completed_while_typing(page: Page) -> None
     await page.keyboard.press("Enter")
     await expect(source).to_have_value("<p>{{ home.name }}")
     await source.press_sequentially(" {{ rec")
-    await expect(options).to_have_text(["recipient.name", "recipient.culture"])
-    await page.keyboard.press("ArrowDown")
+    links = ["recipient.unsubscribeUrl", "recipient.preferencesUrl"]
+    await expect(options).to_have_text(["recipient.name", "recipient.culture", *links])
+    await page.keyboard.press("ArrowUp")
     await expect(options.last).to_have_attribute("aria-selected", "true")
     await options.first.click()
     await expect(source).to_have_value("<p>{{ home.name }} {{ recipient.name }}")
@@ -527,3 +528,40 @@ async def test_preview_has_no_accessibility_violations(page: Page) -> None:
         for view in ("Text", "Cultures", "Mail"):
             await page.get_by_role("radio", name=view, exact=True).last.check(force=True)
             assert await violations_in_both_schemes(page) == []
+
+
+async def test_translation_starts_from_the_text_of_the_other_culture_and_templates_are_renamed(page: Page) -> None:
+    await open_editor(page)
+    await add_template(page, "Budget", "en-IE")
+    await choose(page, "rename")
+    await page.get_by_test_id("new-name").fill("Budget of the month")
+    assert await accessibility_violations(page, "dialog.confirmation") == []
+    await page.get_by_test_id("confirm").click()
+    await expect(page.get_by_test_id("notice")).to_contain_text("is called “Budget of the month”")
+    await expect(page.get_by_test_id("templates").locator("option:checked")).to_contain_text("Budget of the month")
+    await choose(page, "translate")
+    await expect(page.get_by_test_id("html-source")).to_have_value(PLAIN_HTML)
+    await expect(page.get_by_test_id("culture")).to_be_focused()
+    await expect(page.get_by_test_id("name")).to_have_value("Budget of the month")
+    await page.get_by_test_id("culture").fill("ga-IE")
+    await page.get_by_test_id("subject").fill("ערב טוב {{ recipient.name }}")
+    await expect(page.get_by_test_id("rendered-subject")).to_have_text("ערב טוב Robin Demo")
+    await expect(page.get_by_test_id("rendered-subject")).to_have_css("direction", "rtl")
+    await page.get_by_test_id("save").click()
+    await expect(page.get_by_test_id("edit-state")).to_have_text("Draft")
+    await expect(page.get_by_test_id("templates").locator("option:checked")).to_contain_text("ga-IE")
+
+
+async def test_mail_is_shown_without_images(page: Page) -> None:
+    await open_editor(page)
+    pixel = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
+    html = PLAIN_HTML.replace("<p>", f"<img src='{pixel}' alt='A bar'><p style='background:url({pixel})'>")
+    await page.get_by_test_id("html-source").fill(html)
+    image, text = page.frame_locator("iframe").locator("img"), page.frame_locator("iframe").locator("p")
+    await expect(image).to_have_attribute("src", pixel)
+    await page.get_by_test_id("images").uncheck()
+    await expect(image).not_to_have_attribute("src", pixel)
+    await expect(image).to_have_attribute("alt", "A bar")
+    await expect(text).to_have_css("background-image", "none")
+    await page.get_by_test_id("images").check()
+    await expect(image).to_have_attribute("src", pixel)

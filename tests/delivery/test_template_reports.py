@@ -136,3 +136,18 @@ def test_mail_without_reason_or_link_to_unsubscribe_is_reported() -> None:
     assert footer_codes(FOOTER) == []
     assert footer_codes("{{ recipient.unsubscribeUrl }}{{ alert.reason }}") == ["preferences-missing"]
     assert footer_codes(by_hand, can_unsubscribe=False) == []
+
+
+def test_links_of_a_gateway_without_https_are_no_fault_of_the_template() -> None:
+    data = {
+        "recipient": {"unsubscribeUrl": "http://127.0.0.1:1/unsubscribe/x", "preferencesUrl": "http://127.0.0.1:1/"}
+    }
+    html = '<a href="{{ recipient.unsubscribeUrl }}">x</a><a href="{{ recipient.preferencesUrl }}">y</a>'
+    scope = RenderScope(Contract(BASE_VARIABLES), can_unsubscribe=True)
+
+    def insecure(source: str) -> list[str]:
+        findings = build_report(TemplateSource(source, "s", "p"), data, scope=scope).findings
+        return [finding.message for finding in findings if finding.code == "link-not-https"]
+
+    assert insecure(html) == []
+    assert insecure(html + '<a href="http://a.example">z</a>') == ["http://a.example is not https"]

@@ -102,7 +102,8 @@ def render_preview(
     rendering = render_partially(source, used_data, limits, scope)
     report = _assemble_report(source, used_data, rendering, required, scope.contract)
     if scope.can_unsubscribe:
-        report = replace(report, findings=_ordered([*report.findings, *_missing_footer_variables(required)]))
+        findings = _without_own_links(report.findings, used_data)
+        report = replace(report, findings=_ordered([*findings, *_missing_footer_variables(required)]))
     return Preview(rendering, used_data, report)
 
 
@@ -174,6 +175,16 @@ def _ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         omitted = f"{len(ordered) - MAX_FINDINGS:,} more findings are omitted"
         ordered[MAX_FINDINGS:] = [Finding(Severity.INFO, "findings-omitted", TemplatePart.HTML, omitted)]
     return tuple(ordered)
+
+
+def _without_own_links(findings: Iterable[Finding], data: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield findings without those about links of the gateway: no template can change its address to https."""
+    recipient = data.get("recipient")
+    links = (
+        [recipient.get(name) for name in ("unsubscribeUrl", "preferencesUrl")] if isinstance(recipient, dict) else []
+    )
+    own = {f"{link} is not https" for link in links}
+    yield from (finding for finding in findings if finding.code != "link-not-https" or finding.message not in own)
 
 
 def _missing_footer_variables(required: Iterable[Variable]) -> Iterator[Finding]:

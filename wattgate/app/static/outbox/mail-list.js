@@ -52,7 +52,7 @@ export class MailList {
       element(
         "a",
         { href: `#${path}`, "data-testid": "mail" },
-        element("span", { class: "subject" }, subject || "(no subject)"),
+        element("span", { class: "subject", dir: "auto" }, subject || "(no subject)"),
         element("span", { class: "to" }, to),
         element("span", { class: "at" }, this.#formatTime(at)),
       ),

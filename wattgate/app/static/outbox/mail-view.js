@@ -33,7 +33,7 @@ export class MailView {
     this.#root = root;
     this.#formatTime = formatTime;
     this.#frame = new MailFrame(findAs(root, "#frame", HTMLIFrameElement));
-    for (const control of findAll(root, "[name=width], [name=dark]")) {
+    for (const control of findAll(root, "[name=width], [name=dark], [name=images]")) {
       control.addEventListener("change", () => this.#updateFrame());
     }
     this.#updateFrame();
@@ -78,6 +78,7 @@ export class MailView {
 
   #updateFrame() {
     this.#frame.setWidth(findAs(this.#root, "[name=width]:checked", HTMLInputElement).value);
+    this.#frame.setImages(findAs(this.#root, "[name=images]", HTMLInputElement).checked);
     const dark = findAs(this.#root, "[name=dark]", HTMLSelectElement).value;
     this.#frame.setDarkMode(/** @type {DarkMode} */ (dark));
   }

@@ -8,6 +8,7 @@ import { MailFrame } from "../shared/mail-frame.js";
 import { CompareDialog } from "./compare-dialog.js";
 import { LocalDrafts } from "./local-drafts.js";
 import { setUpMenu } from "./menu.js";
+import { Naming } from "./naming.js";
 import { NoticeBar } from "./notice-bar.js";
 import { Publication } from "./publication.js";
 import { Report } from "./report.js";
@@ -131,11 +132,23 @@ export class TemplateEditor {
       reload: (templateId, isSaved) => this.#reload(templateId, isSaved),
       run: (action) => void this.#run(action),
     });
+    const naming = new Naming({
+      list: this.#list,
+      form: this.#form,
+      dialog: this.#confirmDialog,
+      notice: this.#notice,
+      drafts: this.#drafts,
+      token: () => this.#token,
+      reload: (templateId) => this.#reload(templateId),
+      edited: () => this.#edited(),
+    });
     this.#onClick(".save", () => this.#run(() => this.#save()));
     this.#onClick(".publish", () => this.#run(() => publication.publish()));
     this.#onClick(".roll-back", () => this.#run(() => publication.rollBack()));
     this.#onClick(".archive", () => this.#run(() => publication.archive()));
     this.#onClick(".restore", () => this.#run(() => publication.restore()));
+    this.#onClick(".translate", () => this.#run(() => naming.addTranslation()));
+    this.#onClick(".rename", () => this.#run(() => naming.rename()));
     this.#onClick(".compare", () => this.#compare());
     this.#onClick(".share", () => this.#share());
     this.#onClick(".send-test", () => this.#testMailDialog.open());
@@ -312,6 +325,8 @@ export class TemplateEditor {
     this.#enable(".publish", Boolean(template) && !isArchived && (isChanged || !isPublished));
     this.#enable(".roll-back", this.#list.formerVersion() !== null);
     this.#enable(".compare", Boolean(template && (isChanged || template.versions.length > 1)));
+    this.#enable(".translate", Boolean(template));
+    this.#enable(".rename", Boolean(template) && !isArchived);
     this.#enable(".share", Boolean(template) && !isArchived);
     this.#enable(".archive", Boolean(template));
     find(this.#root, ".archive").hidden = isArchived;

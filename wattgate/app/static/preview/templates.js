@@ -221,6 +221,22 @@ export async function addVersion(token, templateId, input) {
 }
 
 /**
+ * Give a template another name.
+ * @param {string} token
+ * @param {string} templateId
+ * @param {string} name
+ */
+export async function renameTemplate(token, templateId, name) {
+  await call(
+    `mutation Rename($templateId: ID!, $name: String!) {
+      updateTemplate(templateId: $templateId, input: { name: $name }) { templateId }
+    }`,
+    { templateId, name },
+    token,
+  );
+}
+
+/**
  * Make a version the one that is sent.
  * @param {string} token
  * @param {string} templateId

@@ -1,4 +1,4 @@
-/** The controls of the result: which panel is shown, and at which width and in which dark mode the mail is. */
+/** The controls of the result: which panel is shown, and the width, dark mode and images of the mail. */
 
 import { find, findAll, findAs } from "../shared/dom.js";
 
@@ -20,11 +20,12 @@ export function setUpViewControls(root, result, frame) {
   const update = () => {
     const view = checked("view");
     result.setView(view);
-    for (const name of [".widths", ".dark-label"]) find(root, name).hidden = view !== "mail";
+    for (const name of [".widths", ".dark-label", ".images"]) find(root, name).hidden = view !== "mail";
     frame.setWidth(checked("width"));
+    frame.setImages(findAs(root, "[name=images]", HTMLInputElement).checked);
     frame.setDarkMode(/** @type {DarkMode} */ (findAs(root, "[name=dark]", HTMLSelectElement).value));
   };
-  for (const control of findAll(root, "[name=view], [name=width], [name=dark]")) {
+  for (const control of findAll(root, "[name=view], [name=width], [name=dark], [name=images]")) {
     control.addEventListener("change", update);
   }
   if (NARROW.matches) findAs(root, "[name=width]", HTMLInputElement).checked = true;

@@ -2,6 +2,7 @@
 
 import { emulateColorScheme } from "./color-scheme.js";
 import { emulateDarkMode } from "./dark-mode.js";
+import { removeImages } from "./without-images.js";
 
 /** @import { ColorScheme } from "./color-scheme.js" */
 
@@ -29,6 +30,7 @@ export class MailFrame {
   #html = "";
   /** @type {DarkMode} */
   #darkMode = "light";
+  #hasImages = true;
 
   /** @param {HTMLIFrameElement} frame */
   constructor(frame) {
@@ -66,6 +68,15 @@ export class MailFrame {
   }
 
   /**
+   * Set whether the mail has its images. Many clients load them only if the reader asks for them.
+   * @param {boolean} hasImages
+   */
+  setImages(hasImages) {
+    this.#hasImages = hasImages;
+    this.#render();
+  }
+
+  /**
    * Load the document of the mail. A hidden frame waits until it is displayed, and no frame loads an empty document before
    * its first mail. In both cases, Chromium sometimes leaves the frame blank after the next document.
    */
@@ -73,7 +84,8 @@ export class MailFrame {
     const isHidden = this.#frame.getClientRects().length === 0;
     const isUnused = !this.#html && !this.#frame.srcdoc;
     if (isHidden || isUnused) return;
-    const mail = emulateColorScheme(this.#html, SCHEMES[this.#darkMode]);
+    const shown = this.#hasImages ? this.#html : removeImages(this.#html);
+    const mail = emulateColorScheme(shown, SCHEMES[this.#darkMode]);
     const html = this.#darkMode === "partial" ? emulateDarkMode(mail) : mail;
     const content = withPolicy(html, this.#darkMode === "full" ? RESTORE_IMAGES : "");
     if (this.#frame.srcdoc !== content) this.#frame.srcdoc = content;

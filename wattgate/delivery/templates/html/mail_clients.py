@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 from tinycss2.ast import Node
 
+from wattgate.delivery.templates.html.style_sheets import PROGRAM_ATTRIBUTES
+
 Clients = tuple[str, ...]
 
 MAX_NAMED_CLIENTS = 4
@@ -84,8 +86,13 @@ def unsupported_selector_parts(selector: Iterable[Node]) -> Iterator[tuple[str, 
             if clients := FIGURES.pseudos.get(name):
                 yield f":{name}", clients
         before = node
-        if node.type == "[] block":
+        if node.type == "[] block" and not _names_program(node):
             yield "[]", FIGURES.syntax["attribute"]
+
+
+def _names_program(attribute: Node) -> bool:
+    """Return whether an attribute selector is for one program: the author knows that others ignore it."""
+    return any(getattr(part, "value", None) in PROGRAM_ATTRIBUTES for part in attribute.content)
 
 
 def unsupported_at_rule_parts(keyword: str, prelude: Iterable[Node]) -> Iterator[tuple[str, Clients]]:
