@@ -220,6 +220,7 @@ DEMANDS = (
             "app.server.pages.page_routes:display_shell_routes calls json.loads",
             "app.server.edge.serving:bind_sockets calls socket.getaddrinfo",
             "db.connections.engine:_load_json calls orjson.loads",
+            "delivery.templates.html.mail_clients:module calls json.loads",
             "db.personal_data.erasure_list:accept calls _DECODER.decode",
             "db.personal_data.erasure_list:entry calls _TENANCY_DECODER.decode",
             "realtime.bus.codec:_decode_parts calls _ENVELOPE_DECODER.decode",

@@ -127,7 +127,8 @@ SORTS = (
         "delivery.templates.language.engine:MAX_SOURCE_LENGTH",
         "graphql.cost.operation_charge:OperationCharge",
         (
-            "delivery.templates.report:_assemble_report calls findings.sort",
+            "delivery.templates.report:_ordered calls sorted",
+            "delivery.templates.style_check:_find_weak calls sorted",
             "delivery.templates.language.variables:find_variables calls sorted",
         ),
     ),
