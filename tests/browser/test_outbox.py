@@ -133,8 +133,9 @@ async def test_outbox_shows_mail_as_it_would_be_sent(page: Page, outbox: Outbox)
     await expect(page.locator("#headers")).to_contain_text(USERNAME)
     await page.keyboard.press("ArrowRight")
     await expect(page.locator("#source")).to_contain_text("multipart/alternative")
-    await page.set_viewport_size({"width": 390, "height": 844})
-    assert await page.evaluate("() => document.documentElement.scrollWidth") == 390
+    for width in (390, 320):
+        await page.set_viewport_size({"width": width, "height": 844})
+        assert await page.evaluate("() => document.documentElement.scrollWidth") == width
 
 
 async def test_mails_are_searched_and_filtered_by_kind_and_recipient(page: Page, outbox: Outbox) -> None:
