@@ -24,13 +24,13 @@ from bench.gateway import SeededGateway, ServedGateway, served_gateway
 from bench.goals import Judgement, at_least
 from bench.table import print_table
 from tests.support.servers import database_on, postgresql
-from wattgate.app.cli.imports.readings import import_csv
 from wattgate.clock import TimeRange, format_iso_ms, to_ms
 from wattgate.db.models import Reading
 from wattgate.db.readings import partitions
 from wattgate.energy.buckets import DAY_MS
 from wattgate.enums import Period
 from wattgate.operations.readings import readings
+from wattgate.operations.readings.file_import import import_csv
 
 HALF_HOUR = 30 * 60 * 1000
 START = to_ms(datetime(2025, 1, 1, tzinfo=UTC))
@@ -223,8 +223,7 @@ def _csv_file(gateway: ServedGateway, rows: Rows, first: int) -> bytes:
 async def _import_csv(gateway: ServedGateway, csv: bytes) -> None:
     report = await import_csv(
         io.BytesIO(csv),
-        runner=gateway.gateway.runner,
-        principal=gateway.system,
+        run=gateway.gateway.runner.run_as(gateway.system),
         resource_id=None,
         zone=UTC,
         refuse=lambda line, reason: None,

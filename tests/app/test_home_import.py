@@ -17,16 +17,16 @@ from typer.testing import CliRunner
 
 from tests.support.command import wattgate
 from tests.support.house import PASSWORD, Tenant, settle, tenant_on
-from wattgate.app.cli.imports.reading_targets import UnitOptions, resources_of_home
-from wattgate.app.cli.imports.readings import ImportReport, import_csv
 from wattgate.app.cli.main import app
-from wattgate.app.homes.home_selection import HomeChoice, Meter, find_home
+from wattgate.app.homes.home_selection import HomeChoice, Meter, find_home, resources_of_home
 from wattgate.db import models
 from wattgate.energy.meters.meter_points import check_digit
 from wattgate.energy.meters.unit_conversion import GasProperties
 from wattgate.errors import BadInput, NotFound
 from wattgate.operations.accounts import provisioning
 from wattgate.operations.core.operation import Call, OperationKind, operation
+from wattgate.operations.readings.file_import import ImportReport, import_csv
+from wattgate.operations.readings.file_targets import UnitOptions
 from wattgate.operations.types.homes import resources as resource_types
 from wattgate.operations.types.homes import virtual_entities as home_types
 from wattgate.principal import Permission, Principal, Role
@@ -59,8 +59,7 @@ class Home:
         home = await find_home(runner, choice)
         report = await import_csv(
             io.BytesIO(text.encode()),
-            runner=runner,
-            principal=self.tenant.system,
+            run=runner.run_as(self.tenant.system),
             resource_id=None,
             zone=UTC,
             refuse=refused.__setitem__,

@@ -16,11 +16,11 @@ from tests.reading_files.test_packaged_profiles import CASES, EXAMPLES
 from tests.support.command import wattgate, wattgate_in
 from tests.support.house import House, Tenant, tenant_on
 from wattgate.app.cli.actions.readings import FileCheckpoint
-from wattgate.app.cli.imports.reading_targets import UnitOptions
-from wattgate.app.cli.imports.readings import ImportReport, import_csv
 from wattgate.enums import Times
 from wattgate.errors import BadInput
 from wattgate.operations.readings import bulk_recorder
+from wattgate.operations.readings.file_import import ImportReport, import_csv
+from wattgate.operations.readings.file_targets import UnitOptions
 from wattgate.reading_files.profiles import FileProfile, ProfileOptions, packaged_profile, with_options
 from wattgate.reading_files.reader import ReadingFile
 
@@ -44,8 +44,7 @@ async def import_file(
     refused = dict[int, str]()
     report = await import_csv(
         file,
-        runner=house.gateway.runner,
-        principal=house.one.system,
+        run=house.gateway.runner.run_as(house.one.system),
         resource_id=resource_id,
         zone=zone,
         refuse=refused.__setitem__,

@@ -15,13 +15,12 @@ import pytest
 
 from tests.support.house import House, Tenant, tenant_on
 from tests.support.servers import Databases
-from wattgate.app.cli.imports import readings as imported_readings
-from wattgate.app.cli.imports import staged_readings
-from wattgate.app.cli.imports.reading_targets import UnitOptions
-from wattgate.app.cli.imports.readings import import_csv
 from wattgate.clock import to_ms
 from wattgate.errors import TooLarge
-from wattgate.operations.readings import bulk_recorder
+from wattgate.operations.readings import bulk_recorder, staged_readings
+from wattgate.operations.readings import file_import as imported_readings
+from wattgate.operations.readings.file_import import import_csv
+from wattgate.operations.readings.file_targets import UnitOptions
 
 ROOT = Path(__file__).parents[2]
 LONDON = ZoneInfo("Europe/London")
@@ -51,8 +50,7 @@ async def import_text(
     result = ImportResult()
     report = await import_csv(
         io.BytesIO(content.encode() if isinstance(content, str) else content),
-        runner=tenant.gateway.runner,
-        principal=tenant.system,
+        run=tenant.gateway.runner.run_as(tenant.system),
         resource_id=resource_id,
         zone=zone,
         refuse=result.refused.__setitem__,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.chance import examples
 from tests.support.house import House
-from wattgate.app.cli.imports.readings import ImportReport, import_csv
+from wattgate.operations.readings.file_import import ImportReport, import_csv
 
 LONDON = ZoneInfo("Europe/London")
 NIGHT = {"23:30": 9, "00:00": 10, "00:30": 11, "01:00": 20, "01:30": 21, "02:00": 30}
@@ -39,8 +39,7 @@ async def import_text(house: House, resource_id: str, text: str, refused: dict[i
     """Import a file, and add the refused lines to `refused`."""
     return await import_csv(
         io.BytesIO(text.encode()),
-        runner=house.gateway.runner,
-        principal=house.one.system,
+        run=house.gateway.runner.run_as(house.one.system),
         resource_id=resource_id,
         zone=LONDON,
         refuse=refused.__setitem__,

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.support.house import House
-from wattgate.app.cli.imports.readings import import_csv
+from wattgate.operations.readings.file_import import import_csv
 from wattgate.reading_files.derived_energy import FileReading
 from wattgate.reading_files.profiles import parse_profile, profile_names
 from wattgate.reading_files.reader import ReadingFile
@@ -61,8 +61,7 @@ async def test_files_with_a_repeated_hour_are_imported_as_described(
     content, refused = blocks("csv")[file], list[int]()
     report = await import_csv(
         io.BytesIO(content.encode()),
-        runner=served.gateway.runner,
-        principal=served.one.system,
+        run=served.gateway.runner.run_as(served.one.system),
         resource_id=await served.one.add_resource(),
         zone=ZoneInfo("Europe/London"),
         refuse=lambda line, reason: refused.append(line),

@@ -16,7 +16,6 @@ from tests.support.schema import bring_up
 from tests.support.servers import database_on
 from tests.support.tables import put
 from tests.support.timed import Timed, half_hours
-from wattgate.app.cli.imports.readings import import_csv
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.app.workers.maintenance import maintain_once
@@ -28,6 +27,7 @@ from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
 from wattgate.db.scope.row_scope import RowScope
 from wattgate.operations.readings import retention
+from wattgate.operations.readings.file_import import import_csv
 from wattgate.operations.vocabulary.node import encode_global_id
 from wattgate.principal import Principal, Role
 from wattgate.rest_compat.bulk_intake import NDJSON
@@ -122,8 +122,7 @@ async def test_readings_older_than_retention_are_rejected_by_every_interface(tim
     refused = list[tuple[int, str]]()
     report = await import_csv(
         file,
-        runner=timed.house.gateway.runner,
-        principal=timed.house.one.system,
+        run=timed.house.gateway.runner.run_as(timed.house.one.system),
         resource_id=resource_id,
         zone=UTC,
         refuse=lambda line, why: refused.append((line, why)),

@@ -12,10 +12,10 @@ import sys
 import tracemalloc
 from datetime import UTC, datetime, timedelta
 
-from wattgate.app.cli.imports.readings import import_csv
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.operations.readings import bulk_recorder
+from wattgate.operations.readings.file_import import import_csv
 from wattgate.principal import Principal, Role
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
@@ -39,8 +39,7 @@ async def main(url: str, application_id: str, resource_id: str, *counts: str) ->
         tracemalloc.start()
         report = await import_csv(
             io.BytesIO(content),
-            runner=gateway.runner,
-            principal=Principal(Role.SYSTEM, application_id=application_id),
+            run=gateway.runner.run_as(Principal(Role.SYSTEM, application_id=application_id)),
             resource_id=resource_id,
             zone=UTC,
             refuse=lambda line, reason: None,

@@ -8,11 +8,11 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise, starmap
 from operator import le
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -41,6 +41,9 @@ SAMPLE_BYTES = 512 * 1024
 SAMPLE_LINES = 4_000
 SHOWN_LINES, SHOWN_CHARACTERS = 6, 200
 MAX_QUESTIONS = 8
+MAX_EXAMPLES = 1_000
+"""Readings among which an example is found that answers to a question read differently."""
+
 MIN_RISING = 8
 """Minimum number of values that never fall, from which they look like those of a register."""
 
@@ -111,7 +114,10 @@ class Fit:
 
 @dataclass(slots=True)
 class Inspection:
-    """The form of a file, as far as its start shows it. `fits` are the profiles that read it, the best first."""
+    """The form of a file, as far as its start shows it. `fits` are the profiles that read it, the best first.
+
+    `content` is the inspected part in UTF-8.
+    """
 
     encoding: str
     encoding_is_certain: bool
@@ -119,28 +125,35 @@ class Inspection:
     delimiter: str | None = None
     header: list[str] | None = None
     fits: list[Fit] = field(default_factory=list)
+    content: bytes = b""
 
 
-def inspect_sample(sample: bytes, *, is_whole: bool, zone: tzinfo) -> Inspection:
-    """Inspect the start of a file, or the whole of a small one. Raise BadInput for a file that is no text."""
+def inspect_sample(
+    sample: bytes, *, is_whole: bool, zone: tzinfo, given: ProfileOptions = ProfileOptions(), profile: str | None = None
+) -> Inspection:
+    """Inspect the start of a file, or the whole of a small one. Raise BadInput for a file that is no text.
+
+    `given` are answers that are known. With `profile`, only the profile of this name is tried.
+    """
     check_is_text(sample)
     encoding, is_certain = find_encoding(sample)
+    if given.encoding is not None:
+        encoding, is_certain = given.encoding, True
     content = _whole_lines(sample, encoding, is_whole=is_whole)
     text = content.decode(errors="replace")
     lines = text.splitlines()
     inspection = Inspection(encoding, is_certain, [line[:SHOWN_CHARACTERS] for line in lines[:SHOWN_LINES]])
+    inspection.content = content
     option = ProfileOptions(encoding=None if marked_encoding(sample) or encoding == "utf-8" else encoding)
-    kind = _kind(lines)
-    for profile in packaged_profiles():
-        if profile.format is not kind or profile.name == GENERIC:
-            continue
-        if fit := try_profile(content, _with_open_order(profile, text), zone):
-            fit.profile = profile
-            if fit.options.date_order is profile.time.date_order and not _asks_for_order(fit):
+    given, kind = msgspec.structs.replace(given, encoding=None), _kind(lines)
+    for tried in _profiles_to_try(kind, profile):
+        if fit := try_profile(content, _with_open_order(tried, text), zone, given):
+            fit.profile = tried
+            if fit.options.date_order is tried.time.date_order and not _asks_for_order(fit):
                 fit.options = msgspec.structs.replace(fit.options, date_order=None)
             inspection.fits.append(fit)
-    if not inspection.fits and kind is Format.TABLE:
-        inspection.fits += _generic_fits(content, lines, zone)
+    if not inspection.fits and kind is Format.TABLE and profile in (None, GENERIC):
+        inspection.fits += _generic_fits(content, lines, zone, given)
     inspection.fits.sort(key=lambda fit: (len(fit.refused), len(fit.questions), "spreadsheet" in fit.profile.name))
     for fit in inspection.fits:
         fit.options = _merged(fit.options, option)
@@ -152,6 +165,12 @@ def inspect_sample(sample: bytes, *, is_whole: bool, zone: tzinfo) -> Inspection
                 fit.questions.append(Question(REGISTER, "column"))
             _ask_for_ignored_columns(fit, lines, inspection.delimiter, inspection.header)
     return inspection
+
+
+def _profiles_to_try(kind: Format, name: str | None) -> list[FileProfile]:
+    if name is not None:
+        return [packaged_profile(name)] if name != GENERIC else []
+    return [profile for profile in packaged_profiles() if profile.format is kind and profile.name != GENERIC]
 
 
 def _with_open_order(profile: FileProfile, text: str) -> FileProfile:
@@ -202,10 +221,11 @@ def _kind(lines: Sequence[str]) -> Format:
 
 def try_profile(content: bytes, profile: FileProfile, zone: tzinfo, given: ProfileOptions | None = None) -> Fit | None:
     """Return how a profile reads the sample, or None if it does not fit."""
-    usual, *others = (_try_marks(content, profile, zone, _merged(marks, given)) for marks in _VARIANTS)
+    tried = (_try_marks(content, profile, zone, _merged(marks, given)) for marks in _VARIANTS)
+    usual = next(tried)
     if usual is not None and not usual.refused:
         return usual
-    fits = [fit for fit in (usual, *others) if fit is not None]
+    fits = [fit for fit in (usual, *tried) if fit is not None]
     if not fits:
         return None
     fewest = min(len(fit.refused) for fit in fits)
@@ -275,12 +295,25 @@ def _count_refused(content: bytes, fit: Fit, zone: tzinfo) -> int | None:
         except Ambiguous as asked:
             if asked.option in ("columns", "source"):
                 return None
+            if asked.option == "decimal":  # a wrong mark refuses each line, and would hide what the lines decide
+                return _fewest_refused(content, fit, zone, asked)
             answer = _common_interval(content, fit, zone) if asked.option == "interval" else asked.choices[0]
             given: dict[str, Any] = {asked.option: answer}
             fit = Fit(fit.profile, _merged(fit.options, ProfileOptions(**given)))
         except BadInput:
             return None
     return None
+
+
+def _fewest_refused(content: bytes, fit: Fit, zone: tzinfo, asked: Ambiguous) -> int | None:
+    """Return the fewest lines that a profile refuses with one of the choices."""
+    counts = list[int]()
+    for choice in asked.choices:
+        given: dict[str, Any] = {asked.option: choice}
+        trial = Fit(fit.profile, _merged(fit.options, ProfileOptions(**given)))
+        refused = _count_refused(content, trial, zone)
+        counts += [] if refused is None else [refused]
+    return min(counts, default=None)
 
 
 def _common_interval(content: bytes, fit: Fit, zone: tzinfo) -> str:
@@ -327,6 +360,8 @@ def _read_sample(content: bytes, fit: Fit, zone: tzinfo, *, at_least: int = 1) -
 def _merged(options: ProfileOptions, more: ProfileOptions | None) -> ProfileOptions:
     """Return options, to which others add."""
     changes = {} if more is None else {name: value for name, value in msgspec.structs.asdict(more).items() if value}
+    if "columns" in changes:
+        changes["columns"] = {**options.columns, **changes["columns"]}
     return msgspec.structs.replace(options, **changes)
 
 
@@ -367,7 +402,7 @@ def _usual_count(counts: Sequence[int]) -> tuple[int, float]:
     return usual, counts.count(usual) / len(counts)
 
 
-def _generic_fits(content: bytes, lines: Sequence[str], zone: tzinfo) -> list[Fit]:
+def _generic_fits(content: bytes, lines: Sequence[str], zone: tzinfo, given: ProfileOptions) -> list[Fit]:
     """Return how the table can be read with the columns that look like times and numbers."""
     delimiter, header = _find_table(lines)
     if delimiter is None or header is None or len(set(header)) < len(header):
@@ -378,6 +413,8 @@ def _generic_fits(content: bytes, lines: Sequence[str], zone: tzinfo) -> list[Fi
     roles = _time_roles(columns)
     values = [column.name for column in columns if column.numbers and column.name not in roles.values()]
     named = [name for name in values if _UNIT_IN_NAME.search(name.casefold())] or values
+    if "value" in given.columns:
+        named = [given.columns["value"]]
     name = next(name for name, mark in DELIMITERS.items() if mark == delimiter)
     fits = list[Fit]()
     for value in named[:3] if roles else []:
@@ -385,10 +422,11 @@ def _generic_fits(content: bytes, lines: Sequence[str], zone: tzinfo) -> list[Fi
         options = ProfileOptions(
             delimiter=name, columns={**roles, "value": value}, unit=_UNIT_NAMES[found.group(1)] if found else None
         )
-        if fit := try_profile(content, packaged_profile(GENERIC), zone, options):
+        if fit := try_profile(content, packaged_profile(GENERIC), zone, _merged(options, given)):
             if len(named) > 1:
                 text = f"Several columns have numbers: {', '.join(named)}. Choose one with --column value=NAME."
-                fit.questions.append(Question(text, "column"))
+                choices = tuple(f"value={name}" for name in named[:MAX_QUESTIONS])
+                fit.questions.append(Question(text, "column", choices))
             fits.append(fit)
     return fits[:1]
 
@@ -470,6 +508,73 @@ def _time_roles(columns: Sequence[_Column]) -> dict[str, str]:
     if dates and clocks:
         return {"date": dates[0], "clock": clocks[0]}
     return {"date": dates[0]} if dates else {}
+
+
+# What each answer to a question means.
+
+
+class AnswerExample(NamedTuple):
+    """What a reading of the file is with an answer: its line, start, end if that is known, value and unit."""
+
+    line: int
+    start: datetime
+    end: datetime | None
+    value: float
+    unit: str
+
+
+def answer_of(question: Question, choice: str) -> ProfileOptions:
+    """Return the option that an answer to a question sets."""
+    if question.option == MARKS:
+        words = choice.split()
+        options: dict[str, Any] = {
+            name.removeprefix("--"): mark for name, mark in zip(words[::2], words[1::2], strict=True)
+        }
+    elif question.option == "column":
+        role, _, name = choice.partition("=")
+        options = {"columns": {role: name}}
+    else:
+        options = {question.option: choice}
+    return msgspec.convert(options, ProfileOptions)
+
+
+def answer_examples(content: bytes, fit: Fit, question: Question, zone: tzinfo) -> list[AnswerExample | None]:
+    """Return an example for each choice of a question: the first reading that the choices read differently.
+
+    Other questions of the profile have their first answers. None stands for a choice that reads nothing.
+    """
+    others = [other for other in fit.questions if other is not question and other.choices]
+    answers = ProfileOptions()
+    for other in others:
+        answers = _merged(answers, answer_of(other, other.choices[0]))
+    readings = [
+        _readings_with(content, fit, _merged(answers, answer_of(question, choice)), zone) for choice in question.choices
+    ]
+    known = [one for one in readings if one]
+    for examples in zip(*known, strict=False):
+        if len(set(examples)) > 1:
+            found = iter(examples)
+            return [next(found) if one else None for one in readings]
+    return [one[0] if one else None for one in readings]
+
+
+def _readings_with(content: bytes, fit: Fit, answers: ProfileOptions, zone: tzinfo) -> list[AnswerExample]:
+    """Return the readings of the first lines with options, or nothing if these do not fit."""
+    found = list[AnswerExample]()
+    options = _merged(fit.options, answers)
+    if options.decimal and options.thousands == options.decimal:
+        options = msgspec.structs.replace(options, thousands=None)
+    try:
+        for event in ReadingFile(io.BytesIO(content), with_options(fit.profile, options), zone):
+            if isinstance(event, FileReading):
+                start = event.time - timedelta(milliseconds=event.shift_ms)
+                end = start + fit.interval if fit.interval else None
+                found.append(AnswerExample(event.line, start, end, event.value, event.series.unit))
+            if len(found) >= MAX_EXAMPLES:
+                break
+    except BadInput:
+        return found
+    return found
 
 
 # The command.

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from enum import Enum
 
 from wattgate.app.homes.applications import require_application
-from wattgate.db.models import VirtualEntity
+from wattgate.db.models import Resource, VirtualEntity
 from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.errors import BadInput, NotFound
+from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.runner import Runner
+from wattgate.operations.readings.file_targets import HomeResources
 from wattgate.operations.readings.reading_imports import MAX_HOMES, NamedHome, applications_with_home, homes_named
+from wattgate.operations.types.homes import virtual_entities as types
 from wattgate.principal import Principal, Role
 
 
@@ -69,3 +72,24 @@ async def _find_applications(runner: Runner, choice: HomeChoice) -> Sequence[str
 
 def _describe(found: NamedHome) -> str:
     return f"{found.home.ve_id} ({found.username or 'no account'}, application {found.application_name!r})"
+
+
+async def resources_of_home(runner: Runner, home: VirtualEntity, choice: HomeChoice) -> HomeResources:
+    """Return the resources of a home that the options select. Raise BadInput if there are none."""
+    principal = Principal(Role.SYSTEM, application_id=home.application_id)
+    edge = find_edge(types.VirtualEntity, "resources")
+    ((*resources,),) = await runner.load(edge, principal, [home], {})
+    if not resources:
+        raise BadInput(f"Home {home.name!r} has no active resources. Add one before you import its readings.")
+    selected: list[Resource] = [
+        resource
+        for resource in resources
+        if choice.resource_id in (None, resource.resource_id)
+        and (choice.meter is None or resource.classifier == choice.meter.value)
+    ]
+    if not selected:
+        wanted = choice.resource_id or (choice.meter.value if choice.meter else "")
+        known = ", ".join(f"{one.classifier} ({one.resource_id})" for one in resources if not one.cost_of) or "none"
+        raise BadInput(f"Home {home.name!r} has no resource {wanted}. It has: {known}.")
+    is_whole_home = len(selected) == len(resources)
+    return HomeResources(f"{'' if is_whole_home else 'the selected part of '}home {home.name!r}", selected)

@@ -40,7 +40,14 @@ from wattgate.errors import (
 )
 from wattgate.operations.core.anonymous_turns import AnonymousTurns
 from wattgate.operations.core.input_limits import check_arguments, check_edge_arguments
-from wattgate.operations.core.operation import Audit, Call, Operation, OperationKind, Preparation
+from wattgate.operations.core.operation import (
+    Audit,
+    Call,
+    Operation,
+    OperationKind,
+    Preparation,
+    RunOperation,
+)
 from wattgate.operations.core.outside_work import (
     MAX_ROUNDS,
     OutsideTemplates,
@@ -283,6 +290,10 @@ class Runner(RowReader):
             since = self._clock() - (TOKEN_GRACE if operation.renews_token else NO_GRACE)
             if await self._credential_states.has_ended(reader, principal, since):
                 raise Unauthenticated(ENDED_CREDENTIALS)
+
+    def run_as(self, principal: Principal) -> RunOperation:
+        """Return a function that runs operations for a principal. Nobody pays for them."""
+        return partial(self._run_delegated, principal, None, None)
 
     async def _run_delegated(
         self,

@@ -74,19 +74,29 @@ def _batch_cost(now: datetime, batch: Any) -> int:
 )
 async def record_reading_arrays(call: Call, *, batch: BulkReadingBatch) -> RecordedArrays:
     """Store readings as `record_reading_columns` does. The caller limits their number."""
-    targets, readings, refused, more = await validate_batch(call, batch)
-    await store_readings(call, targets, readings)
-    return RecordedArrays(len(readings.at), refused, more)
+    checked = await validate_batch(call, batch)
+    await store_readings(call, checked.targets, checked.readings)
+    return RecordedArrays(
+        len(checked.readings.at), checked.refused, more_refused=len(checked.rejected) - len(checked.refused)
+    )
 
 
-async def validate_batch(
-    call: Call, batch: BulkReadingBatch
-) -> tuple[ReadingTargets, ReadingColumns, list[tuple[int, str]], int]:
-    """Return the targets of a batch, its valid readings, and the rejected ones as `RecordedArrays` has them."""
+@dataclass(frozen=True, slots=True)
+class ValidatedBatch:
+    """The targets of a batch, its valid readings, the first rejected ones with their reasons, and all rejected ones."""
+
+    targets: ReadingTargets
+    readings: ReadingColumns
+    refused: list[tuple[int, str]]
+    rejected: IntArray
+
+
+async def validate_batch(call: Call, batch: BulkReadingBatch) -> ValidatedBatch:
+    """Validate a batch. Store nothing."""
     targets = await ReadingTargets.load(call, {resource_id for resource_id, _ in batch.series})
     validator = _BatchValidator(targets, batch)
     readings = validator.build_readings()
-    return targets, readings, *validator.list_rejected(batch.max_reasons)
+    return ValidatedBatch(targets, readings, validator.list_rejected(batch.max_reasons), validator.rejected)
 
 
 class _BatchValidator:
@@ -117,16 +127,20 @@ class _BatchValidator:
         self._rejected.append((index[conflicting], lambda position: CONFLICTING_DUPLICATE))
         return ReadingColumns(*(column[kept] for column in columns))
 
-    def list_rejected(self, max_reasons: int | None) -> tuple[list[tuple[int, str]], int]:
-        """Return the index and reason of the first rejected readings, and the number of further ones."""
-        positions = np.concatenate([rejected for rejected, _ in self._rejected])
+    @property
+    def rejected(self) -> IntArray:
+        """The indexes of all rejected readings."""
+        return np.concatenate([rejected for rejected, _ in self._rejected])
+
+    def list_rejected(self, max_reasons: int | None) -> list[tuple[int, str]]:
+        """Return the index and reason of the first rejected readings."""
+        positions = self.rejected
         reasons = np.repeat(np.arange(len(self._rejected)), [len(rejected) for rejected, _ in self._rejected])
         first = np.argsort(positions, kind="stable")[:max_reasons]
-        listed = [
+        return [
             (position, self._rejected[reason][1](position))
             for position, reason in zip(positions[first].tolist(), reasons[first].tolist(), strict=True)
         ]
-        return listed, len(positions) - len(listed)
 
     def _resolve_targets(self) -> IntArray:
         """Return for each reading the position of its target in `_known_targets`, or -1 if it has none."""

@@ -1,16 +1,20 @@
 """Operations of the import of readings from files: find homes and resources, and check readings without storing."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, or_
 from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.scope.row_scope import SystemAccess
+from wattgate.energy.arrays import IntArray
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.credentials.login import normalize_username
 from wattgate.operations.readings.bulk_recording import BulkReadingBatch, validate_batch
 from wattgate.operations.vocabulary.arguments import Id
+from wattgate.operations.vocabulary.cost_weights import BULK_READINGS_PER_UNIT, STATEMENT_WEIGHT, ArgumentMeasure
 from wattgate.principal import Permission
 
 MAX_RESOURCES = 1_000
@@ -31,12 +35,21 @@ class NamedHome:
 
 @dataclass(frozen=True, slots=True)
 class CheckedArrays:
-    """How many readings of a batch are new, replace a stored one, or are stored already, and the rejected ones."""
+    """How many readings of a batch are new, replace a stored one, or are stored already, and the rejected ones.
+
+    `rejected` has the indexes of all rejected readings, and `refused` those of the first ones with their reasons.
+    """
 
     added: int
     replaced: int
     unchanged: int
     refused: list[tuple[int, str]]
+    rejected: IntArray
+
+    @property
+    def count(self) -> int:
+        """The number of valid readings."""
+        return self.added + self.replaced + self.unchanged
 
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM, system_access=SystemAccess.FIND_HOME)
@@ -72,12 +85,25 @@ async def resources_by_id(call: Call, *, resource_ids: list[Id]) -> list[models.
     return list((await call.rows.get_many(models.Resource, resource_ids)).values())
 
 
-@operation(OperationKind.QUERY, returns=CheckedArrays, needs=Permission.SYSTEM)
+def _check_cost(now: datetime, batch: Any) -> int:
+    """Return the cost of the check of a batch: less than a quarter of what its recording costs."""
+    count = len(batch.at) if isinstance(batch, BulkReadingBatch) else 0
+    return STATEMENT_WEIGHT + count // (4 * BULK_READINGS_PER_UNIT)
+
+
+@operation(
+    OperationKind.QUERY,
+    returns=CheckedArrays,
+    needs=Permission.READINGS_WRITE,
+    weight=ArgumentMeasure(("batch",), _check_cost),
+    internal=True,
+)
 async def check_reading_arrays(call: Call, *, batch: BulkReadingBatch) -> CheckedArrays:
     """Return what `record_reading_arrays` would do with a batch. Store nothing."""
-    _, readings, refused, _ = await validate_batch(call, batch)
-    unchanged, replaced = await call.rows.readings.count_stored(readings)
-    return CheckedArrays(len(readings.at) - unchanged - replaced, replaced, unchanged, refused)
+    checked = await validate_batch(call, batch)
+    unchanged, replaced = await call.rows.readings.count_stored(checked.readings)
+    added = len(checked.readings.at) - unchanged - replaced
+    return CheckedArrays(added, replaced, unchanged, checked.refused, checked.rejected)
 
 
 def _is_home(home: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

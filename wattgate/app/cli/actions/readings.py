@@ -21,16 +21,16 @@ from wattgate.app.cli.actions.file_imports import check_refused_file, run_import
 from wattgate.app.cli.actions.file_inspection import command_options, load_profile, native_problem, parse_columns
 from wattgate.app.cli.commands.import_commands import DecimalMark, Delimiter, ThousandsMark, Unit
 from wattgate.app.cli.consoles import err
-from wattgate.app.cli.imports.reading_targets import UnitOptions, resources_of_home
-from wattgate.app.cli.imports.readings import ImportReport, SeriesReport, import_csv
 from wattgate.app.cli.input_files import open_input
-from wattgate.app.homes.home_selection import HomeChoice, Meter, find_home
+from wattgate.app.homes.home_selection import HomeChoice, Meter, find_home, resources_of_home
 from wattgate.clock import format_iso_ms
 from wattgate.db.queries.displays import DEFAULT_ZONE
 from wattgate.energy.meters.unit_conversion import DEFAULT_CALORIFIC_VALUE, DEFAULT_VOLUME_CORRECTION, GasProperties
 from wattgate.enums import DateOrder, Epoch, Times
 from wattgate.errors import BadInput
 from wattgate.operations.core.runner import Runner
+from wattgate.operations.readings.file_import import ImportReport, SeriesReport, import_csv
+from wattgate.operations.readings.file_targets import UnitOptions
 from wattgate.principal import Principal, Role
 from wattgate.private_files import write_private
 from wattgate.reading_files.inspection import SAMPLE_BYTES, inspect_sample
@@ -261,7 +261,7 @@ async def _import_readings(
         at = zone or UTC
         source = opened(file, zone=at) if opened else None
         return await import_csv(
-            file, runner=runner, principal=principal, resource_id=resource_id, zone=at, source=source, **options
+            file, run=runner.run_as(principal), resource_id=resource_id, zone=at, source=source, **options
         )
     home = await find_home(runner, choice)
     resources = await resources_of_home(runner, home, choice)
@@ -270,8 +270,7 @@ async def _import_readings(
     source = opened(file, zone=home_zone) if opened else None
     return await import_csv(
         file,
-        runner=runner,
-        principal=principal,
+        run=runner.run_as(principal),
         resource_id=None,
         zone=home_zone,
         home=resources,

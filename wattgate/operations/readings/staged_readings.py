@@ -87,7 +87,7 @@ class StagedReadings:
         self._numbers: dict[SeriesName, int] = {}
         self._readings: list[tuple[int, int, int, float, int]] = []
         self._night_lines: list[tuple[int, NightLine]] = []
-        self._database = sqlite3.connect("", isolation_level=None)
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)  # one after another
         self._database.execute("PRAGMA journal_mode=OFF")
         self._database.execute("PRAGMA synchronous=OFF")
         self._database.execute(f"PRAGMA cache_size=-{CACHE_KIB}")

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
 
-from wattgate.app.homes.home_selection import HomeChoice
-from wattgate.db.models import Resource, VirtualEntity
+from wattgate.db.models import Resource
 from wattgate.db.queries.series.tariffs import COST_SUFFIX
 from wattgate.energy.meters.meter_points import canonical_meter_point, parse_meter_point_number
 from wattgate.energy.meters.unit_conversion import (
@@ -20,13 +19,10 @@ from wattgate.energy.meters.unit_conversion import (
 )
 from wattgate.energy.storage_fields import ReadingField, StorageError, find_field, parse_fields
 from wattgate.errors import BadInput
-from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
-from wattgate.operations.core.runner import Runner
+from wattgate.operations.core.operation import RunOperation
 from wattgate.operations.readings.bulk_recording import SeriesKey
 from wattgate.operations.readings.reading_imports import MAX_RESOURCES, resources_by_id
-from wattgate.operations.types.homes import virtual_entities as types
-from wattgate.principal import Principal, Role
 from wattgate.reading_files.csv_columns import SeriesName
 from wattgate.values.stored_json import is_storable_text
 
@@ -133,8 +129,7 @@ def _build_converter(
 class ApplicationResources:
     """Finds resources of an application by their ID. `resource_id` is that of all lines, unless it is None."""
 
-    runner: Runner
-    principal: Principal
+    run: RunOperation
     resource_id: str | None
 
     async def find(self, series: Sequence[SeriesName]) -> list[Resource | UnknownSeries]:
@@ -144,7 +139,7 @@ class ApplicationResources:
         resources = dict[str, Resource]()
         for start in range(0, len(unique), MAX_RESOURCES):
             arguments = {"resource_ids": unique[start : start + MAX_RESOURCES]}
-            for resource in await self.runner.run(resources_by_id, self.principal, arguments):
+            for resource in await self.run(resources_by_id, arguments):
                 resources[resource.resource_id] = resource
         return [resources.get(id_) or self._unknown(id_) for id_ in ids]
 
@@ -206,24 +201,3 @@ class HomeResources:
 
 def _meter_point(resource: Resource) -> str | None:
     return canonical_meter_point(resource.mpxn) if resource.mpxn else None
-
-
-async def resources_of_home(runner: Runner, home: VirtualEntity, choice: HomeChoice) -> HomeResources:
-    """Return the resources of a home that the options select. Raise BadInput if there are none."""
-    principal = Principal(Role.SYSTEM, application_id=home.application_id)
-    edge = find_edge(types.VirtualEntity, "resources")
-    ((*resources,),) = await runner.load(edge, principal, [home], {})
-    if not resources:
-        raise BadInput(f"Home {home.name!r} has no active resources. Add one before you import its readings.")
-    selected: list[Resource] = [
-        resource
-        for resource in resources
-        if choice.resource_id in (None, resource.resource_id)
-        and (choice.meter is None or resource.classifier == choice.meter.value)
-    ]
-    if not selected:
-        wanted = choice.resource_id or (choice.meter.value if choice.meter else "")
-        known = ", ".join(f"{one.classifier} ({one.resource_id})" for one in resources if not one.cost_of) or "none"
-        raise BadInput(f"Home {home.name!r} has no resource {wanted}. It has: {known}.")
-    is_whole_home = len(selected) == len(resources)
-    return HomeResources(f"{'' if is_whole_home else 'the selected part of '}home {home.name!r}", selected)

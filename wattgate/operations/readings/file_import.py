@@ -7,16 +7,28 @@ local times (`energy.repeated_hours`). Lines of one instant are compared whereve
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from itertools import chain, islice
 from stat import S_ISREG
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 import numpy as np
 
-from wattgate.app.cli.imports.reading_targets import (
+from wattgate.clock import format_iso_ms, from_ms, to_ms
+from wattgate.energy.arrays import BoolArray, IntArray, is_group_start
+from wattgate.energy.buckets import MINUTE_MS
+from wattgate.energy.local_times import LocalTimes, local_ms
+from wattgate.energy.repeated_hours import DayLine, resolve_repeated
+from wattgate.energy.storage_fields import QUALITIES
+from wattgate.errors import BadInput, TooLarge
+from wattgate.operations.core.operation import Operation, RunOperation
+from wattgate.operations.readings import bulk_recorder
+from wattgate.operations.readings.bulk_recorder import FREE_WORK, BulkRecorder, BulkReport, ReportRefusal, WorkCharge
+from wattgate.operations.readings.bulk_recording import BulkReadingBatch, RecordedArrays
+from wattgate.operations.readings.file_targets import (
     ApplicationResources,
     ImportTarget,
     ResourceFinder,
@@ -24,25 +36,12 @@ from wattgate.app.cli.imports.reading_targets import (
     UnknownSeries,
     find_targets,
 )
-from wattgate.app.cli.imports.staged_readings import NightLine, StagedColumns, StagedReadings
-from wattgate.clock import format_iso_ms, from_ms, to_ms
-from wattgate.energy.arrays import BoolArray, is_group_start
-from wattgate.energy.buckets import MINUTE_MS
-from wattgate.energy.local_times import LocalTimes, local_ms
-from wattgate.energy.repeated_hours import DayLine, resolve_repeated
-from wattgate.energy.storage_fields import QUALITIES
-from wattgate.errors import BadInput
-from wattgate.operations.core.operation import Operation
-from wattgate.operations.core.runner import Runner
-from wattgate.operations.readings import bulk_recorder
-from wattgate.operations.readings.bulk_recorder import BulkRecorder, BulkReport, ReportRefusal
-from wattgate.operations.readings.bulk_recording import BulkReadingBatch, RecordedArrays
 from wattgate.operations.readings.reading_imports import CheckedArrays, check_reading_arrays
 from wattgate.operations.readings.recording import CONFLICTING_DUPLICATE
-from wattgate.principal import Principal
+from wattgate.operations.readings.staged_readings import NightLine, StagedColumns, StagedReadings
 from wattgate.reading_files.cells import InvalidLine
 from wattgate.reading_files.csv_columns import CsvColumns, SeriesName
-from wattgate.reading_files.derived_energy import RefusedLine, common_spacing_ms, sum_intervals
+from wattgate.reading_files.derived_energy import FileReading, RefusedLine, common_spacing_ms, sum_intervals
 from wattgate.reading_files.line_reader import check_is_text, decode_lines, peek, read_blocks, read_header
 from wattgate.reading_files.reader import ReadingFile
 from wattgate.reading_files.summary import SeriesSummary
@@ -55,6 +54,44 @@ MIN_OFF_GRID, MIN_OFF_GRID_SHARE = 8, 4
 
 MAX_DAY_LINES = 200_000
 """Maximum lines of a series on a day on which local times repeat: they are resolved in memory."""
+
+
+STAGED_TOGETHER = 1_000
+"""Number of readings that are read from a file before other tasks may run, and before their work is charged."""
+
+T = TypeVar("T")
+
+
+class RunWork(Protocol):
+    """Runs work that takes processor time, such as a part of a file, here or in a thread."""
+
+    async def __call__(self, work: Callable[[], T], /) -> T:
+        """Return the result of the work. Other tasks run meanwhile or afterwards."""
+        ...
+
+
+async def run_inline(work: Callable[[], T], /) -> T:
+    """Run work on the event loop. Ctrl+C ends a long import between two parts."""
+    result = work()
+    await asyncio.sleep(0)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class SharedGateway:
+    """What an import in a gateway that others use needs: threads for its work, a payer, and bounds.
+
+    `max_reasons` is the number of refused readings of a batch, the first ones, whose reasons are made.
+    """
+
+    run_work: RunWork = run_inline
+    charge: WorkCharge = FREE_WORK
+    max_lines: int | None = None
+    max_reasons: int | None = None
+
+
+ALONE = SharedGateway()
+"""The import of a command, which has a process of its own."""
 
 
 @dataclass(slots=True)
@@ -101,8 +138,7 @@ class Checkpoint(Protocol):
 async def import_csv(
     file: BinaryIO,
     *,
-    runner: Runner,
-    principal: Principal,
+    run: RunOperation,
     resource_id: str | None,
     zone: tzinfo,
     refuse: ReportRefusal,
@@ -113,6 +149,7 @@ async def import_csv(
     combine: bool = False,
     source: ReadingFile | None = None,
     checkpoint: Checkpoint | None = None,
+    shared: SharedGateway = ALONE,
 ) -> ImportReport:
     """Record the reading of each valid line. Call `refuse` with the number and reason of each other line.
 
@@ -121,26 +158,27 @@ async def import_csv(
     is recorded and the second is refused. With `home`, the lines name resources of a home. With `dry_run`, the result
     is the same, but nothing is stored. With `combine`, readings of finer intervals than those of a field are summed.
 
-    `source` is the file with its profile. Without it, the file has wattgate's own columns.
+    `source` is the file with its profile. Without it, the file has wattgate's own columns. `run` runs operations with
+    the permission of the caller, and `shared` bounds and charges the work.
     """
     state = _file_state(file)
     with StagedReadings() as staged:
         local_times = LocalTimes(source.zone if source else zone)
-        task = _ReadingImport(runner, principal, refuse, progress, staged, local_times, zone, dry_run, combine)
+        task = _ReadingImport(run, shared, refuse, progress, staged, local_times, zone, dry_run, combine)
         if source is None:
             await task.add_csv(file, names_resource=resource_id is not None, names_home=home is not None)
         else:
             await task.add_file(source)
         if _file_state(file) != state:
             raise BadInput("The file changed while it was read. Wait until it is complete. Nothing is recorded.")
-        finder = home or ApplicationResources(runner, principal, resource_id)
+        finder = home or ApplicationResources(run, resource_id)
         targets = await find_targets(finder, staged.series, units or UnitOptions())
         if source is not None:
             _check_all_known(staged.series, targets)
         _check_units(staged.series, targets)
         task.set_targets(targets)
-        task.resolve_nights()
-        task.check_grid()
+        await shared.run_work(task.resolve_nights)
+        await shared.run_work(task.check_grid)
         await task.record(file.tell(), checkpoint)
     return task.report
 
@@ -233,8 +271,8 @@ class IntervalParts:
 class _ReadingImport:
     """The state of an import."""
 
-    runner: Runner
-    principal: Principal
+    run: RunOperation
+    shared: SharedGateway
     report_refusal: ReportRefusal
     progress: Callable[[int], None]
     staged: StagedReadings
@@ -245,6 +283,9 @@ class _ReadingImport:
     report: ImportReport = field(default_factory=ImportReport)
     targets: list[ImportTarget] = field(default_factory=list)
     combined: dict[int, IntervalParts] = field(default_factory=dict)
+    last_reading: StagedColumns | None = None
+    charged_refusals: int = 0
+    listed_refusals: int = 0
 
     def refuse(self, line: int, reason: str) -> None:
         self.report.refused += 1
@@ -262,18 +303,33 @@ class _ReadingImport:
 
     async def add_file(self, source: ReadingFile) -> None:
         """Stage the readings of a file with its profile. Raise BadInput if they name a home or resource twice."""
-        for count, event in enumerate(source, start=1):
+        events = iter(source)
+        while await self.shared.run_work(lambda: self._stage_events(events)):
+            self.progress(source.file.tell() // 2)
+            await self._charge_lines(source.lines)
+        await self._charge_lines(source.lines)
+        self.report.lines = source.lines
+
+    def _stage_events(self, events: Iterator[FileReading | RefusedLine]) -> bool:
+        """Stage the next readings of a file. Return whether there may be more."""
+        event: FileReading | RefusedLine | None = None
+        for event in islice(events, STAGED_TOGETHER):
             if isinstance(event, RefusedLine):
                 self.refuse(event.line, event.reason)
-            else:
-                try:
-                    self._stage(event.line, event.series, event.time, event.value, event.quality, event.shift_ms)
-                except InvalidLine as error:
-                    self.refuse(event.line, str(error))
-            if count % 1_000 == 0:
-                self.progress(source.file.tell() // 2)
-                await asyncio.sleep(0)
-        self.report.lines = source.lines
+                continue
+            try:
+                self._stage(event.line, event.series, event.time, event.value, event.quality, event.shift_ms)
+            except InvalidLine as error:
+                self.refuse(event.line, str(error))
+        return event is not None
+
+    async def _charge_lines(self, lines: int) -> None:
+        """Charge the lines that are read since the last charge. Raise TooLarge for more lines than the maximum."""
+        read, self.report.lines = lines - self.report.lines, lines
+        refused, self.charged_refusals = self.report.refused - self.charged_refusals, self.report.refused
+        if self.shared.max_lines is not None and lines > self.shared.max_lines:
+            raise TooLarge(f"The file has more than {self.shared.max_lines:,} lines. Nothing is recorded. Divide it.")
+        await self.shared.charge.add_work(0, read, refused)
 
     def add_lines(self, first: int, columns: CsvColumns, lines: list[bytes]) -> None:
         """Parse lines and stage their readings: together if all have the usual form, otherwise one by one."""
@@ -394,28 +450,46 @@ class _ReadingImport:
 
         A checkpoint is saved after each batch. Readings before the checkpoint of an earlier run are not recorded again.
         """
-        bulk, done = BulkRecorder(self._record_batch, self.refuse), 0
-        self.report.resumed = resumed = checkpoint.recorded() if checkpoint and not self.dry_run else 0
-        before: StagedColumns | None = None
-        for readings in self.staged.readings(bulk_recorder.BATCH_SIZE):
-            storable = self._find_storable(readings)
-            first, before = self._select_first(readings.take(storable), before)
-            for number in self.combined:
-                first = self.combined[number].add(number, first, self.refuse)
-            recorded = first if storable.all() else first.followed_by(readings.take(~storable))
-            if len(recorded.line) and done >= resumed:
-                await bulk.add_arrays(recorded.line, self._build_batch(recorded))
+        charge = self.shared.charge
+        bulk = BulkRecorder(
+            self._record_batch, self._refuse_recorded, charge=charge, max_reasons=self.shared.max_reasons
+        )
+        done, resumed = 0, checkpoint.recorded() if checkpoint and not self.dry_run else 0
+        self.report.resumed = resumed
+        parts = self.staged.readings(bulk_recorder.BATCH_SIZE)
+        while (part := await self.shared.run_work(lambda: next(parts, None))) is not None:
+            lines, batch = await self.shared.run_work(partial(self._prepare_batch, part, is_stored=done < resumed))
+            if len(lines):
+                await bulk.add_arrays(lines, batch)
                 if checkpoint and not self.dry_run:
                     checkpoint.save(done)  # the batch before is recorded now
-            done += len(readings.line)
+            done += len(part.line)
             self.progress(size // 2 + size * done // (2 * self.staged.count))
-        for number, parts in self.combined.items():
-            if len((rest := parts.finish(number, self.refuse)).line):
+        for number, kept in self.combined.items():
+            if len((rest := kept.finish(number, self.refuse)).line):
                 await bulk.add_arrays(rest.line, self._build_batch(rest))
-        self.report.recorded = (await bulk.finish()).recorded
+        result = await bulk.finish()
+        self.report.recorded = result.recorded
+        self.report.refused += result.refused - self.listed_refusals
         if checkpoint and not self.dry_run:
             checkpoint.finish()
         self.progress(size)
+
+    def _refuse_recorded(self, line: int, reason: str) -> None:
+        """Refuse a line whose reading the recording has refused."""
+        self.listed_refusals += 1
+        self.refuse(line, reason)
+
+    def _prepare_batch(self, readings: StagedColumns, *, is_stored: bool) -> tuple[IntArray, BulkReadingBatch]:
+        """Return the lines and the batch of staged readings. The batch is empty if they are stored already."""
+        storable = self._find_storable(readings)
+        first, self.last_reading = self._select_first(readings.take(storable), self.last_reading)
+        for number in self.combined:
+            first = self.combined[number].add(number, first, self.refuse)
+        recorded = first if storable.all() else first.followed_by(readings.take(~storable))
+        if is_stored:
+            recorded = recorded.take(np.zeros(len(recorded.line), np.bool_))
+        return recorded.line, self._build_batch(recorded)
 
     def _find_storable(self, readings: StagedColumns) -> BoolArray:
         """Return a mask of the readings that may stand for their instant, or repeat or contradict another one.
@@ -474,19 +548,20 @@ class _ReadingImport:
         return BulkReadingBatch(keys, series_index.reshape(-1), readings.at, value, readings.quality)
 
     async def _record_batch(self, operation: Operation, arguments: dict[str, Any]) -> RecordedArrays:
-        checked = await self.runner.run(check_reading_arrays, self.principal, arguments)
+        checked: CheckedArrays = await self.run(check_reading_arrays, arguments)
         self.report.added += checked.added
         self.report.replaced += checked.replaced
         self.report.unchanged += checked.unchanged
+        await self.shared.charge.add_work(0, 0, len(checked.rejected))
         self._describe_series(arguments["batch"], checked)
-        if self.dry_run:
-            return RecordedArrays(checked.added + checked.replaced + checked.unchanged, checked.refused)
-        recorded: RecordedArrays = await self.runner.run(operation, self.principal, arguments)
+        if self.dry_run or not checked.added + checked.replaced:  # a batch that is stored already is not written again
+            return RecordedArrays(checked.count, checked.refused, len(checked.rejected) - len(checked.refused))
+        recorded: RecordedArrays = await self.run(operation, arguments)
         return recorded
 
     def _describe_series(self, batch: BulkReadingBatch, checked: CheckedArrays) -> None:
         accepted = np.ones(len(batch.at), dtype=bool)
-        accepted[[index for index, _ in checked.refused]] = False
+        accepted[checked.rejected] = False
         for series in self.report.series:
             if series.target.key in batch.series:
                 chosen = accepted & (batch.series_index == batch.series.index(series.target.key))
