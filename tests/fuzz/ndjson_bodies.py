@@ -1,7 +1,7 @@
 """Bodies of readings in NDJSON: blocks of lines, lines alone and chunks give the readings of the JSON."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -45,7 +45,7 @@ def record(chunks: list[bytes]) -> tuple[list[Reading], dict[int, str]]:
     """Return the readings of a body, and the reasons of its refused lines."""
     readings, refusals = list[Reading](), dict[int, str]()
 
-    async def store(operation: Operation, arguments: dict[str, Any]) -> RecordedArrays:
+    async def store(operation: Operation, arguments: Mapping[str, Any]) -> RecordedArrays:
         batch = arguments["batch"]
         columns = (batch.series_index.tolist(), batch.at.tolist(), batch.value.tolist(), batch.quality.tolist())
         readings.extend((*batch.series[index], *rest) for index, *rest in zip(*columns, strict=True))

@@ -1,7 +1,7 @@
 """Lines of NDJSON that are parsed together, compared with the same lines one by one."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import orjson
@@ -22,7 +22,7 @@ async def record(*chunks: bytes) -> tuple[Any, list[Any]]:
     """Return the result of a body, or its error, and the batches that it records."""
     batches: list[Any] = []
 
-    async def run(operation: Operation, arguments: dict[str, Any]) -> RecordedArrays:
+    async def run(operation: Operation, arguments: Mapping[str, Any]) -> RecordedArrays:
         batch = arguments["batch"]
         columns = (batch.series_index, batch.at, batch.value, batch.quality)
         batches.append((batch.series, *(column.tolist() for column in columns)))

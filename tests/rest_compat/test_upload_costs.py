@@ -1,7 +1,7 @@
 """The charge of streamed uploads: every line and byte is charged, stored or refused, and other tasks run meanwhile."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -57,7 +57,7 @@ class Upload:
         finally:
             other.cancel()
 
-    async def _run(self, operation: Operation, arguments: dict[str, Any]) -> Any:
+    async def _run(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
         await self.charge.add_paced(cost_of_call(operation, arguments))
         return await self._tenant.gateway.runner.run(operation, self._tenant.account, arguments)
 

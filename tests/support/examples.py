@@ -3,6 +3,7 @@
 Each call of an example creates the records that the operation changes or deletes.
 """
 
+from base64 import b64encode
 from typing import Any
 from uuid import uuid4
 
@@ -106,6 +107,15 @@ async def _new_type(tenant: Tenant) -> dict[str, Any]:
     return {"resourceTypeId": added.resource_type_id, "retentionDays": 400}
 
 
+async def _reading_file(tenant: Tenant) -> dict[str, Any]:
+    content = b"at,value\n2026-01-05T00:00:00Z,0.25\n2026-01-05T00:30:00Z,0.5\n"
+    return {
+        "resourceIds": [await tenant.add_resource()],
+        "content": b64encode(content).decode(),
+        "options": {"profile": "wattgate"},
+    }
+
+
 async def _reading_columns(tenant: Tenant) -> dict[str, Any]:
     series = {
         "resourceId": await tenant.add_resource(),
@@ -204,6 +214,9 @@ EXAMPLES: dict[str, Example] = {
     ),
     "record_readings": _readings,
     "record_reading_columns": _reading_columns,
+    "inspect_reading_file": _reading_file,
+    "preview_reading_file": _reading_file,
+    "import_reading_file": _reading_file,
     "set_tariff": _tariff_to_set,
     "withdraw_tariff": _own_tariff,
     "set_tariff_prices": _prices,

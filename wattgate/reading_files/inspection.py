@@ -510,11 +510,11 @@ def _time_roles(columns: Sequence[_Column]) -> dict[str, str]:
     return {"date": dates[0]} if dates else {}
 
 
-# What each answer to a question means.
+# Examples of the answers to a question.
 
 
 class AnswerExample(NamedTuple):
-    """What a reading of the file is with an answer: its line, start, end if that is known, value and unit."""
+    """A reading of the file with one of the answers: its line, start, end if that is known, value and unit."""
 
     line: int
     start: datetime
@@ -562,6 +562,8 @@ def _readings_with(content: bytes, fit: Fit, answers: ProfileOptions, zone: tzin
     """Return the readings of the first lines with options, or nothing if these do not fit."""
     found = list[AnswerExample]()
     options = _merged(fit.options, answers)
+    if options.interval is None and fit.interval is not None:
+        options = msgspec.structs.replace(options, interval=format_interval(fit.interval))
     if options.decimal and options.thousands == options.decimal:
         options = msgspec.structs.replace(options, thousands=None)
     try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
+from graphql import GraphQLInputObjectType, get_named_type
 from starlette.convertors import StringConvertor
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -77,6 +78,7 @@ from wattgate.rest_compat.call_charge import (
     depends_on_arguments,
 )
 from wattgate.rest_compat.error_responses import NO_STORE, error_response, json_response
+from wattgate.rest_compat.file_intake import FILE_TYPES, TakeFile, check_announced, file_arguments, take_file
 from wattgate.rest_compat.formats import DEFAULT_FORMAT, INPUT_REQUEST_PATHS, LEGACY_FORMATS
 from wattgate.rest_compat.formats.legacy_format import FORM, LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
@@ -293,6 +295,8 @@ class Dispatcher:
         if principal.role is Role.ANONYMOUS:
             check_anonymous_size(query_size)
         await charge.add_size(query_size)
+        if endpoint.legacy_format.take_file is not None and _media_type(request) in FILE_TYPES:
+            return self._parse_file_request(endpoint, endpoint.legacy_format.take_file, request)
         body, hold = await self._bodies.read(request.receive, principal, charge, announced_length(request.headers))
         try:
             legacy_request = LegacyRequest(
@@ -307,6 +311,15 @@ class Dispatcher:
                 hold.release()
             raise
         return ParsedRequest(arguments, legacy_request, hold=hold)
+
+    def _parse_file_request(self, endpoint: Endpoint, take: TakeFile, request: Request) -> ParsedRequest:
+        """Return a request whose body is a file. Nothing of it is read yet."""
+        check_announced(announced_length(request.headers))
+        options = get_named_type(endpoint.binder.arguments["options"].type)
+        assert isinstance(options, GraphQLInputObjectType)  # each operation on a file takes them
+        arguments = endpoint.binder.bind(file_arguments(request.query_params, frozenset(options.fields)))
+        source = partial(take_file, take, request.stream(), arguments, endpoint.render)
+        return ParsedRequest({}, source, WaitEnds(client_has_gone(request.scope), self._is_draining))
 
     async def _execute(
         self, endpoint: Endpoint, principal: Principal, parsed: ParsedRequest, charge: CallCharge
@@ -365,7 +378,7 @@ class Dispatcher:
         """
         checked_at = self._clock()
 
-        async def run_part(operation: Operation, arguments: dict[str, Any]) -> Any:
+        async def run_part(operation: Operation, arguments: Mapping[str, Any]) -> Any:
             nonlocal checked_at
             await charge.add_paced(cost_of_call(operation, arguments, clock=self._clock))
             now = self._clock()

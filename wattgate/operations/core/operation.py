@@ -10,6 +10,7 @@ from typing import Any, NotRequired, TypedDict, Unpack, get_args, get_origin, ge
 
 import msgspec
 
+from wattgate.clock import Clock
 from wattgate.db.meter_network import MeterNetwork
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.policies import DEFAULT_ACCOUNT_POLICY, AccountPolicy
@@ -24,6 +25,7 @@ from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import GRANTS, OAUTH_SCOPES, AuthScheme, Permission, Principal, Role
 from wattgate.realtime.events import Event
 from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, Client
+from wattgate.requests.request_context import WorkCharge
 
 
 class OperationKind(Enum):
@@ -167,6 +169,37 @@ RunOperation = Callable[["Operation", Mapping[str, Any]], Awaitable[Any]]
 """Runs an operation for the caller: (operation, arguments) -> its result."""
 
 
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """The environment of a resolver that delegates: it runs other operations for the caller, and charges measured work.
+
+    `charge` is that of the call; None if nobody pays.
+    """
+
+    run: RunOperation
+    charge: WorkCharge | None
+    clock: Clock
+
+    async def __call__(self, operation: "Operation", arguments: Mapping[str, Any]) -> Any:
+        """Return the result of an operation. The cost of the call includes it."""
+        return await self.run(operation, arguments)
+
+    async def charged(self, operation: "Operation", arguments: Mapping[str, Any]) -> Any:
+        """Return the result of an operation that the cost of the call does not include. Charge it first."""
+        if self.charge is not None:
+            cost = operation.base_cost
+            if not isinstance(cost, int):
+                cost = cost.compute(self.clock(), *[arguments.get(name) for name in cost.slicing_arguments])
+            await self.charge.add_units(cost)
+        return await self.run(operation, arguments)
+
+    async def pay(self, units: int) -> None:
+        """Charge units of work that is done. Raise RateLimited or CostTooHigh if the caller may use no more."""
+        if self.charge is not None:
+            await self.charge.add_done(units)
+            await self.charge.check_work()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """One query, mutation or subscription of the gateway. `name` is in snake_case; GraphQL shows it in camelCase.
@@ -178,7 +211,7 @@ class Operation:
     cost of a result. Each call is charged to the client's address if `address_policy` is set. `system_access` is the
     reason for which the operation may touch the rows of all applications. The system cannot run it without an
     application unless it declares one. `prepare` runs before the session opens. The resolver of an operation that
-    `delegates` gets a `RunOperation` instead of a `Call`: it only runs other operations, with their permissions.
+    `delegates` gets a `Delegation` instead of a `Call`: it only runs other operations, with their permissions.
     An operation with `in_graphql` has no GraphQL field: this is the path of the fields that lead to the same records,
     without the members of connections. After `node`, it has the name of the type. With BY_NODE, `node` and `nodes` run
     it for the records of its type. An operation that `renews_token` also accepts a token that has expired within

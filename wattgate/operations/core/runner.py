@@ -43,6 +43,7 @@ from wattgate.operations.core.input_limits import check_arguments, check_edge_ar
 from wattgate.operations.core.operation import (
     Audit,
     Call,
+    Delegation,
     Operation,
     OperationKind,
     Preparation,
@@ -194,7 +195,8 @@ class Runner(RowReader):
             raise Unauthenticated(EXPIRED_CREDENTIALS)
         check_arguments(operation, arguments)
         if operation.delegates:
-            return await operation.resolver(partial(self._run_delegated, principal, reads, charge), **arguments)
+            delegated = partial(self._run_delegated, principal, reads, charge)
+            return await operation.resolver(Delegation(delegated, charge, self._clock), **arguments)
         client = current_client()
         if operation.address_policy is not None:
             await self._address_limits.charge(operation.address_policy, client)

@@ -1,7 +1,7 @@
 """Bulk recording of readings in batches. Memory use does not grow with the number of readings."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
@@ -18,7 +18,7 @@ from wattgate.requests.request_limits import check_encoding
 
 T = TypeVar("T")
 
-RunOperation = Callable[[Operation, dict[str, Any]], Awaitable[Any]]
+RunOperation = Callable[[Operation, Mapping[str, Any]], Awaitable[Any]]
 """Runs an operation for the caller that sent the readings."""
 
 ReportRefusal = Callable[[int, str], None]

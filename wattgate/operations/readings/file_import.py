@@ -7,7 +7,7 @@ local times (`energy.repeated_hours`). Lines of one instant are compared whereve
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from functools import partial
@@ -79,9 +79,9 @@ async def run_inline(work: Callable[[], T], /) -> T:
 
 @dataclass(frozen=True, slots=True)
 class SharedGateway:
-    """What an import in a gateway that others use needs: threads for its work, a payer, and bounds.
+    """The needs of an import in a gateway that others use: threads for its work, a payer, and bounds.
 
-    `max_reasons` is the number of refused readings of a batch, the first ones, whose reasons are made.
+    `max_reasons` is the number of refused readings of a batch, the first ones, whose reasons are computed.
     """
 
     run_work: RunWork = run_inline
@@ -106,6 +106,7 @@ class SeriesReport:
 class ImportReport(BulkReport):
     """The result of an import. `repeated` counts exact repeats of earlier lines of the file.
 
+    `contradicting` counts refused lines with another value than an earlier line.
     The recorded readings are new (`added`), replace a stored reading (`replaced`), or are stored already (`unchanged`).
     `series` describes the recorded readings of each series, if these are at most MAX_DESCRIBED_SERIES. `resumed` counts
     staged readings that an interrupted import of the same file has recorded before.
@@ -117,6 +118,7 @@ class ImportReport(BulkReport):
     replaced: int = 0
     unchanged: int = 0
     resumed: int = 0
+    contradicting: int = 0
 
 
 class Checkpoint(Protocol):
@@ -530,6 +532,7 @@ class _ReadingImport:
     def _refuse_contradiction(self, readings: StagedColumns, position: int, first: int) -> None:
         value = repr(float(readings.value[first])).removesuffix(".0")
         quality = QUALITIES[int(readings.quality[first])].name
+        self.report.contradicting += 1
         self.refuse(
             int(readings.line[position]),
             f"{CONFLICTING_DUPLICATE}: line {readings.line[first]} has {value} ({quality}) at "
@@ -547,7 +550,7 @@ class _ReadingImport:
         keys = [target.key for target in targets]
         return BulkReadingBatch(keys, series_index.reshape(-1), readings.at, value, readings.quality)
 
-    async def _record_batch(self, operation: Operation, arguments: dict[str, Any]) -> RecordedArrays:
+    async def _record_batch(self, operation: Operation, arguments: Mapping[str, Any]) -> RecordedArrays:
         checked: CheckedArrays = await self.run(check_reading_arrays, arguments)
         self.report.added += checked.added
         self.report.replaced += checked.replaced

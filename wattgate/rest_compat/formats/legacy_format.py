@@ -9,6 +9,7 @@ from wattgate.errors import GatewayError, ProblemPath
 from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.requests.bodies import JSON
 from wattgate.rest_compat.bulk_intake import BodyReader
+from wattgate.rest_compat.file_intake import FILE_TYPES, TakeFile
 from wattgate.rest_compat.legacy_request import LegacyRequest, RerunOperation, RestResult
 
 FORM = "application/x-www-form-urlencoded"
@@ -32,6 +33,8 @@ class LegacyFormat:
     """Whether the body may be a form (application/x-www-form-urlencoded) as well as JSON."""
     body_readers: Mapping[str, BodyReader] = field(default_factory=lambda: MappingProxyType({}))
     """Readers of streamed bodies by media type. They record the body while it arrives and return the response."""
+    take_file: TakeFile | None = None
+    """The function that gets a file of readings as the body, whose media type is one of FILE_TYPES."""
     path_parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     """The annotations of parameters in the path that are no arguments of the operation, by name."""
     query: Any = None
@@ -50,4 +53,9 @@ class LegacyFormat:
     @property
     def accepted_content(self) -> tuple[str, ...]:
         """The media types of bodies that the endpoint accepts."""
-        return (*((FORM,) if self.accepts_form else ()), JSON, *self.body_readers)
+        return (
+            *((FORM,) if self.accepts_form else ()),
+            JSON,
+            *self.body_readers,
+            *(FILE_TYPES if self.take_file else ()),
+        )

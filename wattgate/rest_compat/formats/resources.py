@@ -12,6 +12,7 @@ from wattgate.operations.vocabulary import ids
 from wattgate.rest_compat import arrow
 from wattgate.rest_compat import wire_readings as wire
 from wattgate.rest_compat.bulk_intake import BODY_READERS
+from wattgate.rest_compat.file_intake import FILE_PATHS, FILE_QUERY
 from wattgate.rest_compat.formats import readings as legacy_readings
 from wattgate.rest_compat.formats import tariffs as tariffs
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
@@ -105,6 +106,7 @@ RESOURCE_FORMATS: Mapping[str, LegacyFormat] = {
     "POST /readings": LegacyFormat(
         body_readers=BODY_READERS, transform_error=_transform_stream_error, response=wire.RECORDED
     ),
+    **{f"POST {path}": LegacyFormat(take_file=take, query=FILE_QUERY) for path, take in FILE_PATHS.items()},
     "GET /resource/{resourceId}/current": LegacyFormat(
         render_body=_current_body, response=wire.ReadingsEnvelope, response_example=wire.CURRENT_EXAMPLE
     ),

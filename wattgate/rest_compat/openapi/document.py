@@ -19,6 +19,7 @@ from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Role
 from wattgate.rest_compat.arguments import INPUT_ARGUMENT
 from wattgate.rest_compat.bulk_intake import NDJSON
+from wattgate.rest_compat.file_intake import FILE_TYPES
 from wattgate.rest_compat.formats import DEFAULT_FORMAT, LEGACY_FORMATS
 from wattgate.rest_compat.formats.legacy_format import FORM, LegacyFormat
 from wattgate.rest_compat.openapi.components import Components, Json
@@ -171,6 +172,7 @@ STREAMED_BODIES: Mapping[str, Json] = {
         }
     },
     ARROW: {"schema": {"type": "string", "format": "binary", "contentMediaType": ARROW}},
+    **{media: {"schema": {"type": "string", "format": "binary", "contentMediaType": media}} for media in FILE_TYPES},
 }
 """Bodies that the gateway records while they arrive, by media type."""
 
@@ -193,7 +195,7 @@ def request_body(
         "content": {
             **({FORM: content} if legacy_format.accepts_form else {}),
             JSON: content,
-            **{media: STREAMED_BODIES[media] for media in legacy_format.body_readers},
+            **{media: STREAMED_BODIES[media] for media in legacy_format.accepted_content if media in STREAMED_BODIES},
         },
     }
 

@@ -31,6 +31,7 @@ from wattgate.requests.request_limits import check_parameters
 from wattgate.requests.request_path import normalize_path
 from wattgate.rest_compat.bulk_intake import BODY_READERS
 from wattgate.rest_compat.error_responses import error_response
+from wattgate.rest_compat.file_intake import FILE_PATHS, FILE_TYPES
 
 Field = tuple[bytes, bytes]
 
@@ -72,7 +73,10 @@ class GateRules:
             cors=CorsPolicy(settings.allowed_origins),
             security=SecurityHeaders(HeaderPolicies(settings.base_path), https_only),
             max_body_bytes=settings.max_body_bytes,
-            streamed={f"{settings.base_path}{READINGS_PATH}": frozenset(BODY_READERS)},
+            streamed={
+                f"{settings.base_path}{READINGS_PATH}": frozenset(BODY_READERS),
+                **{f"{settings.base_path}{path}": frozenset(FILE_TYPES) for path in FILE_PATHS},
+            },
         )
 
     def begin(self, scope: Scope, first: Mapping[str, str], joined: Mapping[str, str]) -> Entry:

@@ -1,0 +1,263 @@
+"""Files of readings as bodies of REST requests and in GraphQL: inspect, preview, import, and bad input."""
+
+import asyncio
+import base64
+import gzip
+import io
+import zipfile
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.support.house import House
+from wattgate.app.server.factory import Gateway, build_gateway
+from wattgate.app.settings import Settings
+from wattgate.errors import RateLimited
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.readings import bulk_recorder, file_unpacking, uploaded_files
+from wattgate.operations.readings.bulk_recording import record_reading_arrays
+from wattgate.operations.readings.reading_files import home_of_file
+from wattgate.operations.types.meters import reading_files as types
+
+FIELDS = "stored recorded added replaced unchanged isKnown refused contradicting refusedLines { line reason }"
+REPORT = f"{FIELDS} series {{ classifier unit readings total months {{ month readings total }} missing }}"
+IMPORT = f"""mutation Import($homeId: ID!, $content: String!, $options: ReadingFileOptions) {{
+  importReadingFile(homeId: $homeId, content: $content, options: $options) {{ {REPORT} }}
+}}"""
+INSPECT = """query Inspect($homeId: ID!, $content: String!, $options: ReadingFileOptions) {
+  inspectReadingFile(homeId: $homeId, content: $content, options: $options) {
+    encoding delimiter rows profile interval readings refused warnings settings { name value }
+    questions { option text answers { settings { name value } example { line text start end value unit } } }
+  }
+}"""
+
+
+def table(days: int = 20, *, month: int = 1) -> str:
+    """Return a file as a German spreadsheet writes it: semicolons, and decimal commas."""
+    start = datetime(2026, month, 1)
+    times = (start + number * timedelta(minutes=30) for number in range(48 * days))
+    return "Datum;Verbrauch (kWh)\r\n" + "".join(f"{time:%d.%m.%Y %H:%M};0,250\r\n" for time in times)
+
+
+@pytest.fixture
+async def home(served: House) -> str:
+    """Return the ID of a new home with one resource."""
+    return await served.one.add_home(await served.one.add_resource())
+
+
+async def send(
+    house: House,
+    act: str,
+    home_id: str,
+    content: bytes | AsyncIterator[bytes],
+    *,
+    caller: str = "account",
+    **query: str,
+) -> Any:
+    """Send a file to a path, and return the response."""
+    headers = {**house.one.headers[caller], "Content-Type": "application/octet-stream"}
+    parameters = {"homeId": home_id, **query}
+    return await house.call("POST", f"/reading-files/{act}", headers, content=content, params=parameters)
+
+
+async def test_a_file_of_another_country_is_inspected_previewed_and_imported(served: House, home: str) -> None:
+    content = table().encode("utf-16")
+    inspected = (await send(served, "inspect", home, content)).json()
+    assert (inspected["encoding"], inspected["profile"], inspected["delimiter"]) == (
+        "utf-16",
+        "german-spreadsheet",
+        ";",
+    )
+    assert inspected["rows"][:2] == [["Datum", "Verbrauch (kWh)"], ["01.01.2026 00:00", "0,250"]]
+    (question,) = inspected["questions"]
+    examples = [(answer["settings"], answer["example"]["start"][11:16]) for answer in question["answers"]]
+    assert examples == [
+        ([{"name": "times", "value": "start"}], "00:00"),
+        ([{"name": "times", "value": "end"}], "23:30"),
+    ]
+    refused = await send(served, "preview", home, content)
+    assert refused.status_code == 400
+    assert "Use times start or times end." in refused.text
+    preview = (await send(served, "preview", home, content, times="start")).json()
+    assert (preview["stored"], preview["recorded"], preview["added"]) == (False, 960, 960)
+    stored = (await send(served, "import", home, content, times="start")).json()
+    assert (stored["stored"], stored["added"], stored["isKnown"]) == (True, 960, False)
+    (series,) = stored["series"]
+    assert series["months"] == [{"month": "2026-01", "readings": 960, "total": 240.0}]
+    assert series["first"] == "2026-01-01T00:00:00.000Z"
+    again = (await send(served, "import", home, content, times="start")).json()
+    assert (again["isKnown"], again["unchanged"], again["added"]) == (True, 960, 0)
+
+
+async def test_graphql_carries_a_small_file_with_the_same_report(served: House, home: str) -> None:
+    content = base64.b64encode(gzip.compress(table(2).encode())).decode()
+    account = served.one.headers["account"]
+    inspected = (await served.graphql(INSPECT, account, homeId=home, content=content))["data"]["inspectReadingFile"]
+    assert (inspected["profile"], inspected["interval"], inspected["readings"]) == ("german-spreadsheet", "PT30M", 96)
+    (question,) = inspected["questions"]
+    assert question["answers"][1]["example"] == {
+        "line": 2, "text": "01.01.2026 00:00;0,250", "start": "2025-12-31T23:30:00", "end": "2026-01-01T00:00:00",
+        "value": 0.25, "unit": "kWh",
+    }  # fmt: skip
+    open_question = await served.graphql(IMPORT, account, homeId=home, content=content)
+    (error,) = open_question["errors"]
+    assert error["extensions"]["problems"][0]["path"] == ["options", "times"]
+    answered = await served.graphql(IMPORT, account, homeId=home, content=content, options={"times": "start"})
+    report = answered["data"]["importReadingFile"]
+    assert (report["added"], report["refused"], report["series"][0]["total"]) == (96, 0, "24.000")
+    again = await served.graphql(IMPORT, account, homeId=home, content=content, options={"times": "start"})
+    assert again["data"]["importReadingFile"]["isKnown"]
+
+
+async def test_lines_that_cannot_be_recorded_are_refused_by_their_number(served: House, home: str) -> None:
+    lines = table(2).splitlines(keepends=True)
+    lines[3] = lines[3].replace("0,250", "0,250;1")  # a cell too many
+    lines[4] = "\ufeff" + lines[0]  # files were joined
+    lines[5] = lines[5].replace(";", ",")  # another delimiter
+    lines.append(lines[1].replace("0,250", "0,300"))
+    lines.append(lines[1])
+    report = (await send(served, "import", home, "".join(lines).encode(), times="start")).json()
+    assert (report["recorded"], report["refused"], report["repeated"], report["contradicting"]) == (93, 4, 1, 1)
+    reasons = {line["line"]: line["reason"] for line in report["refusedLines"]}
+    assert list(reasons) == [4, 5, 6, 98]
+    assert "the number of cells is 3, and the header has 2" in reasons[4]
+    assert "after a byte order mark: files were joined" in reasons[5]
+    assert "the same instant is given twice" in reasons[98]
+
+
+def zipped(**files: bytes) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(f"{name}.csv", text)
+    return content.getvalue()
+
+
+async def test_archives_with_one_file_are_unpacked(served: House, home: str) -> None:
+    file = table(1).encode()
+    for content in (gzip.compress(file), zipped(a=file)):
+        preview = (await send(served, "preview", home, content, times="start")).json()
+        assert preview["recorded"] == 48
+
+
+BOMB = b"""<?xml version="1.0"?><!DOCTYPE feed [<!ENTITY a "aaaaaaaaaa">
+<!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]>
+<feed xmlns="http://www.w3.org/2005/Atom"><title>&c;</title></feed>"""
+
+
+async def test_files_that_are_not_understood_are_refused_whole(
+    served: House, home: str, subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = table(1).encode()
+    many = zipped(**{f"file{number}": b"" for number in range(2_000)})
+    monkeypatch.setattr(file_unpacking, "MAX_UNPACKED_BYTES", 100_000)
+    monkeypatch.setattr(uploaded_files, "unpack", lambda content: file_unpacking.unpack(content, 100_000))
+    cases: dict[str, tuple[bytes, int, str]] = {
+        "two files": (zipped(a=file, b=file), 400, "has 2 files: a.csv, b.csv"),
+        "many files": (many, 400, "has too many files"),
+        "cut archive": (zipped(a=file)[:-30], 400, "not complete"),
+        "cut gzip": (gzip.compress(file)[:-20], 400, "cannot be unpacked"),
+        "gzip bomb": (gzip.compress(bytes(2_000_000)), 413, "more than 100,000 bytes when it is unpacked"),
+        "zip bomb": (zipped(a=bytes(2_000_000)), 413, "more than 100,000 bytes when it is unpacked"),
+        "nested archive": (gzip.compress(gzip.compress(file)), 400, "is compressed with gzip"),
+        "XML bomb": (BOMB, 400, ""),
+        "no readings": (b"hello", 400, "No file profile reads the file"),
+        "nothing": (b"", 400, "No file profile reads the file"),
+        "two delimiters": (b"Date,Time;kWh\n01/03/2026,00:00;1\n", 400, "No file profile reads the file"),
+    }
+    for name, (content, status, message) in cases.items():
+        with subtests.test(name):
+            answer = await send(served, "import", home, content, times="start")
+            assert (answer.status_code, message in answer.json()["error"]) == (status, True), answer.text
+    assert (await served.one.run("raw_readings", resource_id=await resource_of(served, home))).value == []
+
+
+async def resource_of(house: House, home: str) -> str:
+    home_record = (await house.call("GET", f"/virtualentity/{home}", house.one.headers["account"])).json()
+    return str(home_record["resources"][0]["resourceId"])
+
+
+async def test_a_file_for_another_home_is_refused(served: House, home: str) -> None:
+    content = b"at,mpan,value\n2026-03-01T00:00:00Z,2300000000116,1\n"
+    answer = await send(served, "import", home, content, profile="wattgate")
+    assert answer.status_code == 400
+    assert "meter point 2300000000116 does not belong to home 'Home'" in answer.json()["error"]
+    strange = await send(served, "import", served.other.ids["virtual_entity"], content, profile="wattgate")
+    assert strange.status_code == 404
+
+
+async def test_a_display_may_not_add_readings(served: House, home: str) -> None:
+    answer = await send(served, "inspect", home, b"", caller="display")
+    assert answer.status_code == 403
+
+
+async def test_a_large_file_is_refused_before_and_while_it_arrives(
+    served: House, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, port = served.url.removeprefix("http://").split(":")
+    headers = {**served.one.headers["account"], "Content-Type": "text/csv"}
+    target = f"POST /api/v0-1/reading-files/import?homeId={home} HTTP/1.1"
+
+    async def answer(more: str, body: bytes) -> str:
+        reader, writer = await asyncio.open_connection(host, port)
+        lines = [target, "Host: gateway", more, *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+        writer.write("\r\n".join(lines).encode() + body)
+        head = await asyncio.wait_for(reader.readline(), 30)
+        writer.close()
+        return head.decode()
+
+    assert " 413 " in await answer(f"Content-Length: {10 * 2**30}", b"")
+    monkeypatch.setattr("wattgate.rest_compat.file_intake.MAX_FILE_BYTES", 300_000)
+    part = b"%x\r\n" % 100_000 + bytes(100_000) + b"\r\n"
+    assert " 413 " in await answer("Transfer-Encoding: chunked", 4 * part)  # the body has no end
+
+
+async def test_an_interrupted_import_continues_on_another_gateway(
+    served: House, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first gateway refuses the third batch, as at the end of a budget. The other one writes the rest alone."""
+    monkeypatch.setattr(bulk_recorder, "BATCH_SIZE", 100)
+    other = build_gateway(Settings(_env_file=None, database_url=str(served.gateway.database.url)))
+    principal, file, recorded = served.one.account, table(10).encode(), list[int]()
+
+    async def import_on(gateway: Gateway, batches: int) -> types.ReadingFileReport:
+        async def run(operation: Operation, arguments: Mapping[str, Any]) -> Any:
+            if operation is record_reading_arrays:
+                if len(recorded) == batches:
+                    raise RateLimited("The budget is used up.", retry_after=1)
+                recorded.append(len(arguments["batch"].at))
+            return await gateway.runner.run(operation, principal, arguments)
+
+        filled = await run(home_of_file, {"home_id": home, "resource_ids": None})
+        options = uploaded_files.FileOptions.from_input(types.ReadingFileOptions(times="start"))
+        upload = uploaded_files.UploadedFile(io.BytesIO(file), filled, options, uploaded_files.FileWork(no_charge))
+        return await uploaded_files.import_file(upload, run, dry_run=False)
+
+    with pytest.raises(RateLimited):
+        await import_on(served.gateway, 2)
+    assert recorded == [100, 100]
+    report = await import_on(other, 100)
+    assert recorded == [100, 100, 100, 100, 80]
+    assert (report.unchanged, report.added, report.recorded) == (200, 280, 480)
+
+
+async def no_charge(units: int) -> None:
+    return
+
+
+async def test_a_file_whose_upload_ends_early_stores_nothing(served: House, home: str) -> None:
+    """The file has grown while it was sent, or the connection has ended."""
+    file = table(2).encode()
+    host, port = served.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, port)
+    headers = {**served.one.headers["account"], "Content-Type": "text/csv", "Content-Length": f"{len(file) + 100}"}
+    lines = [f"POST /api/v0-1/reading-files/import?homeId={home}&times=start HTTP/1.1", "Host: gateway"]
+    head = "\r\n".join([*lines, *(f"{name}: {value}" for name, value in headers.items()), "", ""])
+    writer.write(head.encode() + file)
+    writer.write_eof()
+    await asyncio.wait_for(reader.read(), 30)
+    writer.close()
+    preview = (await send(served, "preview", home, file, times="start")).json()
+    assert (preview["added"], preview["unchanged"]) == (96, 0)

@@ -1,0 +1,178 @@
+"""Take a file of readings as the body of a request, and inspect, preview or import it.
+
+The body is written to a temporary file while it arrives. Its size is bounded, each part is charged, and few files exist
+at a time, of which each application has a share. There is no `multipart/form-data`: a page of any origin can send it
+without a preflight request.
+"""
+
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Annotated, Any, BinaryIO, Literal, NotRequired, Protocol, TypedDict, get_type_hints
+
+from msgspec import Meta
+from starlette.requests import ClientDisconnect
+
+from wattgate.enums import to_camel_case
+from wattgate.errors import BadInput, TooLarge, Unavailable
+from wattgate.graphql.execution.argument_binder import RawArguments
+from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
+from wattgate.operations.readings.bulk_recorder import RunOperation
+from wattgate.operations.readings.reading_files import HomeId, home_of_file
+from wattgate.operations.readings.uploaded_files import (
+    MAX_FILE_BYTES,
+    FileOptions,
+    FileWork,
+    UploadedFile,
+    import_file,
+    inspect_file,
+)
+from wattgate.operations.types.meters.reading_files import ReadingFileOptions
+from wattgate.requests.fair_share import NO_OWNER, FairShare, NoFreeSlot, owner_of_caller
+from wattgate.requests.request_context import CURRENT_PRINCIPAL
+from wattgate.rest_compat.call_charge import UploadCharge
+from wattgate.values.annotations import facts_of
+
+FILE_TYPES = (
+    "application/gzip",
+    "application/octet-stream",
+    "application/xml",
+    "application/zip",
+    "text/csv",
+)
+"""The media types of a file as a body. A page of another origin needs a preflight request for each of them."""
+
+FILE_SLOTS = FairShare(16, share=8, max_waiting=64, max_wait_seconds=10)
+"""The uploaded files that exist at a time. One application has half of them."""
+
+_LISTS = {"resourceIds": "resourceId", "columns": "column"}
+"""Parameters with several values, by the arguments that they become. Values are separated by a vertical bar."""
+
+Progress = Callable[[float], None]
+
+
+class TakeFile(Protocol):
+    """Does with an uploaded file what a path is for, and returns the result of its operation."""
+
+    async def __call__(self, upload: UploadedFile, run: RunOperation, charge: UploadCharge, progress: Progress) -> Any:
+        """Return the result."""
+        ...
+
+
+async def inspect(upload: UploadedFile, run: RunOperation, charge: UploadCharge, progress: Progress) -> Any:
+    """Return what a file looks like."""
+    return await inspect_file(upload)
+
+
+async def preview(upload: UploadedFile, run: RunOperation, charge: UploadCharge, progress: Progress) -> Any:
+    """Return what an import would store."""
+    return await import_file(upload, run, dry_run=True, charge=charge, progress=progress)
+
+
+async def record(upload: UploadedFile, run: RunOperation, charge: UploadCharge, progress: Progress) -> Any:
+    """Import a file."""
+    return await import_file(upload, run, dry_run=False, charge=charge, progress=progress)
+
+
+def check_announced(length: int | None) -> None:
+    """Raise TooLarge if a request announces a larger file than the gateway takes. Nothing of it is read."""
+    if length is not None and length > MAX_FILE_BYTES:
+        raise _too_large()
+
+
+def _too_large() -> TooLarge:
+    return TooLarge(
+        f"An uploaded file has at most {MAX_FILE_BYTES:,} bytes. Compress it with gzip, divide it, or import it with "
+        "`wattgate readings import`."
+    )
+
+
+def file_arguments(query: Mapping[str, str], option_names: frozenset[str]) -> RawArguments:
+    """Return the arguments of an upload, whose parameters are the options of the file beside the home."""
+    known: dict[str, Any] = dict(query)
+    for argument, parameter in _LISTS.items():
+        if parameter in query:
+            known[argument] = query[parameter].split("|")
+    for flag in ("combine", "roundValues"):
+        if flag in query:
+            known[flag] = {"true": True, "false": False}.get(query[flag], query[flag])
+    options = {name: value for name, value in known.items() if name in option_names}
+    arguments: dict[str, Any] = {name: known[name] for name in ("homeId", "resourceIds") if name in known}
+    return RawArguments({**arguments, "content": "", "options": options})
+
+
+async def take_file(
+    take: TakeFile,
+    chunks: AsyncIterator[bytes],
+    arguments: Mapping[str, Any],
+    render: Callable[[Any], Any],
+    run: RunOperation,
+    charge: UploadCharge,
+    progress: Progress = lambda share: None,
+) -> dict[str, Any]:
+    """Return the rendered result for the file that is the body of a request."""
+    caller = CURRENT_PRINCIPAL.get()
+    owner = NO_OWNER if caller is None else owner_of_caller(caller)
+    options = FileOptions.from_input(arguments.get("options") or ReadingFileOptions())
+    named = {name: arguments.get(name) for name in ("home_id", "resource_ids")}
+    home = await run(home_of_file, named)  # before the body, which may be large
+
+    async def pay(units: int) -> None:
+        charge.mark_recorded()  # the file makes progress, so a wait for the budget begins anew
+        await charge.add_paced(units)
+
+    try:
+        async with FILE_SLOTS.slot(owner):
+            body: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (`close` of the upload closes it)
+            upload = UploadedFile(body, home, options, FileWork(pay))
+            try:
+                await _receive(upload.file, chunks, charge)
+                result = await take(upload, run, charge, progress)
+            finally:
+                upload.close()
+    except NoFreeSlot:
+        raise Unavailable("Too many files of readings are being uploaded. Try again.", retry_after=5) from None
+    rendered: dict[str, Any] = render(result)
+    return rendered
+
+
+async def _receive(file: BinaryIO, chunks: AsyncIterator[bytes], charge: UploadCharge) -> None:
+    """Write a body to a file. Raise TooLarge as soon as it has too many bytes, and BadInput if it ends early."""
+    size = 0
+    try:
+        async for chunk in chunks:
+            size += len(chunk)
+            if size > MAX_FILE_BYTES:
+                raise _too_large()
+            await charge.add_work(len(chunk), 0, 0)
+            file.write(chunk)
+    except ClientDisconnect:
+        raise BadInput("The upload ended before the file was complete. Nothing is stored.") from None
+
+
+def _query_shape() -> Any:
+    """Return the TypedDict of the parameters of an upload: the home, and each option with the facts of the input."""
+    members: dict[str, Any] = {
+        "homeId": NotRequired[
+            Annotated[str, Meta(max_length=MAX_ID_CHARACTERS, description=facts_of(HomeId).description)]
+        ],
+        "resourceId": NotRequired[
+            Annotated[str, Meta(description="IDs of the resources that the file may fill, separated by vertical bars.")]
+        ],
+    }
+    for name, hint in get_type_hints(ReadingFileOptions, include_extras=True).items():
+        facts, parameter = facts_of(hint), _LISTS.get(to_camel_case(name), to_camel_case(name))
+        kind = Literal["true", "false"] if name in ("combine", "round_values") else str
+        separated = " Several are separated by vertical bars." if name == "columns" else ""
+        members[parameter] = NotRequired[Annotated[kind, Meta(description=f"{facts.description}{separated}")]]
+    build: Any = TypedDict  # the input declares the members, so no type checker knows them
+    return build("ReadingFileQuery", members)
+
+
+FILE_QUERY = _query_shape()
+
+FILE_PATHS: Mapping[str, TakeFile] = {
+    "/reading-files/inspect": inspect,
+    "/reading-files/preview": preview,
+    "/reading-files/import": record,
+}
+"""The functions of the paths that take a file."""
