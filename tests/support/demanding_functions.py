@@ -101,6 +101,11 @@ DEMANDS = (
         ),
     ),
     Demand(
+        "operations.readings.file_unpacking:MAX_DIRECTORY_BYTES",
+        "operations.readings.uploaded_files:FileWork",
+        ("operations.readings.file_unpacking:unpack calls zipfile.ZipFile",),
+    ),
+    Demand(
         "delivery.templates.renderer:WorkerLimits",
         "graphql.cost.operation_charge:OperationCharge.add_work",
         (

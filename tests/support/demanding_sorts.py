@@ -41,6 +41,7 @@ SORTS = (
             "db.readings.partitions:find_missing_upcoming calls sorted",
             "operations.accounts.audit:audited_applications calls sorted",
             "operations.homes.paired_displays:applications_with_old_pairings calls sorted",
+            "operations.readings.file_targets:find calls sorted",
             "operations.readings.reading_imports:applications_with_home calls sorted",
             "realtime.bus.primary:_ask calls sorted",
             "realtime.redis_url:_parse_options calls sorted",
@@ -52,6 +53,7 @@ SORTS = (
         (
             "energy.repeated_hours:_is_only_repeated_time calls sorted",
             "operations.readings.file_import:_build_batch calls np.unique",
+            "operations.readings.file_targets:_narrow calls sorted",
             "operations.readings.uploaded_files:_listed calls sorted",
             "reading_files.derived_energy:common_spacing_ms calls np.unique",
             "reading_files.inspection:_read_sample calls np.unique",

@@ -87,6 +87,7 @@ class SharedGateway:
     run_work: RunWork = run_inline
     charge: WorkCharge = FREE_WORK
     max_lines: int | None = None
+    max_series: int | None = None
     max_reasons: int | None = None
 
 
@@ -329,8 +330,12 @@ class _ReadingImport:
         """Charge the lines that are read since the last charge. Raise TooLarge for more lines than the maximum."""
         read, self.report.lines = lines - self.report.lines, lines
         refused, self.charged_refusals = self.report.refused - self.charged_refusals, self.report.refused
+        if self.shared.max_series is not None and self.staged.series_count > self.shared.max_series:
+            raise TooLarge(
+                f"The file names more than {self.shared.max_series:,} series. Nothing is recorded. Divide it."
+            )
         if self.shared.max_lines is not None and lines > self.shared.max_lines:
-            raise TooLarge(f"The file has more than {self.shared.max_lines:,} lines. Nothing is recorded. Divide it.")
+            raise TooLarge(f"The file has more than {self.shared.max_lines:,} lines. Divide it.")
         await self.shared.charge.add_work(0, read, refused)
 
     def add_lines(self, first: int, columns: CsvColumns, lines: list[bytes]) -> None:

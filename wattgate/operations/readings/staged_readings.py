@@ -111,6 +111,11 @@ class StagedReadings:
         """The names of all series, by their number."""
         return list(self._numbers)
 
+    @property
+    def series_count(self) -> int:
+        """The number of series so far."""
+        return len(self._numbers)
+
     def number_of(self, series: SeriesName) -> int:
         """Return the number of a series. A new series gets the next number."""
         return self._numbers.setdefault(series, len(self._numbers))

@@ -57,6 +57,9 @@ MAX_FILE_BYTES = 64 * 2**20
 MAX_LINES = 1_000_000
 """Maximum lines of an uploaded file."""
 
+MAX_SERIES = 1_000
+"""Maximum series that an uploaded file names, such as meter points: each is looked up."""
+
 MAX_SECONDS = 300.0
 """Maximum processor time for one file."""
 
@@ -355,7 +358,7 @@ async def import_file(
             dry_run=dry_run,
             combine=options.combine,
             source=source,
-            shared=SharedGateway(upload.work, charge, MAX_LINES, MAX_LISTED_LINES),
+            shared=SharedGateway(upload.work, charge, MAX_LINES, MAX_SERIES, MAX_LISTED_LINES),
         )
     except BadInput as error:
         raise BadInput(for_upload(error.message), problems=error.problems) from None

@@ -195,6 +195,7 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
         "/display/worker.js": STATIC,
         "/display/manifest.webmanifest": STATIC,
         "/pair": PAGE,
+        "/add-data": PAGE,
         "/verify": PAGE,
         "/reset": PAGE,
         "/confirm-email": PAGE,

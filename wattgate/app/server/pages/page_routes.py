@@ -51,6 +51,14 @@ def page_routes(settings: Settings, runner: Runner, demonstration: Demonstration
             configured_id=configured_id,
         ),
         login_page_route(
+            "/add-data",
+            "add-data/index.html",
+            welcome="Log in to add a file of readings to your home.",
+            runner=runner,
+            configured_id=configured_id,
+            api=settings.base_path,
+        ),
+        login_page_route(
             "/preview",
             "preview/index.html",
             welcome="Log in as a template editor or administrator to edit the templates of alerts.",

@@ -4,6 +4,7 @@ import { clock, now } from "../shared/clock.js";
 import { Connection } from "../shared/connection.js";
 import { find, findAs } from "../shared/dom.js";
 import { listHomes, listPairedHome, readHistory, toGatewayError } from "../shared/gateway.js";
+import { pageAddress } from "../shared/page-address.js";
 import { TimerQueue } from "../shared/timer-queue.js";
 import { WallClock } from "./format.js";
 import { currentCarbon, freshnessAt } from "./frame.js";
@@ -170,6 +171,9 @@ export class Display {
     this.#today.setEnergies(energies);
     this.#month.setEnergies(energies);
     this.#history.setHome(energies, this.#wallClock, zoneOf(home));
+    const addData = findAs(this.#root, ".add-data", HTMLAnchorElement);
+    if (this.#session?.isPaired) addData.removeAttribute("href"); // its credential only reads
+    else addData.href = pageAddress("/add-data", home.veId);
     const { electricity: resourceId } = energies;
     this.#prices.setHome(resourceId ? { resourceId, timeZone: zoneOf(home), wallClock: this.#wallClock } : null);
     this.#household.setHome(home.veId, this.#wallClock, this.#session?.isPaired === false);

@@ -187,9 +187,10 @@ export class HistoryPanel {
     this.#requestHistory();
   }
 
-  /** @param {string} notice */
-  #setNotice(notice) {
+  /** @param {string} notice @param {boolean} [isEmpty]  Whether the home has no readings, so that a file may be added. */
+  #setNotice(notice, isEmpty = false) {
     this.#part("chart-notice").textContent = notice;
+    this.#part("add-data").hidden = !isEmpty;
     this.#section.setAttribute("aria-busy", String(!this.#series));
   }
 
@@ -218,7 +219,7 @@ export class HistoryPanel {
     this.#chart.clear();
     this.#showReadout(null);
     this.#clearTexts();
-    this.#setNotice(text("history.noReadings"));
+    this.#setNotice(text("history.noReadings"), true);
   }
 
   /**

@@ -5,11 +5,13 @@
  * each plural category of the language. Words that are also parts of sentences are in lower case.
  */
 
+import data from "../../shared/data-texts/en.js";
 import login from "../../shared/login-texts/en.js";
 
 /** @import { Text } from "../../shared/catalogue.js" */
 
 export default /** @satisfies {Record<string, Text>} */ ({
+  ...data,
   ...login,
 
   "page.title": "Home display · wattgate",

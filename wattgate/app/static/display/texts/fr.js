@@ -1,10 +1,12 @@
 /** The texts of the home display in French. Spaces before `:` and units are not to break a line. */
 
+import data from "../../shared/data-texts/fr.js";
 import login from "../../shared/login-texts/fr.js";
 
 /** @import { Catalogue } from "../texts.js" */
 
 export default /** @type {Catalogue} */ ({
+  ...data,
   ...login,
 
   "page.title": "Écran du logement · wattgate",

@@ -1,0 +1,128 @@
+"""The page "Add data" in a browser: a file of another country, a question, the preview, and the year on the display."""
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+import pytest
+from playwright.async_api import Browser, FilePayload, Page, ViewportSize, expect
+
+from tests.browser.displays import WITHOUT_WORKER, open_login_form
+from tests.browser.page_checks import overflow_pixels, violations_in_both_schemes
+from tests.support.command import wattgate
+from tests.support.servers import serving
+from wattgate.app.server.factory import create_app
+from wattgate.app.settings import Settings
+
+pytestmark = pytest.mark.browser
+
+BERLIN = ZoneInfo("Europe/Berlin")
+YEAR = 366 * 48
+USER = "ada@example.org"
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+
+def german_year() -> bytes:
+    """Return a year up to this month as a German spreadsheet writes it: UTF-16, semicolons, decimal commas."""
+    end = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    instants = (end - (YEAR - number) * timedelta(minutes=30) for number in range(YEAR))
+    lines = "".join(f"{instant.astimezone(BERLIN):%d.%m.%Y %H:%M};0,250\r\n" for instant in instants)
+    return f"Datum;Verbrauch (kWh)\r\n{lines}".encode("utf-16")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnHome:
+    """The address of a gateway with a home without readings, and the password of its user."""
+
+    url: str
+    password: str
+
+
+@pytest.fixture(scope="module")
+async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[OwnHome]:
+    database_url = f"sqlite:///{tmp_path_factory.mktemp('add-data') / 'home.sqlite3'}"
+    who = ("--application", "My app", "--user", USER, "--name", "My home", "--time-zone", "Europe/Berlin")
+    prices = ("--unit-rate", "0.245", "--standing-charge", "0.538")
+    created = await wattgate(database_url, "home", "create", *who, "--electricity", "2300000000116", *prices)
+    (password,) = re.findall(rf"Password of {re.escape(USER)}: (\S+)", created.stdout)
+    async with serving(create_app(Settings(_env_file=None, database_url=database_url))) as url:
+        yield OwnHome(url, password)
+
+
+@pytest.fixture
+async def page(browser: Browser, home: OwnHome) -> AsyncIterator[Page]:
+    """Yield a page that has logged in. It has no message in the console, such as one about the content policy."""
+    size = ViewportSize(width=1024, height=768)
+    context = await browser.new_context(base_url=home.url, viewport=size, **WITHOUT_WORKER)
+    page = await context.new_page()
+    messages = list[str]()
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("console", lambda message: messages.append(message.text) if "Content Security" in message.text else None)
+    await open_login_form(page)
+    await page.get_by_test_id("username").fill(USER)
+    await page.get_by_test_id("password").fill(home.password)
+    await page.get_by_test_id("login").click()
+    await expect(page.locator(".display-view")).to_be_visible()
+    yield page
+    await context.close()
+    assert messages == []
+
+
+async def check_look(page: Page, name: str) -> None:
+    """Check the page on a phone and a desk, in light and dark."""
+    assert await violations_in_both_schemes(page) == []
+    for scheme in SCHEMES:
+        await page.emulate_media(color_scheme=scheme)
+        for width in (320, 1024):
+            await page.set_viewport_size({"width": width, "height": 768})
+            assert (await overflow_pixels(page))["across"] <= 0, (name, width)
+    await page.emulate_media(color_scheme="light")
+
+
+async def test_a_file_of_another_country_fills_the_year_on_the_display(page: Page) -> None:
+    await page.get_by_test_id("add-data").click()
+    await expect(page.get_by_test_id("file-form")).to_be_visible()
+    await check_look(page, "file")
+    file = FilePayload(name="Verbrauch.txt", mimeType="text/plain", buffer=german_year())
+    await page.get_by_test_id("data-file").set_input_files(files=file)
+    questions = page.get_by_test_id("data-questions")
+    await expect(questions).to_be_visible(timeout=60_000)
+    await expect(page.get_by_test_id("recognized")).to_contain_text("German spreadsheet")
+    await expect(questions.locator("fieldset")).to_have_count(1)
+    await page.get_by_test_id("to-preview").click()
+    await expect(page.get_by_test_id("question-error")).to_have_text("Answer each question first.")
+    await check_look(page, "question")
+    await page.keyboard.press("Space")  # the first answer has the focus
+    await page.keyboard.press("Enter")
+    report = page.get_by_test_id("data-report")
+    await expect(report).to_be_visible(timeout=60_000)
+    await expect(report).to_contain_text("17,568 readings would be stored")
+    await expect(report).to_contain_text("4,392 kWh")
+    await expect(page.locator(".months tbody tr")).to_have_count(13)
+    await check_look(page, "preview")
+    await page.get_by_test_id("store").click()
+    await expect(report).to_contain_text("17,568 readings are stored", timeout=60_000)
+    await check_look(page, "result")
+    await page.get_by_test_id("show-display").click()
+    await page.get_by_role("radio", name="13 months").check(force=True)
+    await expect(page.locator(".bar")).to_have_count(13)
+    await page.get_by_role("radio", name="Electricity").check(force=True)
+    await expect(page.locator(".bar").nth(6)).to_have_attribute("aria-label", re.compile(r"3[3-7]\d kWh"))
+    await expect(page.get_by_test_id("add-data")).to_be_hidden()
+
+
+async def test_a_file_that_is_not_understood_is_explained(page: Page) -> None:
+    await page.goto("/add-data?lang=fr")
+    file = FilePayload(name="mémo.txt", mimeType="text/plain", buffer=b"Milk and bread\n")
+    await page.get_by_test_id("data-file").set_input_files(files=file)
+    await expect(page.get_by_test_id("recognized")).to_contain_text("n’est pas reconnu")
+    await expect(page.get_by_test_id("to-preview")).to_be_hidden()
+    await check_look(page, "unknown")
+    await page.locator(".question-form .other-file").click()
+    bad = FilePayload(name="book.zip", mimeType="application/zip", buffer=b"PK\x05\x06" + bytes(18))
+    await page.get_by_test_id("data-file").set_input_files(files=bad)
+    await expect(page.get_by_test_id("data-notice")).to_contain_text("is an empty ZIP archive")
+    await expect(page.get_by_test_id("file-form")).to_be_visible()

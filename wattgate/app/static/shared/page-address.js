@@ -1,0 +1,19 @@
+/** The addresses of pages about the same home. */
+
+const KEPT = ["application", "lang"];
+
+/**
+ * Return the address of a page about a home, with the application and the language that the current address names.
+ * @param {string} path
+ * @param {string} homeId
+ * @returns {string}
+ */
+export function pageAddress(path, homeId) {
+  const asked = new URLSearchParams(location.search);
+  const kept = new URLSearchParams({ home: homeId });
+  for (const name of KEPT) {
+    const value = asked.get(name);
+    if (value !== null) kept.set(name, value);
+  }
+  return `${path}?${kept}`;
+}
