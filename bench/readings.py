@@ -30,7 +30,7 @@ from wattgate.db.readings import partitions
 from wattgate.energy.buckets import DAY_MS
 from wattgate.enums import Period
 from wattgate.operations.readings import readings
-from wattgate.operations.readings.file_import import import_csv
+from wattgate.operations.readings.files.file_import import import_csv
 
 HALF_HOUR = 30 * 60 * 1000
 START = to_ms(datetime(2025, 1, 1, tzinfo=UTC))

@@ -26,7 +26,7 @@ from wattgate.enums import ConsentBasis, TenancyProof
 from wattgate.operations.consent.consent import consent_receipts, tenancies
 from wattgate.operations.homes.virtual_entities import deactivate_virtual_entity
 from wattgate.operations.moves.resource_changes import update_resource
-from wattgate.operations.readings.reading_imports import resources_by_id
+from wattgate.operations.readings.files.reading_imports import resources_by_id
 from wattgate.operations.types.consent import ConsentChangeKind
 from wattgate.operations.types.homes.meter_points import ResourceChange
 from wattgate.principal import Principal, Role

@@ -25,8 +25,8 @@ from wattgate.energy.meters.unit_conversion import GasProperties
 from wattgate.errors import BadInput, NotFound
 from wattgate.operations.accounts import provisioning
 from wattgate.operations.core.operation import Call, OperationKind, operation
-from wattgate.operations.readings.file_import import ImportReport, import_csv
-from wattgate.operations.readings.file_targets import UnitOptions
+from wattgate.operations.readings.files.file_import import ImportReport, import_csv
+from wattgate.operations.readings.files.file_targets import UnitOptions
 from wattgate.operations.types.homes import resources as resource_types
 from wattgate.operations.types.homes import virtual_entities as home_types
 from wattgate.principal import Permission, Principal, Role

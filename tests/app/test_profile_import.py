@@ -19,8 +19,8 @@ from wattgate.app.cli.actions.readings import FileCheckpoint
 from wattgate.enums import Times
 from wattgate.errors import BadInput
 from wattgate.operations.readings import bulk_recorder
-from wattgate.operations.readings.file_import import ImportReport, import_csv
-from wattgate.operations.readings.file_targets import UnitOptions
+from wattgate.operations.readings.files.file_import import ImportReport, import_csv
+from wattgate.operations.readings.files.file_targets import UnitOptions
 from wattgate.reading_files.profiles import FileProfile, ProfileOptions, packaged_profile, with_options
 from wattgate.reading_files.reader import ReadingFile
 

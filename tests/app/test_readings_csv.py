@@ -17,10 +17,11 @@ from tests.support.house import House, Tenant, tenant_on
 from tests.support.servers import Databases
 from wattgate.clock import to_ms
 from wattgate.errors import TooLarge
-from wattgate.operations.readings import bulk_recorder, staged_readings
-from wattgate.operations.readings import file_import as imported_readings
-from wattgate.operations.readings.file_import import import_csv
-from wattgate.operations.readings.file_targets import UnitOptions
+from wattgate.operations.readings import bulk_recorder
+from wattgate.operations.readings.files import file_import as imported_readings
+from wattgate.operations.readings.files import staged_readings
+from wattgate.operations.readings.files.file_import import import_csv
+from wattgate.operations.readings.files.file_targets import UnitOptions
 
 ROOT = Path(__file__).parents[2]
 LONDON = ZoneInfo("Europe/London")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.chance import examples
 from tests.support.house import House
-from wattgate.operations.readings.file_import import ImportReport, import_csv
+from wattgate.operations.readings.files.file_import import ImportReport, import_csv
 
 LONDON = ZoneInfo("Europe/London")
 NIGHT = {"23:30": 9, "00:00": 10, "00:30": 11, "01:00": 20, "01:30": 21, "02:00": 30}

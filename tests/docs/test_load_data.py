@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.support.house import House
-from wattgate.operations.readings.file_import import import_csv
+from wattgate.operations.readings.files.file_import import import_csv
 from wattgate.reading_files.derived_energy import FileReading
 from wattgate.reading_files.profiles import parse_profile, profile_names
 from wattgate.reading_files.reader import ReadingFile

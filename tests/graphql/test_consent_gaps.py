@@ -35,7 +35,8 @@ from wattgate.operations.alerts import alert_rules
 from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.devices import catch_ups
-from wattgate.operations.readings import bulk_recording, meter_messages, reading_imports, recording
+from wattgate.operations.readings import bulk_recording, meter_messages, recording
+from wattgate.operations.readings.files import reading_imports
 from wattgate.operations.types.messages import alert_rules as rule_types
 from wattgate.operations.types.meters import readings as types
 from wattgate.principal import Permission, Principal, Role

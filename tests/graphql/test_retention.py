@@ -27,7 +27,7 @@ from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
 from wattgate.db.scope.row_scope import RowScope
 from wattgate.operations.readings import retention
-from wattgate.operations.readings.file_import import import_csv
+from wattgate.operations.readings.files.file_import import import_csv
 from wattgate.operations.vocabulary.node import encode_global_id
 from wattgate.principal import Principal, Role
 from wattgate.rest_compat.bulk_intake import NDJSON

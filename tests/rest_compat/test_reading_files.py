@@ -16,9 +16,10 @@ from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
 from wattgate.errors import RateLimited
 from wattgate.operations.core.operation import Operation
-from wattgate.operations.readings import bulk_recorder, file_unpacking, uploaded_files
+from wattgate.operations.readings import bulk_recorder
 from wattgate.operations.readings.bulk_recording import record_reading_arrays
-from wattgate.operations.readings.reading_files import home_of_file
+from wattgate.operations.readings.files import file_unpacking, uploaded_files
+from wattgate.operations.readings.files.reading_files import home_of_file
 from wattgate.operations.types.meters import reading_files as types
 
 FIELDS = "stored recorded added replaced unchanged isKnown refused contradicting refusedLines { line reason }"

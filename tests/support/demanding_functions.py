@@ -101,9 +101,9 @@ DEMANDS = (
         ),
     ),
     Demand(
-        "operations.readings.file_unpacking:MAX_DIRECTORY_BYTES",
-        "operations.readings.uploaded_files:FileWork",
-        ("operations.readings.file_unpacking:unpack calls zipfile.ZipFile",),
+        "operations.readings.files.file_unpacking:MAX_DIRECTORY_BYTES",
+        "operations.readings.files.uploaded_files:FileWork",
+        ("operations.readings.files.file_unpacking:unpack calls zipfile.ZipFile",),
     ),
     Demand(
         "delivery.templates.renderer:WorkerLimits",

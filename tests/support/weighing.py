@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.operations.readings import bulk_recorder
-from wattgate.operations.readings.file_import import import_csv
+from wattgate.operations.readings.files.file_import import import_csv
 from wattgate.principal import Principal, Role
 
 START = datetime(2025, 1, 1, tzinfo=UTC)

@@ -44,12 +44,11 @@ from wattgate.operations.readings import (
     live_readings,
     meter_messages,
     raw_readings,
-    reading_files,
-    reading_imports,
     readings,
     recording,
     retention,
 )
+from wattgate.operations.readings.files import reading_files, reading_imports
 from wattgate.operations.templates import template_previews, template_sharing, templates
 from wattgate.operations.tenancies import listed_tenancies
 from wattgate.operations.webhooks import webhook_endpoints, webhooks

@@ -17,8 +17,8 @@ from wattgate.errors import BadInput, TooLarge, Unavailable
 from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
 from wattgate.operations.readings.bulk_recorder import RunOperation
-from wattgate.operations.readings.reading_files import HomeId, home_of_file
-from wattgate.operations.readings.uploaded_files import (
+from wattgate.operations.readings.files.reading_files import HomeId, home_of_file
+from wattgate.operations.readings.files.uploaded_files import (
     MAX_FILE_BYTES,
     FileOptions,
     FileWork,

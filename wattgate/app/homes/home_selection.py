@@ -10,8 +10,8 @@ from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.errors import BadInput, NotFound
 from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.runner import Runner
-from wattgate.operations.readings.file_targets import HomeResources
-from wattgate.operations.readings.reading_imports import MAX_HOMES, NamedHome, applications_with_home, homes_named
+from wattgate.operations.readings.files.file_targets import HomeResources
+from wattgate.operations.readings.files.reading_imports import MAX_HOMES, NamedHome, applications_with_home, homes_named
 from wattgate.operations.types.homes import virtual_entities as types
 from wattgate.principal import Principal, Role
 

@@ -29,8 +29,8 @@ from wattgate.energy.meters.unit_conversion import DEFAULT_CALORIFIC_VALUE, DEFA
 from wattgate.enums import DateOrder, Epoch, Times
 from wattgate.errors import BadInput
 from wattgate.operations.core.runner import Runner
-from wattgate.operations.readings.file_import import ImportReport, SeriesReport, import_csv
-from wattgate.operations.readings.file_targets import UnitOptions
+from wattgate.operations.readings.files.file_import import ImportReport, SeriesReport, import_csv
+from wattgate.operations.readings.files.file_targets import UnitOptions
 from wattgate.principal import Principal, Role
 from wattgate.private_files import write_private
 from wattgate.reading_files.inspection import SAMPLE_BYTES, inspect_sample

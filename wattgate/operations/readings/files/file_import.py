@@ -28,7 +28,7 @@ from wattgate.operations.core.operation import Operation, RunOperation
 from wattgate.operations.readings import bulk_recorder
 from wattgate.operations.readings.bulk_recorder import FREE_WORK, BulkRecorder, BulkReport, ReportRefusal, WorkCharge
 from wattgate.operations.readings.bulk_recording import BulkReadingBatch, RecordedArrays
-from wattgate.operations.readings.file_targets import (
+from wattgate.operations.readings.files.file_targets import (
     ApplicationResources,
     ImportTarget,
     ResourceFinder,
@@ -36,9 +36,9 @@ from wattgate.operations.readings.file_targets import (
     UnknownSeries,
     find_targets,
 )
-from wattgate.operations.readings.reading_imports import CheckedArrays, check_reading_arrays
+from wattgate.operations.readings.files.reading_imports import CheckedArrays, check_reading_arrays
+from wattgate.operations.readings.files.staged_readings import NightLine, StagedColumns, StagedReadings
 from wattgate.operations.readings.recording import CONFLICTING_DUPLICATE
-from wattgate.operations.readings.staged_readings import NightLine, StagedColumns, StagedReadings
 from wattgate.reading_files.cells import InvalidLine
 from wattgate.reading_files.csv_columns import CsvColumns, SeriesName
 from wattgate.reading_files.derived_energy import FileReading, RefusedLine, common_spacing_ms, sum_intervals

@@ -22,7 +22,7 @@ from wattgate.errors import BadInput
 from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
 from wattgate.operations.core.operation import RunOperation
 from wattgate.operations.readings.bulk_recording import SeriesKey
-from wattgate.operations.readings.reading_imports import MAX_RESOURCES, resources_by_id
+from wattgate.operations.readings.files.reading_imports import MAX_RESOURCES, resources_by_id
 from wattgate.reading_files.csv_columns import SeriesName
 from wattgate.values.stored_json import is_storable_text
 

@@ -21,7 +21,7 @@ from wattgate.operations.core.operation import (
     RestRoute,
     operation,
 )
-from wattgate.operations.readings.uploaded_files import (
+from wattgate.operations.readings.files.uploaded_files import (
     FileHome,
     FileOptions,
     FileWork,

@@ -26,9 +26,9 @@ from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Problem, TooLarge, Unavailable
 from wattgate.operations.core.operation import RunOperation
 from wattgate.operations.readings.bulk_recorder import FREE_WORK, WorkCharge
-from wattgate.operations.readings.file_import import ImportReport, SeriesReport, SharedGateway, import_csv
-from wattgate.operations.readings.file_targets import HomeResources, UnitOptions
-from wattgate.operations.readings.file_unpacking import unpack
+from wattgate.operations.readings.files.file_import import ImportReport, SeriesReport, SharedGateway, import_csv
+from wattgate.operations.readings.files.file_targets import HomeResources, UnitOptions
+from wattgate.operations.readings.files.file_unpacking import unpack
 from wattgate.operations.types.meters import reading_files as types
 from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import UNIT_MICROSECONDS
