@@ -93,7 +93,7 @@ def test_only_operations_of_the_system_list_applications() -> None:
         "operations/messages/mail.py",
         "operations/personal_data/data_exports.py",
         "operations/personal_data/erasures.py",
-        "operations/readings/reading_imports.py",
+        "operations/readings/files/reading_imports.py",
         "operations/readings/retention.py",
         "operations/tenancies/listed_tenancies.py",
         "operations/webhooks/webhooks.py",
