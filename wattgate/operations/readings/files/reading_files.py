@@ -12,7 +12,7 @@ from typing import Annotated
 from wattgate.db import models
 from wattgate.db.queries import virtual_entities as queries
 from wattgate.db.queries.displays import DEFAULT_ZONE
-from wattgate.errors import BadInput, Conflict, NotFound, Problem, TooLarge
+from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.operations.core.operation import (
     MEASURED_DATA,
     Call,
@@ -95,7 +95,7 @@ def _selected(resources: list[models.Resource], resource_ids: list[Id]) -> list[
     returns=types.ReadingFileInspection,
     needs=Permission.READINGS_WRITE,
     rest=RestRoute("POST", "/reading-files/inspect", Tag.RESOURCES_AND_READINGS),
-    raises=(NotFound, Conflict, TooLarge),
+    raises=(NotFound, Conflict),
     delegates=True,
     weight=INSPECTION_WEIGHT + STATEMENT_WEIGHT,
 )
@@ -123,7 +123,7 @@ async def inspect_reading_file(
     returns=types.ReadingFileReport,
     needs=Permission.READINGS_WRITE,
     rest=RestRoute("POST", "/reading-files/preview", Tag.RESOURCES_AND_READINGS),
-    raises=(NotFound, Conflict, TooLarge),
+    raises=(NotFound, Conflict),
     delegates=True,
     weight=INSPECTION_WEIGHT + STATEMENT_WEIGHT,
 )
@@ -152,7 +152,7 @@ async def preview_reading_file(
     needs=Permission.READINGS_WRITE,
     audit=MEASURED_DATA,
     rest=RestRoute("POST", "/reading-files/import", Tag.RESOURCES_AND_READINGS),
-    raises=(NotFound, Conflict, TooLarge),
+    raises=(NotFound, Conflict),
     delegates=True,
     weight=INSPECTION_WEIGHT + MUTATION_WEIGHT,
 )
