@@ -130,7 +130,7 @@ async def test_editor_sees_templates_and_no_home_and_no_live_power(demo: Demo) -
     empty: dict[str, Any] = {"edges": []}
     lists = dict.fromkeys(("homes", "resources", "devices", "consents"), empty)
     assert viewer == {**lists, "alertRules": []}
-    assert {template["cultureCode"] for template in nodes_of(data["application"]["templates"])} == {"en-GB", "fr-FR"}
+    assert {template["cultureCode"] for template in nodes_of(data["application"]["templates"])} == {"en-GB", "fr"}
     for path in ("/virtualentity", "/resource", "/device", "/alertrule", "/user/verification/status"):
         answer = await demo.rest(EDITOR_USERNAME, path)
         assert not (answer if isinstance(answer, list) else answer.get("data", answer.get("mpxns", []))), (path, answer)
@@ -257,8 +257,8 @@ async def test_rule_has_raised_an_alert_with_its_template(demo: Demo) -> None:
     assert alert["data"]["value"] > RULE_LIMIT
     mail = next(notification for notification in alert["notifications"] if notification["channel"] == "EMAIL")
     used = Decimal(str(alert["data"]["value"])).quantize(Decimal("0.01"), ROUND_HALF_UP)
-    assert mail["subject"] == f"12 Alder Road has used {used} kWh"
-    assert "your home has used more than 5.00 kWh" in " ".join(mail["text"].split())
+    assert mail["subject"] == f"12 Alder Road: {used} kWh, limit 5.00 kWh"
+    assert "The limit of your rule is 5.00 kWh." in " ".join(mail["text"].split())
     assert "Template Not Used" not in {entry["stage"] for entry in mail["log"]}
     (kept,) = await _kept_mails(demo)
     assert mail["subject"] in str(kept)

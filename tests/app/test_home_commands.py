@@ -36,6 +36,23 @@ MPAN, OTHER_MPAN, EXPORT_MPAN, MPRN = "2300000000116", "2300000000222", "1000000
 FLAT = {"unit_rate": "0.245", "standing_charge": "0.538"}
 ELECTRICITY, GAS, EXPORT = "electricity.consumption", "gas.consumption", "electricity.export"
 
+OF_A_HOUSEHOLD = [
+    *(("alert type", name) for name in ("High consumption", "No readings", "Budget")),
+    *(
+        ("template", name)
+        for name in (
+            "High consumption (en-GB)",
+            "Forte consommation (fr)",
+            "No readings (en-GB)",
+            "Aucun relevé (fr)",
+            "Budget (en-GB)",
+            "Budget (fr)",
+        )
+    ),
+    ("terms", "Terms of the app"),
+    ("terms", "Terms of flexibility events"),
+]
+
 
 @pytest.fixture
 async def command(
@@ -114,6 +131,8 @@ def test_an_empty_database_becomes_a_home_and_a_second_run_changes_nothing(comma
         ),
         ("tariff", f"Flat rate of {ELECTRICITY} from 2014-01-06"),
         *(pair for name in (GAS, f"{GAS}.cost", EXPORT) for pair in (("resource type", name), ("resource", name))),
+        *OF_A_HOUSEHOLD,
+        ("alert rule", "Electricity above 15 kWh in 24 hours (off)"),
         ("home type", "Home"),
         ("home", HOME),
     ]
@@ -123,7 +142,7 @@ def test_an_empty_database_becomes_a_home_and_a_second_run_changes_nothing(comma
     records = all_records(command_on_empty)
     second = create(command_on_empty, **options)
     assert (second["schemaCreated"], created(second), second["secrets"]) == (False, [], {})
-    kept = {"application", "user", "tariff", "resource", "home"}
+    kept = {"application", "user", "tariff", "resource", "home", "alert type", "template", "terms"}
     assert [record["id"] for record in second["records"]] == [
         record["id"] for record in first["records"] if record["kind"] in kept
     ]
@@ -163,7 +182,11 @@ def test_every_act_is_in_the_audit_log(command: Command) -> None:
     exported = command("audit", "export", "--application", setup["applicationId"])
     acts = [json.loads(line)["operation"] for line in exported.out.splitlines()]
     types = ["addResourceType", "addResource"] * 2
-    assert acts == ["createApplication", "createUser", *types, "setTariff", "addVirtualEntityType", "addVirtualEntity"]
+    alerts = ["addAlertType"] * 3 + ["addTemplate"] * 6 + ["addTermsConditions"] * 2 + ["addAlertRule"]
+    assert acts == [
+        *("createApplication", "createUser", *types, "setTariff"),
+        *(*alerts, "addVirtualEntityType", "addVirtualEntity"),
+    ]
     assert command("audit", "verify").status == 0
 
 
@@ -171,7 +194,7 @@ def test_text_output_names_ids_secrets_and_next_commands(command: Command) -> No
     shown = command(*arguments(**FLAT))
     assert shown.status == 0, shown.error
     ids = re.findall(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", shown.out)
-    assert len(ids) == 9
+    assert len(ids) == 10
     assert re.search(r"Basic credential of the application: my-app:\S{20,}", shown.out)
     assert re.search(rf"Password of {USER}: [{ALPHABET}]{{4}}(-[{ALPHABET}]{{4}}){{3}}\n", shown.out)
     for text in ("wattgate readings import readings.csv --home", "wattgate home show", "wattgate serve", "/display"):
@@ -203,7 +226,8 @@ def test_an_error_in_the_middle_loses_no_secret(
     assert re.search(rf"Password of {USER}: [{ALPHABET}-]{{19}}", failed.error)
     execute(tmp_path, "DROP TRIGGER full")
     completed = create(command)
-    assert [kind for kind, _ in created(completed)] == ["resource", "resource type", "resource", "home type", "home"]
+    kinds = [kind for kind, name in created(completed) if (kind, name) not in OF_A_HOUSEHOLD]
+    assert kinds == ["resource", "resource type", "resource", "alert rule", "home type", "home"]
     assert completed["secrets"] == {}
 
 
@@ -248,7 +272,7 @@ def test_next_commands_name_the_user_if_another_one_has_a_home_of_the_name(comma
 def test_types_are_shared_and_live_homes_have_their_own(command: Command) -> None:
     create(command)
     second = create(command, user="bo@mine.example", electricity=OTHER_MPAN)
-    assert {kind for kind, _ in created(second)} == {"user", "resource", "home"}
+    assert {kind for kind, _ in created(second)} == {"user", "resource", "alert rule", "home"}
     live = create(command, user="cy@mine.example", electricity=EXPORT_MPAN, live=True)
     assert [name for kind, name in created(live) if kind == "resource type"] == [ELECTRICITY]
     assert len(listed(command, "home", "list")) == 3
@@ -426,7 +450,7 @@ def test_meter_point_and_user_are_free_after_an_erasure(command: Command, tmp_pa
     ]
     refused(command("user", "erase", USER, "--yes"), "No user 'ada@mine.example'")
     again = create(command, **FLAT)
-    assert [kind for kind, _ in created(again)] == ["user", "resource", "resource", "tariff", "home"]
+    assert [kind for kind, _ in created(again)] == ["user", "resource", "resource", "tariff", "alert rule", "home"]
     assert again["veId"] != first["veId"]
 
 

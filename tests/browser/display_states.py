@@ -251,7 +251,7 @@ class StatefulHomes:
             warnings=(),
         )
         setup = HomeSetup()
-        await set_up_home(self.runner, request, setup, lambda: PASSWORD)
+        await set_up_home(self.runner, request, setup, lambda: PASSWORD, lambda: "http://localhost/display")
         ids = {record.name: record.record_id for record in setup.records if record.kind == "resource"}
         user_id = next(record.record_id for record in setup.records if record.kind == "user")
         owner = replace(self.system, user_id=user_id)

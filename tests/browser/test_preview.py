@@ -209,7 +209,7 @@ async def test_culture_without_template_falls_back_along_chain(page: Page) -> No
     await expect(page.get_by_test_id("cultures-tried").locator("li")).to_have_text(["de-AT", "de", "en-GB"])
     await expect(page.get_by_test_id("selected-template")).to_contain_text("in en-GB")
     await expect(page.get_by_test_id("coverage").locator("li")).to_contain_text(
-        ["en-GB: High consumption", "fr-FR: Forte consommation"]
+        ["en-GB: High consumption", "fr: Forte consommation"]
     )
 
 

@@ -6,7 +6,7 @@ The texts of the data contain an element. An independent parser of HTML must not
 from html.parser import HTMLParser
 
 from tests.fuzz.harness import Harness
-from wattgate.app.demo.alerts import TEMPLATES
+from wattgate.delivery.rule_mail_texts import LANGUAGES, rule_mail
 from wattgate.delivery.templates.language.diagnostics import (
     MissingVariables,
     TemplateError,
@@ -20,6 +20,7 @@ from wattgate.delivery.templates.language.output_writer import RenderLimits
 from wattgate.delivery.templates.rendering import RenderedTemplate, TemplateSource, render, render_partially
 from wattgate.delivery.templates.scope import RenderScope
 from wattgate.delivery.templates.tasks import check_sources
+from wattgate.enums import RuleKind
 
 LIMITS = RenderLimits(max_seconds=60, max_iterations=500, max_characters=20_000)
 """Limits that inputs reach. The limit of time is not one of them: results must not depend on the machine."""
@@ -97,7 +98,7 @@ HARNESS = Harness(
     "templates",
     check,
     (
-        *(template.html.encode()[:2_000] for template in TEMPLATES[:2]),
+        *(rule_mail(RuleKind.PACE, language).html.encode()[:2_000] for language in LANGUAGES),
         b"<p>Hello {{ name | default: 'you' }}, {{ user.name | upcase }}: {{ n | round: 1 }}</p>",
         b"<a href=\"https://example.com/?a={{ v }}&amp;b={{ v }}\" title='{{ v }}'>{{ v }}</a><!-- {{ v }} -->",
         b'{% for one in list %}<b id="{{ one }}">{{ forloop.index }} {{ one }}</b>{% else %}-{% endfor %}',

@@ -55,16 +55,25 @@ def part(message: EmailMessage, kind: str) -> bytes:
     return content.replace(b"\r\n", b"\n").removesuffix(b"\n")
 
 
-async def add_rule(post: Post, person: Tenant, *channels: Channel, mpxn: str | None = None, code: str = "RULE") -> str:
+async def add_rule(
+    post: Post,
+    person: Tenant,
+    *channels: Channel,
+    mpxn: str | None = None,
+    code: str = "RULE",
+    rule_kind: RuleKind | None = RuleKind.THRESHOLD,
+    has_template: bool = True,
+) -> str:
     """Add a home in Paris, a French template for the alerts of rules, and a rule that a third of 1 kWh breaks.
 
     Return the resource of the rule.
     """
-    alert_type = NewAlertType(name="Forte consommation", system_alert_type_id=code, rule_kind=RuleKind.THRESHOLD)
+    alert_type = NewAlertType(name="Forte consommation", system_alert_type_id=code, rule_kind=rule_kind)
     alert_type_id = (await post.tenant.run("add_alert_type", input=alert_type)).alert_type_id
     template = NewTemplateText(name="Forte", html_template=HTML, subject=SUBJECT, active=True)
     kind = {"alert_type_id": alert_type_id, "channel_type": Channel.EMAIL, "culture_code": "fr"}
-    await post.tenant.run("add_template_for", **kind, input=template)
+    if has_template:
+        await post.tenant.run("add_template_for", **kind, input=template)
     resource_id = await person.add_resource("électricité", mpxn=mpxn)
     home = home_types.NewVirtualEntity(
         ve_type_id=ID(person.ids["virtual_entity_type"]),
@@ -124,6 +133,22 @@ async def test_mail_of_a_rule_equals_its_preview(outbox: Post, smtp: MailServer,
     assert 'href="https://energy.example/?use=0.333333"' in preview.html
     assert alert.data["value"] == 0.333333
     assert (await outbox.log(alert.alert_id))[1][1] == "Sent"
+
+
+@pytest.mark.every_case("each takes the kind of the rule from another place")
+@pytest.mark.parametrize("is_declared", [True, False])
+async def test_mail_of_a_rule_without_a_template_has_the_built_in_text(
+    outbox: Post, smtp: MailServer, person: Tenant, is_declared: bool
+) -> None:
+    code = f"BARE{is_declared}"
+    await add_rule(outbox, person, code=code, has_template=False, rule_kind=RuleKind.THRESHOLD if is_declared else None)
+    await fire(outbox)
+    assert await deliver_due(outbox, settings(smtp)) == 1
+    (received,) = smtp.taken
+    assert received.message["Subject"] == "Chez Zoë : 0,33 kWh, limite 0,25 kWh"
+    text = " ".join(part(received.message, "plain").decode().split())
+    for words in ("Bonjour Zoë,", "électricité en 1 heure 30 minutes", "1 juin 2026, 17 h 00", "votre règle « Trop »"):
+        assert words in text
 
 
 async def test_rule_that_fires_often_sends_all_alerts_in_three_rounds(

@@ -1,19 +1,18 @@
 """The content of the demonstration: questions, pages, terms, support, prompts, and what its users answered."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from wattgate.app.demo.logins import NEIGHBOUR_USERNAME, USERNAME
-from wattgate.app.demo.records import ensure_record
+from wattgate.app.homes.household_terms import APP_REFERENCE, VERSION, ensure_terms
+from wattgate.app.homes.records import ensure_record, ignore_note
 from wattgate.operations.core.runner import Runner
-from wattgate.operations.flexibility import DFS_REFERENCE
 from wattgate.operations.types.content import content as types
 from wattgate.operations.types.content import prompts
 from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Principal
 
-COUNTRY, APP_REFERENCE, VERSION = "GB", "app", "1.0.0"
+COUNTRY = "GB"
 
 FAQ = types.NewFaq(
     reference=APP_REFERENCE,
@@ -47,25 +46,6 @@ TRANSLATIONS: Mapping[str, Mapping[str, str]] = {
     "fr": {"title": "Bienvenue", "body": "Voyez ce que votre logement consomme maintenant, et ce que cela coûte."},
 }
 
-_VALID_FROM = datetime(2024, 4, 1, tzinfo=UTC)
-TERMS = (
-    types.NewTermsConditions(
-        reference=APP_REFERENCE,
-        version=VERSION,
-        valid_from=_VALID_FROM,
-        title="Terms of the app",
-        data=Json({"text": "The app shows the readings of meter points that you have consented to."}),
-    ),
-    types.NewTermsConditions(
-        reference=DFS_REFERENCE,
-        version=VERSION,
-        valid_from=_VALID_FROM,
-        title="Terms of flexibility events",
-        data=Json({"text": "You are paid for electricity that you do not use during an event that you joined."}),
-    ),
-)
-"""The terms of the app, and those of the demand flexibility service."""
-
 SUPPORT = types.NewSupportDetails(
     reference=APP_REFERENCE,
     country=COUNTRY,
@@ -88,13 +68,11 @@ async def add_content(runner: Runner, system: Principal, owners: Mapping[str, Pr
         await ensure_record(runner, system, "language_contents", "add_language_content", translation, *key)
     support_key = ("reference", "country")
     await ensure_record(runner, system, "all_support_details", "add_support_details", SUPPORT, *support_key)
-    for terms in TERMS:
-        key = ("reference", "version")
-        stored = await ensure_record(runner, system, "all_terms_conditions", "add_terms_conditions", terms, *key)
+    for stored in await ensure_terms(runner, system, ignore_note):
         answer = types.NewTermsConditionsUser(
-            tc_id=stored.tc_id,
+            tc_id=Id(stored.tc_id),
             data=types.TermsConditionsAnswer(data_access=types.DataAccess(valid=True)),
-            reference=terms.reference,
+            reference=stored.reference,
         )
         for username in (USERNAME, NEIGHBOUR_USERNAME):
             owner = owners[username]

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from sqlmodel import SQLModel
 
-from wattgate.app.demo.records import ensure_record
+from wattgate.app.homes.records import ensure_record
 from wattgate.clock import utc_now
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkRegister
 from wattgate.energy.meters.meter_points import check_digit

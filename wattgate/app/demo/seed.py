@@ -11,8 +11,9 @@ from wattgate.app.demo import alerts, content, flexibility, network
 from wattgate.app.demo import tariffs as demo_tariffs
 from wattgate.app.demo.logins import EDITOR_USERNAME, LOGINS, NEIGHBOUR_USERNAME, PASSWORD, USERNAME
 from wattgate.app.demo.network import mpan
-from wattgate.app.demo.records import ensure_record
 from wattgate.app.demo.simulation import HALF_HOUR, Habits, HalfHour, simulate_half_hour
+from wattgate.app.homes.household_alerts import ensure_alert_types
+from wattgate.app.homes.records import ensure_record, ignore_note
 from wattgate.app.homes.series import (
     SERIES,
     Series,
@@ -23,7 +24,7 @@ from wattgate.app.homes.series import (
 )
 from wattgate.clock import EPOCH, TimeRange
 from wattgate.db.models import Resource
-from wattgate.enums import TariffKind
+from wattgate.enums import RuleKind, TariffKind
 from wattgate.operations import tariffs
 from wattgate.operations.accounts import provisioning
 from wattgate.operations.consent import consent
@@ -55,6 +56,9 @@ OUTAGE_AGO, OUTAGE_DURATION = timedelta(days=23, hours=7), timedelta(hours=6)
 """A simulated outage of the meter network, so that the history has a gap: its start before now, and its length."""
 
 BATCH_READINGS = 10_000
+
+DISPLAY_URL = "https://wattgate.example/display"
+"""The link in mails of a demonstration that has no address yet."""
 
 RESOURCES = SERIES
 """The resource types of the homes: energy, which is recorded, and its cost, which is computed."""
@@ -137,12 +141,14 @@ class InstalledHome:
     resource_ids: dict[str, str]
 
 
-async def prepare_demo(runner: Runner, now: datetime, history: timedelta = HISTORY) -> int:
+async def prepare_demo(
+    runner: Runner, now: datetime, history: timedelta = HISTORY, *, display_url: str = DISPLAY_URL
+) -> int:
     """Add what the demonstration lacks, with all data until now. Return the number of readings recorded.
 
     It can run again on the same database: a start after an interruption adds only what is missing.
     """
-    owners = await install_demo(runner, now)
+    owners = await install_demo(runner, now, display_url=display_url)
     homes = await list_installed_homes(runner)
     recorded = await fill_readings(runner, homes, now, history)
     await alerts.evaluate_rules(runner, SYSTEM_PRINCIPAL)
@@ -150,12 +156,15 @@ async def prepare_demo(runner: Runner, now: datetime, history: timedelta = HISTO
     return recorded
 
 
-async def install_demo(runner: Runner, now: datetime) -> dict[str, Principal]:
-    """Add the records of the demonstration that are missing, without readings. Return its users by username."""
+async def install_demo(runner: Runner, now: datetime, *, display_url: str = DISPLAY_URL) -> dict[str, Principal]:
+    """Add the records of the demonstration that are missing, without readings. Return its users by username.
+
+    Mails link to `display_url`.
+    """
     await _ensure_application(runner)
     owners = await _ensure_users(runner)
     await content.add_content(runner, SYSTEM_PRINCIPAL, owners)
-    alert_type_id = await alerts.add_alert_type(runner, SYSTEM_PRINCIPAL)
+    alert_types = await ensure_alert_types(runner, SYSTEM_PRINCIPAL, display_url, ignore_note)
     await _add_homes(runner, owners)
     for username, owner in owners.items():
         points = [point for home in HOMES if home.owner == username for point in home.meter_points]
@@ -165,7 +174,7 @@ async def install_demo(runner: Runner, now: datetime) -> dict[str, Principal]:
     await add_withdrawn_consent(runner, owners[USERNAME])
     home = next(home for home in await list_installed_homes(runner) if home.home is HOMES[0])
     resource_id = home.resource_ids[ELECTRICITY_CLASSIFIERS[0]]
-    await alerts.add_alert_rule(runner, owners[USERNAME], alert_type_id, resource_id, now)
+    await alerts.add_alert_rule(runner, owners[USERNAME], alert_types[RuleKind.THRESHOLD], resource_id, now)
     await alerts.add_sample_alert(runner, owners[EDITOR_USERNAME], now)
     return owners
 

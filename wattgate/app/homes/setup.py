@@ -7,9 +7,13 @@ interruption adds the records that are still missing.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import partial
 
 from wattgate.app.homes.applications import find_application
+from wattgate.app.homes.household_alerts import build_day_rule, ensure_alert_types
+from wattgate.app.homes.household_terms import ensure_terms
+from wattgate.app.homes.records import find_or_add
 from wattgate.app.homes.request import HomeRequest
 from wattgate.app.homes.series import (
     HOME_TYPE_NAME,
@@ -22,6 +26,7 @@ from wattgate.app.homes.series import (
 )
 from wattgate.app.homes.state import HomeState, find_conflicts, find_tariff, load_home_state
 from wattgate.db.applications import ApplicationSummary
+from wattgate.enums import RuleKind
 from wattgate.errors import Conflict
 from wattgate.operations import tariffs
 from wattgate.operations.accounts import provisioning
@@ -32,6 +37,9 @@ from wattgate.operations.vocabulary.arguments import Id
 from wattgate.principal import Permission, Principal, Role
 
 _SYMBOLS = re.compile(r"[^a-z0-9]+")
+
+PREPARED_LIMIT = Decimal(15)
+"""The limit of the rule that a new home has, in kWh in 24 hours: more than most households use on most days."""
 
 DATA_SOURCE = "METER"
 """The `dataSourceType` of the resource types."""
@@ -75,12 +83,17 @@ class HomeSetup:
 
 
 async def set_up_home(
-    runner: Runner, request: HomeRequest, setup: HomeSetup, choose_password: Callable[[], str]
+    runner: Runner,
+    request: HomeRequest,
+    setup: HomeSetup,
+    choose_password: Callable[[], str],
+    display_url: Callable[[], str],
 ) -> None:
     """Add the records that a home lacks, and note each in `setup`.
 
-    `choose_password` returns the password of a new user. Raise Conflict, without a change, if stored records contradict
-    the request. After another error, `setup` has the records that exist, and the secrets that no later run can show.
+    `choose_password` returns the password of a new user, and `display_url` the link of mails. Raise Conflict, without a
+    change, if stored records contradict the request. After another error, `setup` has the records that exist, and the
+    secrets that no later run can show.
     """
     applications = await runner.list_applications()
     application = find_application(applications, request.application)
@@ -94,7 +107,7 @@ async def set_up_home(
     password = choose_password() if state.account is None else ""
     setup.application_id = await _ensure_application(runner, setup, request, application, applications)
     setup.application_count = len(applications) + (application is None)
-    await _Builder(runner, request, state, setup).build(password)
+    await _Builder(runner, request, state, setup).build(password, display_url())
 
 
 async def _ensure_application(
@@ -134,7 +147,7 @@ class _Builder:
     def __post_init__(self) -> None:
         self.system = self.owner = Principal(Role.SYSTEM, application_id=self.setup.application_id)
 
-    async def build(self, password: str) -> None:
+    async def build(self, password: str, display_url: str) -> None:
         self.owner = replace(self.system, user_id=await self._ensure_user(password))
         resource_ids: list[str] = []
         for classifier, number in self.request.meter_points.items():
@@ -143,7 +156,21 @@ class _Builder:
             resource_ids.append(energy_id)
             resource_ids += [await self._ensure_resource(cost, number, cost_of=energy_id) for cost in costs]
             await self._ensure_tariffs(classifier, energy_id)
+        alert_types = await ensure_alert_types(self.runner, self.system, display_url, self._note)
+        await ensure_terms(self.runner, self.system, self._note)
+        if self.state.home is None and RuleKind.THRESHOLD in alert_types:
+            await self._prepare_rule(alert_types[RuleKind.THRESHOLD], resource_ids[0])
         self.setup.ve_id = await self._ensure_home(resource_ids)
+
+    def _note(self, kind: str, name: str, record_id: str, created: bool) -> None:
+        self.setup.note(kind, name, record_id, created=created)
+
+    async def _prepare_rule(self, alert_type_id: str, resource_id: str) -> None:
+        """Add a rule that is turned off, for the household to turn on. A home that exists gets none again."""
+        rule = build_day_rule(PREPARED_LIMIT, alert_type_id, resource_id, enabled=False)
+        key = ("name", "resource_id")
+        stored, created = await find_or_add(self.runner, self.owner, "alert_rules", "add_alert_rule", rule, *key)
+        self.setup.note("alert rule", f"{stored.name} (off)", stored.rule_id, created=created)
 
     async def _ensure_user(self, password: str) -> str:
         account = self.state.account

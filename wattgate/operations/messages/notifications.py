@@ -21,9 +21,10 @@ from wattgate.db.queries.tenancies import consent_gaps
 from wattgate.delivery.channels import push
 from wattgate.delivery.channels.channel import Outcome, PermanentFailure, Sent
 from wattgate.delivery.mail_addresses import extract_addresses
+from wattgate.delivery.rule_mail_texts import CULTURES, builtin_language, rule_mail
 from wattgate.delivery.templates.language.diagnostics import TemplateError
 from wattgate.energy.consent_gaps import gaps_within
-from wattgate.enums import Channel, DeliveryKind, DeliveryState, NotificationState, StepStatus, UserStatus
+from wattgate.enums import Channel, DeliveryKind, DeliveryState, NotificationState, RuleKind, StepStatus, UserStatus
 from wattgate.operations.core.operation import Call
 from wattgate.operations.messages.mail_bounds import enqueue_mail
 from wattgate.operations.messages.message_context import MessageContext, load_context, mail_address, template_source
@@ -254,20 +255,24 @@ async def render_content(
 ) -> str | None:
     """Set the content of a notification. Return the error of its template, or None if there is none.
 
-    If there is no template, or it cannot be rendered, use the name and description of the alert type, because a short
-    alert is better than none.
+    Without a template, the mail of a rule has its built-in text. Other content without a template, or with one that
+    cannot be rendered, is the name and description of the alert type, because a short alert is better than none.
     """
     choice = await queries.choose_template(call.rows, alert.alert_type_id, notification.channel, context.culture)
     notification.subject, notification.text = alert_type.name, alert_type.description or alert_type.name
-    if choice.template is None:
+    kind = _rule_kind(alert, alert_type)
+    if choice.template is not None:
+        (version,) = await queries.current_versions(call.rows, [choice.template])
+        notification.template_id, notification.template_version = version.template_id, version.version
+        source, culture = template_source(version), choice.template.culture_code
+    elif kind is not None and notification.channel == Channel.EMAIL:
+        language = builtin_language(context.culture)
+        source, culture = rule_mail(kind, language), CULTURES[language]
+    else:
         return None
-    (version,) = await queries.current_versions(call.rows, [choice.template])
     context = context if notification.channel is Channel.EMAIL else context.without_unsubscribing()
-    notification.template_id, notification.template_version = version.template_id, version.version
     try:
-        rendered = await call.templates.render(
-            template_source(version), context.merge(alert.data), context.scope(choice.template.culture_code)
-        )
+        rendered = await call.templates.render(source, context.merge(alert.data), context.scope(culture))
     except TemplateError as error:
         return str(error.findings[0])
     notification.subject, notification.html, notification.text = (
@@ -276,3 +281,13 @@ async def render_content(
         rendered.text,
     )
     return None
+
+
+def _rule_kind(alert: Alert, alert_type: AlertType) -> RuleKind | None:
+    """Return the kind of the rule that sent an alert, or None.
+
+    An undeclared alert type takes the data of rules of every kind, which name theirs.
+    """
+    if alert_type.rule_kind is not None or alert.resource_id is None:
+        return alert_type.rule_kind
+    return RuleKind(alert.data["kind"])

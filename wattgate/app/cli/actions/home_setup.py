@@ -24,6 +24,11 @@ from wattgate.db.migrate import is_current, is_empty, upgrade
 from wattgate.errors import Conflict
 from wattgate.reading_files.line_reader import read_numbered_lines
 
+COUNTED = {"alert type": "alert types", "template": "mails of alerts", "terms": "terms"}
+"""The kinds of records of which the table has the number. `--json` lists each."""
+
+EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 (compared, not bound)
+
 SAMPLE_FILE = "readings.csv"
 """The name of the file of readings in the next commands."""
 
@@ -95,7 +100,7 @@ async def _set_up(
         await upgrade(gateway.database)
     elif not await is_current(gateway.database):
         raise Conflict("The database has the schema of another version. Run `wattgate db upgrade` first.")
-    await set_up_home(gateway.runner, request, setup, password)
+    await set_up_home(gateway.runner, request, setup, password, partial(_page_address, "display", settings, setup))
     return request
 
 
@@ -153,7 +158,12 @@ def _print_setup(
     if setup.schema_created:
         table.add_row("created", "database schema", "", "")
     for record in setup.records:
-        table.add_row("created" if record.created else "exists", record.kind, escape(record.name), record.record_id)
+        if record.kind not in COUNTED:
+            table.add_row("created" if record.created else "exists", record.kind, escape(record.name), record.record_id)
+    for kind, plural in COUNTED.items():
+        states = [record.created for record in setup.records if record.kind == kind]
+        if states:
+            table.add_row("created" if any(states) else "exists", plural, str(len(states)), "")
     out.print(table, highlight=False)
     if secrets := _secret_lines(setup, password):
         out.print("\nShown only once:")
@@ -172,9 +182,15 @@ def _print_setup(
         out.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
+def page_base(settings: Settings) -> str:
+    """Return the address of the gateway for browsers. An address that means every interface becomes this machine's."""
+    host = "127.0.0.1" if settings.host in EVERY_INTERFACE else settings.host
+    return (settings.public_url or f"http://{host}:{settings.port}").rstrip("/")
+
+
 def _page_address(page: str, settings: Settings, setup: HomeSetup) -> str:
     """Return the address of a page of users. It names the application unless that is the default."""
-    base = (settings.public_url or f"http://{settings.host}:{settings.port}").rstrip("/")
+    base = page_base(settings)
     default_id = settings.display_application_id
     is_default = setup.application_count == 1 if default_id is None else setup.application_id == default_id
     return f"{base}/{page}" + ("" if is_default else f"?application={setup.application_id}")

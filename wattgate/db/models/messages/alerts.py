@@ -130,7 +130,7 @@ class Notification(Tenanted, table=True):
     """An alert in one channel. `status` is the value of the legacy interface: OK, or ERROR after a failure.
 
     `subject`, `html` and `text` are its content, rendered from `template_version` of the template. Without a template,
-    the content is the name and description of the alert type.
+    the mail of a rule has a built-in text, and other content is the name and description of the alert type.
     """
 
     key: ClassVar[str] = "notification_id"

@@ -150,6 +150,14 @@ _RULE_VARIABLES = (
     VariableDeclaration("at", _INSTANT, "When the rule fired.", "2026-01-05T18:30:00.000Z"),
 )
 
+
+def _rule_variables(**samples: Any) -> tuple[VariableDeclaration, ...]:
+    """Return the variables that rules of all kinds supply, with the samples of a kind by name."""
+    return tuple(
+        msgspec.structs.replace(known, sample=samples.get(known.name, known.sample)) for known in _RULE_VARIABLES
+    )
+
+
 _THRESHOLD = VariableDeclaration("threshold", _NUMBER, "Threshold of the rule, in `unit`.", 5)
 
 RULE_VARIABLES: Mapping[RuleKind, tuple[VariableDeclaration, ...]] = {
@@ -159,11 +167,11 @@ RULE_VARIABLES: Mapping[RuleKind, tuple[VariableDeclaration, ...]] = {
         _THRESHOLD,
     ),
     RuleKind.NO_DATA: (
-        *_RULE_VARIABLES,
+        *_rule_variables(kind="NO_DATA", unit="s", rule="No electricity readings", windowMinutes=120),
         VariableDeclaration("value", _NUMBER, "Time without a reading. `unit` is s.", 10_800, "s"),
     ),
     RuleKind.PACE: (
-        *_RULE_VARIABLES,
+        *_rule_variables(kind="PACE", rule="Electricity budget of the month"),
         VariableDeclaration("value", _NUMBER, "Total of the period at the present pace, in `unit`.", 312.5),
         msgspec.structs.replace(_THRESHOLD, description="Budget of the period, in `unit`.", sample=250),
         VariableDeclaration("period", _TEXT, "Period of the budget: P1D, P1W or P1M.", "P1M"),

@@ -99,6 +99,6 @@ async def _prepare_demo(settings: Settings) -> int:
 
     async def prepare(gateway: Components) -> int:
         await upgrade(gateway.database)
-        return await seed.prepare_demo(gateway.runner, utc_now())
+        return await seed.prepare_demo(gateway.runner, utc_now(), display_url=f"{settings.public_url}/display")
 
     return await with_gateway(settings, prepare)
