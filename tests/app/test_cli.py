@@ -161,6 +161,7 @@ def test_secret_of_an_application_can_be_rotated(tmp_path: Path) -> None:
         ("BASE_PATH", "api", "the value 'api' must begin with a slash and must not end with one. Write a path such as"),
         ("LOG_LEVEL", "loud", "the value 'loud' is not valid. Write 'debug', 'info', 'warning' or 'error'."),
         ("ALLOWED_ORIGINS", "not json", "the value 'not json' is not a list in JSON. Write one such as [\"first\""),
+        ("MAIL_OUTBOX", "maybe", "the value 'maybe' is neither true nor false. Write true or false."),
         ("TRUSTED_PROXIES", '["proxy"]', "the value 'proxy' is not a network. Write one such as 10.0.0.0/8."),
         (
             "MQTT_URL",

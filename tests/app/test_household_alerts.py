@@ -28,9 +28,9 @@ __all__ = ["command"]
 ALWAYS = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def run(application_id: str, operation: str | Operation, **values: Any) -> Any:
-    """Run an operation as the system in an application."""
-    system = Principal(Role.SYSTEM, application_id=application_id)
+def run(application_id: str, operation: str | Operation, *, user_id: str | None = None, **values: Any) -> Any:
+    """Run an operation as the system in an application, for a user if there is one."""
+    system = Principal(Role.SYSTEM, application_id=application_id, user_id=user_id)
     found = find_operation(operation) if isinstance(operation, str) else operation
     return run_async(with_gateway(Settings(), lambda gateway: gateway.runner.run(found, system, values)))
 

@@ -15,14 +15,14 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Page, expect
 
 from tests.browser.displays import open_login_form
 from tests.support.markdown import code_blocks
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "tutorials" / "own-meter.md").read_text()
-INSTALL, CREATE, SAMPLE, IMPORT, SHOW, SERVE = code_blocks(PAGE, "sh")
+INSTALL, CREATE, SAMPLE, IMPORT, SHOW, ADD_RULE, SHOW_MAILS, SERVE = code_blocks(PAGE, "sh")
 ACTIVATE = INSTALL.splitlines()[-1]
 SERVED_AT = "http://127.0.0.1:8000"
 BUILD = "from setuptools import build_meta; build_meta.build_wheel('dist')"
@@ -116,6 +116,9 @@ def prepared(installed: Path) -> tuple[Path, str]:
         len(re.findall(r"electricity\.consumption\S*\s+\S{36}\s+2300000000116\s+20\S+Z\s+20\S+Z\s+Flat rate", shown))
         == 2
     )
+    added = shell(installed, ACTIVATE, ADD_RULE)
+    assert re.search(r"would have fired [1-9]\d* times?\.", added), added
+    shell(installed, SHOW_MAILS)
     return installed, password
 
 
@@ -141,7 +144,7 @@ async def test_display_shows_the_cost_of_today(browser: Browser, prepared: tuple
     check_sample(folder)
     async with served(folder) as url:
         page = await browser.new_page(viewport={"width": 1024, "height": 600})
-        (address,) = re.findall(rf"{SERVED_AT}(/\w+)", PAGE)
+        (address,) = re.findall(rf"{SERVED_AT}(/display)", PAGE)
         await open_login_form(page, url + address)
         await page.get_by_test_id("username").fill("ada@example.org")
         await page.get_by_test_id("password").fill(password)
@@ -150,4 +153,13 @@ async def test_display_shows_the_cost_of_today(browser: Browser, prepared: tuple
         if has_readings_of_today(folder):
             for period in ("today", "month"):
                 await expect(page.get_by_test_id(f"{period}-cost")).to_have_text(POUNDS, timeout=30_000)
+        await check_mail_of_the_rule(page, url)
         await page.close()
+
+
+async def check_mail_of_the_rule(page: Page, url: str) -> None:
+    """Check that the page of the mails shows that of the rule, and opens it."""
+    (address,) = re.findall(rf"{SERVED_AT}(/outbox)", PAGE)
+    await page.goto(url + address)
+    subject = re.compile(r"My home: \d+\.\d\d kWh, limit 4\.00 kWh")
+    await expect(page.get_by_test_id("mail")).to_contain_text([subject], timeout=30_000)

@@ -547,6 +547,13 @@ class Settings(ClientLimitSettings):
             "If not set, mail waits in the outbox; `development` shows it at /outbox."
         ),
     )
+    mail_outbox: Annotated[bool | None, AfterValidator(checks.check_mail_outbox)] = Field(
+        default=None,
+        description=(
+            "Whether the page /outbox shows mail while WATTGATE_SMTP_URL is not set. The page has no log-in, so `true` "
+            "needs a WATTGATE_HOST of this machine. If not set, only `development` serves the page."
+        ),
+    )
     smtp_ca_file: Annotated[Path | None, AfterValidator(checks.check_smtp_ca_file)] = Field(
         default=None,
         description="PEM file with the CA certificates of the mail server. If not set, the system's are used.",

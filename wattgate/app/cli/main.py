@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import wattgate as package
+from wattgate.app.cli.commands.alert_commands import alert_app
 from wattgate.app.cli.commands.application_commands import app_app, user_app
 from wattgate.app.cli.commands.data_protection_commands import audit_app, keys_app, user_erase, user_export
 from wattgate.app.cli.commands.document_commands import documents_app, template_app
@@ -26,6 +27,7 @@ for name, commands in (
     ("app", app_app),
     ("user", user_app),
     ("home", home_app),
+    ("alert", alert_app),
     ("oauth-client", oauth_app),
     ("readings", readings_app),
     ("tariff", tariff_app),

@@ -10,7 +10,7 @@ from wattgate.delivery.signed_links import SignedLinks
 from wattgate.tls import client_context
 
 DEFAULT_SENDER = "wattgate <alerts@wattgate.example>"
-"""Sender of mails in the development outbox if WATTGATE_MAIL_FROM is not set."""
+"""Sender of mails on the outbox page if WATTGATE_MAIL_FROM is not set."""
 
 
 def create_outbound_policy(settings: Settings) -> OutboundPolicy:
@@ -34,7 +34,8 @@ def create_vapid(settings: Settings) -> Vapid | None:
 
 def is_mail_outbox_enabled(settings: Settings) -> bool:
     """Return whether mails are stored for the outbox page instead of sent."""
-    return settings.smtp_url is None and settings.environment == "development"
+    is_shown = settings.environment == "development" if settings.mail_outbox is None else settings.mail_outbox
+    return settings.smtp_url is None and is_shown
 
 
 def create_links(settings: Settings) -> SignedLinks | None:

@@ -44,6 +44,8 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "home_list": "actions.listing",
         "home_show": "actions.homes",
         "move": "actions.moves",
+        "alert_add": "actions.alert_rules",
+        "alert_list": "actions.alert_rules",
         "readings_import": "actions.readings",
         "readings_inspect": "actions.file_inspection",
         "readings_profiles": "actions.file_inspection",
