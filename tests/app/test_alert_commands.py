@@ -121,7 +121,7 @@ def test_where_mails_go_follows_the_settings(command: Command) -> None:
     [
         ({"HOST": "0.0.0.0"}, "needs a WATTGATE_HOST of this machine"),
         ({"HOST": "energy.example"}, "needs a WATTGATE_HOST of this machine"),
-        ({"TRUSTED_PROXIES": '["10.0.0.0/8"]'}, "unset WATTGATE_TRUSTED_PROXIES"),
+        ({"TRUSTED_PROXIES": '["10.0.0.0/8"]'}, "cannot be used with WATTGATE_TRUSTED_PROXIES"),
         ({"HOST": "::1"}, None),
         ({"HOST": "localhost"}, None),
     ],
