@@ -12,10 +12,11 @@ import httpx
 import pytest
 
 from tests.support.schema import bring_up
-from wattgate.app.demo import seed
+from wattgate.app.demo import live, seed
 from wattgate.app.demo import tariffs as demo_tariffs
 from wattgate.app.demo.demo_settings import demo_settings
 from wattgate.app.demo.live import SimulatedMeterNetwork
+from wattgate.app.demo.network import mpan, mprn
 from wattgate.app.demo.simulation import (
     HALF_HOUR,
     LONDON,
@@ -28,11 +29,14 @@ from wattgate.app.demo.simulation import (
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.workers.catch_ups import process_waiting
 from wattgate.clock import TimeRange, utc_now
+from wattgate.db.models import NetworkRegister
 from wattgate.enums import Function, Period, RateUnit
 from wattgate.operations.core.fields import find_edge
 from wattgate.operations.devices import catch_ups
+from wattgate.operations.devices.devices import store_registry_records
 from wattgate.operations.homes import resources
 from wattgate.operations.readings import readings
+from wattgate.operations.readings.raw_readings import meter_read
 from wattgate.operations.types.homes import resources as types
 
 ALDER, HARBOUR, MILL, _ = (home.habits for home in seed.HOMES)
@@ -172,6 +176,47 @@ def test_half_hourly_price_is_sometimes_negative_and_positive_in_evenings() -> N
     assert min(prices.values()) < 0 < min(price for at, price in prices.items() if 16 <= at.hour < 19)
 
 
+def test_energy_between_instants_is_that_of_its_half_hours_and_their_parts() -> None:
+    habits, series = seed.HOMES[0].habits, seed.RESOURCES[0]
+    start = datetime(2026, 3, 2, 17, tzinfo=UTC)
+    whole = [seed.simulated_value(series, simulate_half_hour(habits, start + n * HALF_HOUR)) for n in range(3)]
+    quarter = HALF_HOUR / 2
+    assert live.energy_between(habits, series, start, start + 3 * HALF_HOUR) == sum(whole)
+    part = live.energy_between(habits, series, start + quarter, start + 2 * HALF_HOUR + quarter)
+    assert part == whole[0] / 2 + whole[1] + whole[2] / 2
+    assert live.energy_between(habits, series, start, start) == 0
+
+
+@pytest.mark.long("installs a demonstration of its own; the energy of a time has a shorter test")
+async def test_registers_follow_the_simulated_use(tmp_path: Path) -> None:
+    gateway, now = build_gateway(demo_settings(tmp_path), network=SimulatedMeterNetwork), utc_now()
+    runner = gateway.runner
+    await bring_up(gateway.database)
+    await seed.install_demo(runner, now)
+    (home, *_) = await seed.list_installed_homes(runner)
+    read_at = now.replace(microsecond=0) - timedelta(days=2)
+    points = {
+        "electricity.consumption": (mpan(11), "kWh", Decimal(1)),
+        "gas.consumption": (mprn(11), "m3", Decimal("11.22")),
+    }
+    records = [
+        NetworkRegister(mpxn=mpxn, classifier=classifier, at=read_at, value=Decimal(1000), unit=unit)
+        for classifier, (mpxn, unit, _) in points.items()
+    ]
+    await runner.run(store_registry_records, seed.SYSTEM_PRINCIPAL, {"records": records})
+    for series in seed.RESOURCES:
+        if series.classifier not in points:
+            continue
+        resource_id = {"resource_id": home.resource_ids[series.classifier]}
+        register = await runner.run(meter_read, seed.SYSTEM_PRINCIPAL, resource_id)
+        _, unit, kwh_of_unit = points[series.classifier]
+        used = live.energy_between(ALDER, series, read_at, register.at) / kwh_of_unit
+        assert (register.unit, register.at >= now.replace(microsecond=0)) == (unit, True)
+        assert Decimal(str(register.value)) - 1000 == pytest.approx(used, rel=Decimal("0.001"))
+        assert used > 0
+    await gateway.database.close()
+
+
 async def test_device_and_meter_point_paths_return_demo_data(demo_url: str) -> None:
     auth = (seed.APPLICATION_USERNAME, seed.APPLICATION_SECRET)
     async with httpx.AsyncClient(base_url=f"{demo_url}/api/v0-1", auth=auth) as http:
@@ -205,7 +250,7 @@ async def test_device_and_meter_point_paths_return_demo_data(demo_url: str) -> N
                 answer = await http.post(f"/eligibility/{check}", json={"mpxn": point, "eui": eui})
                 assert answer.json() == {"valid": True}, check
         assert len(await get("/devicetype")) == 1
-        assert {one["count"] for one in await get("/resource/count")} == {1, 4}
+        assert {one["count"] for one in await get("/resource/count")} == {1, 4, 5}
 
 
 async def test_mail_of_a_registration_is_in_the_outbox(demo_url: str) -> None:

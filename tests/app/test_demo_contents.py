@@ -168,10 +168,19 @@ async def test_consents_are_valid_but_one_that_was_withdrawn(demo: Demo) -> None
     ]
     assert FORMER_METER_POINT in str(await demo.rest(USERNAME, "/user/verification/status"))
     assert await demo.rest(USERNAME, f"/user/verification/status/mpxn/{FORMER_METER_POINT}/revocation")
-    resources = (await demo.graphql(USERNAME, "{ viewer { resources { edges { node { mpxn } } } } }"))["viewer"][
-        "resources"
-    ]
-    assert FORMER_METER_POINT not in {resource["mpxn"] for resource in nodes_of(resources)}
+
+
+async def test_withdrawn_consent_withholds_the_readings_of_its_resource(demo: Demo) -> None:
+    document = "{ viewer { resources { edges { node { resourceId mpxn classifier label } } } } }"
+    resources = nodes_of((await demo.graphql(USERNAME, document))["viewer"]["resources"])
+    (former,) = [resource for resource in resources if resource["mpxn"] == FORMER_METER_POINT]
+    assert {resource["classifier"]: resource["label"] for resource in resources} == {
+        series.classifier: series.label for series in seed.RESOURCES
+    }
+    headers = {"token": demo.tokens[USERNAME]}
+    async with httpx.AsyncClient(base_url=demo.url, headers=headers) as client:
+        answer = await client.get(f"{demo.settings.base_path}/resource/{former['resourceId']}/current")
+    assert (answer.status_code, "consent" in answer.text.lower()) == (403, True)
 
 
 async def test_user_can_join_the_open_event_that_the_neighbour_has_joined(demo: Demo) -> None:

@@ -2,15 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
+from sqlalchemy.engine import make_url
 
 from wattgate.app.cli.consoles import err
 from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.secret_keys import KEYS_REQUIRED, load_key_ring
 from wattgate.app.server.database import create_database
+from wattgate.app.setting_sources import ENV_FILE
 from wattgate.app.settings import Settings
+from wattgate.db.connections.database_name import sqlite_file
 from wattgate.db.connections.engine import Database
 from wattgate.db.connections.pooler import find_pooler_problem
 from wattgate.db.connections.replica import read_replica_state
@@ -18,6 +22,7 @@ from wattgate.db.connections.server_state import read_server_state
 from wattgate.db.key_rotation import verify_keys
 from wattgate.db.migrate import find_schema_problem
 from wattgate.db.personal_data.erasure_check import verify_erasures
+from wattgate.errors import Conflict
 
 T = TypeVar("T")
 
@@ -38,6 +43,24 @@ async def with_database(
         await database.close()
 
 
+DEMO_FOLDER = Path(".wattgate")
+"""Folder of the database of the demonstration, with its settings."""
+
+
+def require_existing(settings: Settings) -> None:
+    """Raise Conflict if the database is an SQLite file that does not exist: to open it would create an empty one."""
+    file = sqlite_file(make_url(settings.database_url))
+    if file is None or file.exists():
+        return
+    folder = "the folder of the gateway, where its .env is"
+    if (DEMO_FOLDER / ENV_FILE).exists():
+        folder += f", or in {DEMO_FOLDER.resolve()} for the demonstration"
+    raise Conflict(
+        f"The database {file.resolve()} does not exist. Run the command in {folder}, or set WATTGATE_DATABASE_URL. "
+        "`wattgate db upgrade` creates a database."
+    )
+
+
 def require_keys(settings: Settings) -> None:
     """Exit with status 2 and a message if the settings have no key that encrypts stored secrets."""
     if not load_key_ring(settings).key_ids:
@@ -50,6 +73,7 @@ def require_ready_database(settings: Settings) -> None:
 
     It must also have all erasures of the list outside the database.
     """
+    require_existing(settings)
     require_keys(settings)
 
     async def find_problem(database: Database) -> str | None:

@@ -3,7 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from wattgate.app.cli.reading_context import require_current, require_existing
+from wattgate.app.cli.database_context import require_existing
+from wattgate.app.cli.reading_context import require_current
 from wattgate.app.server.components import Components, build_components
 from wattgate.app.settings import Settings
 

@@ -8,12 +8,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from wattgate.app.cli.database_context import with_database
+from wattgate.app.cli.database_context import require_existing, with_database
 from wattgate.app.settings import Settings
-from wattgate.db.connections.database_name import database_name, sqlite_file
+from wattgate.db.connections.database_name import database_name
 from wattgate.db.connections.engine import Database
 from wattgate.db.migrate import is_current
 from wattgate.errors import Conflict, Unavailable
@@ -35,16 +34,6 @@ async def with_current_reader(settings: Settings, work: Callable[[RowReader], Aw
         return await work(create_reader(settings, database))
 
     return await with_database(settings, check_and_work)
-
-
-def require_existing(settings: Settings) -> None:
-    """Raise Conflict if the database is an SQLite file that does not exist: to open it would create an empty one."""
-    file = sqlite_file(make_url(settings.database_url))
-    if file is not None and not file.exists():
-        raise Conflict(
-            f"The database {file.resolve()} does not exist. Run the command in the folder of the gateway, where its "
-            ".env is, or set WATTGATE_DATABASE_URL. `wattgate db upgrade` creates a database."
-        )
 
 
 async def require_current(database: Database) -> None:

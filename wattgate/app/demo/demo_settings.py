@@ -8,9 +8,32 @@ from wattgate.app.demo import seed
 from wattgate.app.demo.logins import LOGINS, PASSWORD
 from wattgate.app.demo.seed import APPLICATION_ID
 from wattgate.app.server.pages.landing_page import Demonstration
+from wattgate.app.setting_sources import ENV_FILE, PREFIX
 from wattgate.app.settings import Settings
+from wattgate.private_files import write_private
 
 DEMO_LINK_KEY = SecretStr("only for the demonstration, known to all")
+
+
+DATABASE_FILE = "demo.sqlite3"
+
+
+def write_env_file(folder: Path) -> None:
+    """Write the settings by which other commands find the database of a demonstration in its folder, unless it has any.
+
+    Its paths are relative, so that the folder can move.
+    """
+    file = folder / ENV_FILE
+    if file.exists():
+        return
+    lines = {
+        "DATABASE_URL": f"sqlite:///{DATABASE_FILE}",
+        "ENVIRONMENT": "development",
+        "DISPLAY_APPLICATION_ID": APPLICATION_ID,
+    }
+    with write_private(file) as writing:
+        writing.write("# The settings of the demonstration, for commands that run in this folder.\n")
+        writing.writelines(f"{PREFIX}{name}={value}\n" for name, value in lines.items())
 
 
 def demo_settings(folder: Path) -> Settings:
@@ -18,7 +41,7 @@ def demo_settings(folder: Path) -> Settings:
     settings = Settings()
     explicit = settings.model_fields_set
     defaults = {
-        "database_url": f"sqlite:///{folder / 'demo.sqlite3'}",
+        "database_url": f"sqlite:///{folder / DATABASE_FILE}",
         "environment": "development",
         "mail_from": "wattgate demo <alerts@wattgate.example>",
         "public_url": f"http://{settings.host}:{settings.port}",

@@ -19,9 +19,11 @@ from wattgate.app.demo.seed import (
     list_owners,
     simulated_value,
 )
-from wattgate.app.demo.simulation import HALF_HOUR, simulate_half_hour, simulate_power
+from wattgate.app.demo.simulation import HALF_HOUR, Habits, simulate_half_hour, simulate_power
+from wattgate.app.homes.series import Series
 from wattgate.clock import utc_now
-from wattgate.db.meter_network import MeterNetworkReading, RegistryMeterNetwork
+from wattgate.db.meter_network import MeterNetworkReading, RegisterReading, RegistryMeterNetwork
+from wattgate.energy.meters.unit_conversion import GasProperties, unit_converter
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.readings.recording import record_readings
 from wattgate.operations.types.meters import readings as types
@@ -29,6 +31,8 @@ from wattgate.operations.vocabulary.arguments import Id
 
 NETWORK_DELAY = timedelta(minutes=5)
 """Delay after which a half hour's readings arrive without a catch-up. A catch-up retrieves them immediately."""
+
+REGISTER_DECIMALS = 3
 
 MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS = 2.0, 5.0
 """Minimum and maximum seconds between two power readings of a simulated meter."""
@@ -64,8 +68,27 @@ async def _send_power(runner: Runner, homes: list[InstalledHome], now: datetime)
     await runner.run(record_readings, SYSTEM_PRINCIPAL, {"series": series})
 
 
+GAS_PROPERTIES = GasProperties()
+
+
 class SimulatedMeterNetwork(RegistryMeterNetwork):
-    """The registry's meter network, with simulated readings for each completed half hour of the homes."""
+    """The registry's meter network, with simulated readings and registers of the homes.
+
+    There is a reading for each completed half hour. Registers count on from their stored value.
+    """
+
+    async def register(self, mpxn: str, classifier: str) -> RegisterReading | None:
+        stored = await super().register(mpxn, classifier)
+        homes = [home for home in HOMES if mpxn in (mpan(home.habits.seed), mprn(home.habits.seed))]
+        series = [resource for resource in RESOURCES if resource.classifier == classifier]
+        if stored is None or not homes or not series:
+            return stored
+        now = utc_now().replace(microsecond=0)
+        energy = energy_between(homes[0].habits, series[0], stored.at, now)
+        convert = unit_converter(
+            series[0].unit, stored.unit, classifier=classifier, decimals=REGISTER_DECIMALS, gas=GAS_PROPERTIES
+        )
+        return RegisterReading(now, round(stored.value + convert(energy), REGISTER_DECIMALS), stored.unit)
 
     async def readings(
         self, mpxn: str, classifier: str, after: datetime | None, *, limit: int
@@ -82,3 +105,13 @@ class SimulatedMeterNetwork(RegistryMeterNetwork):
             MeterNetworkReading(at, simulated_value(resources[0], simulate_half_hour(homes[0].habits, at)))
             for at in instants
         ]
+
+
+def energy_between(habits: Habits, series: Series, start: datetime, stop: datetime) -> Decimal:
+    """Return the simulated energy between two instants. A part of a half hour has its part of the energy."""
+    total, at = Decimal(0), last_half_hour_end(start)
+    while at < stop:
+        overlap = min(at + HALF_HOUR, stop) - max(at, start)
+        total += simulated_value(series, simulate_half_hour(habits, at)) * Decimal(overlap / HALF_HOUR)
+        at += HALF_HOUR
+    return total

@@ -165,13 +165,13 @@ async def install_demo(runner: Runner, now: datetime, *, display_url: str = DISP
     owners = await _ensure_users(runner)
     await content.add_content(runner, SYSTEM_PRINCIPAL, owners)
     alert_types = await ensure_alert_types(runner, SYSTEM_PRINCIPAL, display_url, ignore_note)
-    await _add_homes(runner, owners)
+    type_ids = await _add_homes(runner, owners)
     for username, owner in owners.items():
         points = [point for home in HOMES if home.owner == username for point in home.meter_points]
         await grant_consents(runner, owner, points, now)
         if points:
             await flexibility.enrol(runner, owner, points[0])
-    await add_withdrawn_consent(runner, owners[USERNAME])
+    await add_withdrawn_consent(runner, owners[USERNAME], type_ids[ELECTRICITY_CLASSIFIERS[0]], now)
     home = next(home for home in await list_installed_homes(runner) if home.home is HOMES[0])
     resource_id = home.resource_ids[ELECTRICITY_CLASSIFIERS[0]]
     await alerts.add_alert_rule(runner, owners[USERNAME], alert_types[RuleKind.THRESHOLD], resource_id, now)
@@ -291,8 +291,8 @@ async def _ensure_users(runner: Runner) -> dict[str, Principal]:
     return present
 
 
-async def _add_homes(runner: Runner, owners: Mapping[str, Principal]) -> None:
-    """Add the homes that are missing, with their meters, resources, tariffs and displays.
+async def _add_homes(runner: Runner, owners: Mapping[str, Principal]) -> dict[str, str]:
+    """Add the homes that are missing, with their meters, resources, tariffs and displays. Return the resource types.
 
     A home is added last, so that a home that exists is complete.
     """
@@ -314,6 +314,7 @@ async def _add_homes(runner: Runner, owners: Mapping[str, Principal]) -> None:
         ]
         await network.ensure_display(runner, owner, display_type_id, number, gas=home.has_gas)
         await _add_home(runner, home, owner, home_type.ve_type_id, resource_ids)
+    return type_ids
 
 
 async def _ensure_resource_type(runner: Runner, series: Series) -> str:
@@ -378,10 +379,15 @@ def _tariffs(home: DemoHome, series: Series, resource_id: str) -> list[NewTariff
 
 # Consents of the demonstration: one for each meter point of the homes, and one that its user has withdrawn.
 #
-# The withdrawn consent is that of a meter point without resources, so that no home loses its readings.
+# The withdrawn consent is that of the flat where the user lived before. Its resource has readings, which are withheld,
+# and belongs to no home, so that no home loses its readings.
 
 FORMER_METER_POINT = mpan(2)
-"""The meter point of a home that the user has left."""
+"""The meter point of the flat that the user has left."""
+
+FORMER_HABITS = Habits(seed=2, electricity=4.2)
+FORMER_HISTORY = timedelta(days=14)
+"""The time of the readings of the former flat, until the first start of the demonstration."""
 
 MIN_REMAINING = timedelta(days=180)
 """A start of the demonstration renews consents that end earlier than this."""
@@ -398,13 +404,27 @@ async def grant_consents(runner: Runner, owner: Principal, meter_points: Iterabl
             await runner.run(consent.renew_consents, owner, {"mpxns": [mpxn]})
 
 
-async def add_withdrawn_consent(runner: Runner, owner: Principal) -> None:
-    """Add the consent for the former meter point, and revoke it."""
-    known = (await _consents_by_meter_point(runner, owner)).get(FORMER_METER_POINT)
-    if known is None:
-        await runner.run(consent.verify_meter_point, owner, {"mpxn": FORMER_METER_POINT})
-    if known is None or known.revoked_at is None:
-        await runner.run(consent.revoke_consents, owner, {"mpxns": [FORMER_METER_POINT]})
+async def add_withdrawn_consent(runner: Runner, owner: Principal, type_id: str, now: datetime) -> None:
+    """Add the resource of the former flat with its readings, and revoke the consent that the addition recorded."""
+    series = RESOURCES[0]
+    new_resource = build_resource(series, type_id, FORMER_METER_POINT, "The flat before")
+    key = ("resource_type_id", "mpxn")
+    resource = await ensure_record(runner, owner, "resources", "add_resource", new_resource, *key)
+    known = (await _consents_by_meter_point(runner, owner))[FORMER_METER_POINT]
+    if known.revoked_at is not None:
+        return
+    (last_time,) = await runner.load(find_edge(types.Resource, "last_time"), SYSTEM_PRINCIPAL, [resource], {})
+    if last_time is None:
+        await _record_former_flat(runner, resource.resource_id, series, now)
+    await runner.run(consent.revoke_consents, owner, {"mpxns": [FORMER_METER_POINT]})
+
+
+async def _record_former_flat(runner: Runner, resource_id: str, series: Series, now: datetime) -> None:
+    stop = last_half_hour_end(now)
+    at = [stop - FORMER_HISTORY + n * HALF_HOUR for n in range(FORMER_HISTORY // HALF_HOUR)]
+    value = [simulated_value(series, simulate_half_hour(FORMER_HABITS, instant)) for instant in at]
+    columns = reading_types.NewReadingColumns(resource_id=Id(resource_id), at=at, value=value)
+    await runner.run(recording.record_reading_columns, SYSTEM_PRINCIPAL, {"series": [columns]})
 
 
 async def _consents_by_meter_point(runner: Runner, owner: Principal) -> dict[str, MeterPointConsent]:

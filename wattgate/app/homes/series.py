@@ -29,6 +29,7 @@ class Series:
 
     classifier: str
     name: str
+    label: str
     unit: str
     source: str
     decimals: int
@@ -44,11 +45,11 @@ class Series:
 
 
 SERIES = (
-    Series(ELECTRICITY, "electricity consumption", "kWh", "ELEC", 3, (POWER_FIELD, "REGISTER")),
-    Series(ELECTRICITY + COST_SUFFIX, "electricity cost", "pence", "ELEC", 4),
-    Series(GAS, "gas consumption", "kWh", "GAS", 5, ("REGISTER", "VOLUME")),
-    Series(GAS + COST_SUFFIX, "gas cost", "pence", "GAS", 4),
-    Series(EXPORT, "active export", "kWh", "PWER_AEXP", 3, ("REGISTER",)),
+    Series(ELECTRICITY, "electricity consumption", "Electricity", "kWh", "ELEC", 3, (POWER_FIELD, "REGISTER")),
+    Series(ELECTRICITY + COST_SUFFIX, "electricity cost", "Electricity cost", "pence", "ELEC", 4),
+    Series(GAS, "gas consumption", "Gas", "kWh", "GAS", 5, ("REGISTER", "VOLUME")),
+    Series(GAS + COST_SUFFIX, "gas cost", "Gas cost", "pence", "GAS", 4),
+    Series(EXPORT, "active export", "Exported electricity", "kWh", "PWER_AEXP", 3, ("REGISTER",)),
 )
 """All kinds of resources. A source of energy comes before its cost, which refers to it."""
 
@@ -89,7 +90,9 @@ def build_resource_type(series: Series, *, live: bool, source: str, description:
 def build_resource(series: Series, resource_type_id: str, mpxn: str, description: str = "") -> types.NewResource:
     """Return the resource of a series at a meter point."""
     type_id = Id(resource_type_id)
-    return types.NewResource(resource_type_id=type_id, name=series.name, description=description, mpxn=mpxn)
+    return types.NewResource(
+        resource_type_id=type_id, name=series.name, label=series.label, description=description, mpxn=mpxn
+    )
 
 
 def build_home_type() -> home_types.NewVirtualEntityType:

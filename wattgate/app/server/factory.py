@@ -227,7 +227,9 @@ def create_app(
         ),
         Mount(settings.base_path, RestRouter(rest_routes)),
     ]
-    lifespan = _lifespan(settings, gateway, tracing, workers)
+    # The console of a demonstration is for people who have not written its code.
+    logs_stalls = settings.environment == "development" and demonstration is None
+    lifespan = _lifespan(settings, gateway, tracing, workers, logs_stalls=logs_stalls)
     return serve_gateway(settings, gateway, routes, tracing=tracing, lifespan=lifespan, demonstration=demonstration)
 
 
@@ -304,9 +306,16 @@ def _rest_routes(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
 
 
 def _lifespan(
-    settings: Settings, gateway: Gateway, tracing: TracingBackend, background: Sequence[BackgroundTask]
+    settings: Settings,
+    gateway: Gateway,
+    tracing: TracingBackend,
+    background: Sequence[BackgroundTask],
+    *,
+    logs_stalls: bool,
 ) -> Lifespan[Starlette]:
     """Return a lifespan that runs the background work and closes all components at shutdown.
+
+    With `logs_stalls`, the log has the code that blocks the event loop.
 
     The start fails if the database does not have the schema of this version, needs a key that is missing, or is a
     backup that is older than the list of erasures.
@@ -322,7 +331,7 @@ def _lifespan(
         await log_unknown_default(gateway.runner, settings.display_application_id)
         try:
             async with gateway.bus, gateway.realtime, _run_in_background(gateway.runner, background):
-                with LoopWatchdog(logs_stacks=settings.environment == "development").running():
+                with LoopWatchdog(logs_stacks=logs_stalls).running():
                     yield
         finally:
             await store_last_accesses(gateway.runner, gateway.access_log)

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
-from wattgate.app.cli.gateway_context import with_gateway
+from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.cli.input_files import UnreadableFile, parse_json, read_text
 from wattgate.app.server.components import Components
 from wattgate.app.server.schema import gateway_schema
@@ -34,20 +34,11 @@ from wattgate.realtime.apq_store import digest_of, is_digest
 
 def documents_register(*, path: Path, application: str, audience: Audience | None, dry_run: bool) -> None:
     """Register the documents of a folder, so that clients can send their IDs instead of their texts."""
-
     settings = Settings()
-
-    async def check_and_register(gateway: Components) -> tuple[list[resolvers.NewDocument], list[DocumentError], Any]:
-        sources = [source for file in find_files(path) for source in read_documents(file)]
-        schema = gateway_schema(settings)
-        permitted = schema_for_role(schema, ROLES[audience]) if audience else None
-        documents, errors = check_documents(sources, DocumentCache(schema, DOCUMENT_LIMITS), permitted)
-        if errors or dry_run or not documents:
-            return documents, errors, None
-        registered = await _run_operation(gateway, resolvers.register_documents, application, documents=documents)
-        return documents, [], registered
-
-    documents, errors, registered = run_async(with_gateway(settings, check_and_register))
+    sources = [source for file in find_files(path) for source in read_documents(file)]
+    schema = gateway_schema(settings)
+    permitted = schema_for_role(schema, ROLES[audience]) if audience else None
+    documents, errors = check_documents(sources, DocumentCache(schema, DOCUMENT_LIMITS), permitted)
     for error in errors:
         err.print(f"{escape(error.location)}: {escape(error.message)}", soft_wrap=True)
     if errors:
@@ -56,10 +47,11 @@ def documents_register(*, path: Path, application: str, audience: Audience | Non
     if not documents:
         err.print(f"{escape(str(path))} contains no documents.", soft_wrap=True)
         raise typer.Exit(1)
-    if registered is None:
+    if dry_run:  # a build has no database
         out.print(f"Document IDs: {len(documents)}. Nothing was registered, because this is a dry run.")
-    else:
-        out.print(f"Document IDs: {registered.added} new, {registered.existing} already registered.")
+        return
+    registered = _run_as_system(resolvers.register_documents, application, documents=documents)
+    out.print(f"Document IDs: {registered.added} new, {registered.existing} already registered.")
 
 
 def documents_list(*, application: str) -> None:
@@ -86,7 +78,7 @@ def documents_require(*, application: str, required: bool) -> None:
 
 def _run_as_system(operation: Operation, application: str, **arguments: Any) -> Any:
     return run_async(
-        with_gateway(Settings(), lambda gateway: _run_operation(gateway, operation, application, **arguments))
+        with_current_gateway(Settings(), lambda gateway: _run_operation(gateway, operation, application, **arguments))
     )
 
 

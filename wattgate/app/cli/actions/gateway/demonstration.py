@@ -1,15 +1,13 @@
 """Carry out `wattgate demo`."""
 
-from pathlib import Path
-
 from rich.table import Table
 
 from wattgate.app.cli.actions.gateway.serving import serve_in_process
 from wattgate.app.cli.consoles import err, out
-from wattgate.app.cli.database_context import run_async
+from wattgate.app.cli.database_context import DEMO_FOLDER, run_async
 from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.demo import live, seed
-from wattgate.app.demo.demo_settings import demo_settings, describe_demonstration
+from wattgate.app.demo.demo_settings import demo_settings, describe_demonstration, write_env_file
 from wattgate.app.demo.live import SimulatedMeterNetwork
 from wattgate.app.demo.logins import LOGINS, PASSWORD
 from wattgate.app.observability import logs
@@ -24,25 +22,25 @@ from wattgate.errors import BadInput, Conflict
 from wattgate.operations.core.row_reader import RowReader
 from wattgate.private_files import make_private_folder
 
-DEMO_FOLDER = Path(".wattgate")
-"""Folder of the database of the demonstration."""
-
 
 def demo() -> None:
     """Serve a demonstration with simulated homes and print its logins."""
-    make_private_folder(DEMO_FOLDER)
     settings = demo_settings(DEMO_FOLDER)
     if settings.environment == "production":
         raise BadInput(
             "WATTGATE_ENVIRONMENT is production. The demonstration has log-ins that everybody knows: start it without "
             "the settings of a production gateway."
         )
-    if "database_url" in Settings().model_fields_set:
+    has_own_folder = "database_url" not in Settings().model_fields_set
+    if has_own_folder:
+        make_private_folder(DEMO_FOLDER)
+        write_env_file(DEMO_FOLDER)
+    else:
         run_async(_require_demo_database(settings))
     sockets = bind_sockets(settings.host, settings.port)  # before the preparation, which takes about a minute
     with err.status(f"Preparing the demonstration: {len(seed.HOMES)} homes with 13 months of readings"):
         recorded = run_async(_prepare_demo(settings))
-    print_demo(settings, recorded)
+    print_demo(settings, recorded, has_own_folder=has_own_folder)
     logs.configure_logging(settings)
     application = create_app(
         settings,
@@ -53,8 +51,8 @@ def demo() -> None:
     serve_in_process(settings, application, sockets)
 
 
-def print_demo(settings: Settings, recorded: int) -> None:
-    """Print the addresses and all log-ins of the demonstration."""
+def print_demo(settings: Settings, recorded: int, *, has_own_folder: bool = False) -> None:
+    """Print the addresses and all log-ins of the demonstration, and its folder if it has one."""
     base = f"http://{settings.host}:{settings.port}"
     out.print(f"[bold]wattgate demonstration[/] ({recorded:,} readings recorded)\n")
     table = Table.grid(padding=(0, 2))
@@ -71,6 +69,10 @@ def print_demo(settings: Settings, recorded: int) -> None:
     for login in LOGINS:
         logins.add_row(login.username, login.shows)
     out.print(logins)
+    if has_own_folder:
+        out.print(
+            f"\nOther commands find its database in the folder {DEMO_FOLDER}: cd {DEMO_FOLDER} && wattgate home list"
+        )
     out.print("\nStop with Ctrl+C.")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from wattgate.app.cli.consoles import out
-from wattgate.app.cli.database_context import require_keys, run_async, with_database
+from wattgate.app.cli.database_context import require_existing, require_keys, run_async, with_database
 from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.cli.reading_context import require_current
 from wattgate.app.erasure_list import open_erasure_list
@@ -44,6 +44,7 @@ from wattgate.principal import Principal, Role
 def db_apply_erasures(*, file: Path | None) -> None:
     """Erase the users and repeat the moves again that a restored backup has taken back."""
     settings = Settings()
+    require_existing(settings)
     require_keys(settings)
     erasure_list = _list_to_apply(settings, file)
 

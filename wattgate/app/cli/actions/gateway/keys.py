@@ -5,7 +5,7 @@ from collections import Counter
 from rich.table import Table
 
 from wattgate.app.cli.consoles import out
-from wattgate.app.cli.database_context import require_keys, run_async, with_database
+from wattgate.app.cli.database_context import require_existing, require_keys, run_async, with_database
 from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.settings import Settings
@@ -22,6 +22,7 @@ def keys_new() -> None:
 def keys_rotate(*, batch: int) -> None:
     """Encrypt every stored secret with the first key of WATTGATE_SECRET_KEYS, and sign the list of erasures with it."""
     settings = Settings()
+    require_existing(settings)
     require_keys(settings)
 
     async def run(database: Database) -> Counter[str]:
@@ -42,6 +43,7 @@ def keys_rotate(*, batch: int) -> None:
 def keys_status(*, as_json: bool) -> None:
     """Show how many stored secrets each key encrypts. The exit status is 1 if a key in use is missing or wrong."""
     settings = Settings()
+    require_existing(settings)
 
     async def run(database: Database) -> list[KeyCount]:
         counts = await count_secrets(database)
