@@ -12,6 +12,7 @@ import time
 import zipfile
 from pathlib import Path
 from typing import Any
+from zoneinfo import available_timezones
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.support.sqlite_files import execute
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.cli.passwords import ALPHABET, generate_password
+from wattgate.app.homes.default_culture import UNCHOSEN_CULTURE, default_culture
 from wattgate.app.settings import Settings
 from wattgate.enums import ConsentBasis, TenancyProof
 from wattgate.operations.consent.consent import consent_receipts, tenancies
@@ -137,8 +139,13 @@ def test_an_empty_database_becomes_a_home_and_a_second_run_changes_nothing(comma
         ("home", HOME),
     ]
     assert set(first["secrets"]) == {"username", "secret", "password"}
-    assert first["next"][0] == f"wattgate readings import readings.csv --home '{HOME}' --electricity"
-    assert len(first["next"]) == 3
+    assert first["next"] == [
+        "wattgate readings inspect readings.csv",
+        f"wattgate readings import readings.csv --home '{HOME}' --electricity",
+        f"wattgate home show '{HOME}'",
+        f"wattgate alert add --home '{HOME}' --above 15",
+        "wattgate serve",
+    ]
     records = all_records(command_on_empty)
     second = create(command_on_empty, **options)
     assert (second["schemaCreated"], created(second), second["secrets"]) == (False, [], {})
@@ -256,17 +263,17 @@ def resource_ids(setup: dict[str, Any]) -> dict[str, str]:
 
 @pytest.mark.long("many commands in a row; each of them runs in a shorter test")
 def test_next_commands_name_the_user_if_another_one_has_a_home_of_the_name(command: Command, tmp_path: Path) -> None:
-    assert create(command)["next"][1] == f"wattgate home show '{HOME}'"
+    assert create(command)["next"][2] == f"wattgate home show '{HOME}'"
     second = create(command, user="bo@mine.example", electricity=OTHER_MPAN)
     first = create(command)
     (tmp_path / "readings.csv").write_text("at,value\n2026-02-01T00:00:00Z,1\n")
     for setup in (first, second):
-        importing, showing, _ = (shlex.split(line)[1:] for line in setup["next"])
+        _, importing, showing, *_ = (shlex.split(line)[1:] for line in setup["next"])
         outcome = command(*importing)
         assert outcome.status == 0, outcome.error
         assert listed(command, *showing)["veId"] == setup["veId"]
     third = create(command, user="cy@mine.example", electricity=EXPORT_MPAN, name="Third")
-    assert third["next"][1] == "wattgate home show Third"
+    assert third["next"][2] == "wattgate home show Third"
 
 
 def test_types_are_shared_and_live_homes_have_their_own(command: Command) -> None:
@@ -286,7 +293,7 @@ def test_an_application_is_found_by_name_or_id(command: Command) -> None:
     other = create(command, application="my APP!")
     assert other["applicationId"] != setup["applicationId"]
     assert other["secrets"]["username"] == "my-app-2"
-    assert other["next"][0].endswith(f" --application {other['applicationId']}")
+    assert other["next"][1].endswith(f" --application {other['applicationId']}")
     assert [application["usernames"] for application in listed(command, "app", "list")] == [["my-app"], ["my-app-2"]]
     refused(command("home", "list"), "There are 2 applications", "--application", "'my APP!'")
     refused(command("user", "list", "--application", "Mine"), "No application", "wattgate app list")
@@ -315,7 +322,7 @@ def test_invalid_options_are_refused_before_the_database_is_touched(
         ({"unit_rate": "cheap", "standing_charge": "1"}, ["--unit-rate: 'cheap' is not a decimal number"]),
         ({"unit_rate": "nan", "standing_charge": "1"}, ["--unit-rate: 'nan' is not a finite number"]),
         ({"unit_rate": "1", "standing_charge": "1e9"}, ["--standing-charge: ", "is not between"]),
-        ({"currency": "EUR"}, ["--currency: 'EUR' is not supported", "GBP"]),
+        ({"currency": "EUR"}, ["--currency: EUR is not one of GBP: tariffs and costs have no other currency yet"]),
         (
             {"electricity": "1", "gas": "1", "time_zone": "London", "user": "x"},
             ["--electricity: ", "--gas: ", "--time-zone: ", "--user: "],
@@ -576,3 +583,40 @@ def test_the_demonstration_leaves_production_and_other_databases_alone(command: 
     assert (outcome.status, "is not one of a demonstration" in outcome.error) == (1, True), outcome.error
     applications = json.loads(command("app", "list", "--json").out)
     assert "demo" not in str(applications).lower()
+
+
+@pytest.mark.every_case("each is another source of the culture")
+@pytest.mark.parametrize(
+    ("zone", "machine", "expected"),
+    [
+        ("Europe/London", "C.UTF-8", "en-GB"),
+        ("Europe/Paris", "en_US.UTF-8", "fr-FR"),
+        ("America/Toronto", "fr_FR.UTF-8", "fr-CA"),
+        ("America/Toronto", "de_DE.UTF-8", "en-CA"),
+        ("Asia/Kathmandu", "C", "ne-NP"),
+        ("UTC", "de_AT.UTF-8@euro", "de-AT"),
+        ("Etc/UTC", "POSIX", "en-GB"),
+    ],
+)
+def test_default_culture_is_that_of_the_zone_or_the_machine(zone: str, machine: str, expected: str) -> None:
+    assert default_culture(zone, machine).culture == expected
+
+
+def test_every_zone_of_a_country_has_its_culture() -> None:
+    unknown = {"Antarctica", "Etc", "SystemV"}
+    places = [zone for zone in available_timezones() if "/" in zone and zone.partition("/")[0] not in unknown]
+    without = {zone for zone in places if default_culture(zone, "C") is UNCHOSEN_CULTURE}
+    assert len(without) < 10, without  # zones that are newer than the data of Babel, or of no people
+
+
+def test_culture_is_chosen_or_that_of_the_zone_and_reported(command: Command) -> None:
+    shown = command(*arguments(time_zone="Europe/Paris", **FLAT))
+    assert "Messages are in fr-FR (of Europe/Paris). Use --culture for another one." in shown.out
+    assert "Prices are in GBP, the only currency that can be priced." in shown.out
+    assert "Messages are in" not in command(*arguments(time_zone="Europe/Paris", **FLAT)).out
+    other = create(command, user="zoe@mine.example", electricity=OTHER_MPAN, culture="FR-ca")
+    assert other["culture"] == "fr-CA"
+    create(command, user="zoe@mine.example", electricity=OTHER_MPAN, culture="fr-CA")
+    changed = command(*arguments(user="zoe@mine.example", electricity=OTHER_MPAN, culture="en-GB"))
+    refused(changed, "--culture: the user zoe@mine.example exists and has the culture fr-CA", "updateUser")
+    refused(command(*arguments(culture="english, please")), "--culture: 'english, please' is not a language")

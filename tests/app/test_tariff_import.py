@@ -121,7 +121,7 @@ async def test_invalid_lines_are_rejected_by_number_and_others_set(
     assert reasons["11"] == "2026-01-05T00:10:00.000Z is not on the half hour"
     assert reasons["12"] == "the resource has no dynamic tariff at this time"
     assert reasons["15"] == "has no `resourceId`. Add it, or use the option --resource"
-    assert reasons["17"] == "currency: 'EUR' is not one of GBP"
+    assert reasons["17"] == "currency: EUR is not one of GBP"
     assert reasons["18"] == "currency EUR is not one of GBP"
     (dynamic,) = await tariffs_of(tenant, resource_id)
     assert dynamic.source == "supplier"

@@ -63,6 +63,11 @@ class Power(msgspec.Struct, frozen=True, gc=False):
     unit: PowerUnit = PowerUnit.WATT
 
 
+def currency_problem(code: str) -> str | None:
+    """Return why amounts in a currency are refused, or None. Every door asks this function."""
+    return None if code in CURRENCIES else f"{code} is not one of {', '.join(CURRENCIES)}"
+
+
 def to_major(pence: Decimal) -> Decimal:
     """Return an amount of hundredths in the major unit, without rounding."""
     return _EXACT_CONTEXT.scaleb(pence, -MINOR_DECIMALS)

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from wattgate.app.homes.default_culture import UNCHOSEN_CULTURE, CultureChoice, default_culture
 from wattgate.app.homes.series import STORAGE_START
 from wattgate.app.input_parser import InputParser, decode_object
 from wattgate.db.models import Tariff
 from wattgate.delivery.mail_addresses import NotMailable, check_address
+from wattgate.delivery.templates.language.cultures import canonical_culture, is_culture
 from wattgate.energy.costs.tariffs import rate_problems
 from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.energy.meters.meter_points import canonical_meter_point, has_wrong_check_digit, mpan_problem, mprn_problem
-from wattgate.energy.quantities import CURRENCIES, CURRENCY, to_minor
+from wattgate.energy.quantities import CURRENCY, currency_problem, to_minor
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.execution.schema import Schema
@@ -163,13 +165,15 @@ class HomeOptions:
     standing_charge: str | None = None
     tariff_lines: list[tuple[int, str]] | None = None
     currency: str = CURRENCY
+    culture: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HomeRequest:
     """A home to set up, without problems. `meter_points` maps the classifier of each source of energy to its number.
 
-    `warnings` names numbers that are probably mistyped.
+    `culture` is that of the messages to a new user and of a new application. `has_chosen_culture` is whether an option
+    names it. `warnings` names numbers that are probably mistyped.
     """
 
     application: str
@@ -180,6 +184,8 @@ class HomeRequest:
     live: bool
     tariffs: tuple[RequestedTariff, ...]
     warnings: tuple[str, ...]
+    culture: CultureChoice = UNCHOSEN_CULTURE
+    has_chosen_culture: bool = False
 
 
 def parse_options(options: HomeOptions, build_schema: Callable[[], Schema], now: datetime) -> HomeRequest:
@@ -208,7 +214,15 @@ def parse_options(options: HomeOptions, build_schema: Callable[[], Schema], now:
         live=options.live,
         tariffs=tuple(tariffs),
         warnings=tuple(_warnings(meter_points)),
+        culture=_choose_culture(options),
+        has_chosen_culture=options.culture is not None,
     )
+
+
+def _choose_culture(options: HomeOptions) -> CultureChoice:
+    if options.culture is not None:
+        return CultureChoice(canonical_culture(options.culture), "as chosen")
+    return default_culture(options.time_zone)
 
 
 def _text_problems(options: HomeOptions) -> Iterator[Problem]:
@@ -223,9 +237,10 @@ def _text_problems(options: HomeOptions) -> Iterator[Problem]:
         yield Problem(("--user",), f"{options.user!r} {error}. Give an e-mail address")
     if problem := time_zone_problem(options.time_zone):
         yield Problem(("--time-zone",), problem)
-    if options.currency not in CURRENCIES:
-        known = ", ".join(CURRENCIES)
-        yield Problem(("--currency",), f"{options.currency!r} is not supported. Use one of: {known}")
+    if problem := currency_problem(options.currency):
+        yield Problem(("--currency",), f"{problem}: tariffs and costs have no other currency yet")
+    if options.culture is not None and not is_culture(options.culture):
+        yield Problem(("--culture",), f"{options.culture!r} is not a language and region such as en-GB")
 
 
 def _meter_point_problems(numbers: Mapping[str, str]) -> Iterator[Problem]:

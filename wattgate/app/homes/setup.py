@@ -119,7 +119,11 @@ async def _ensure_application(
 ) -> str:
     if application is not None:
         return setup.note("application", application.name, application.application_id, created=False)
-    arguments = {"name": request.application, "username": _free_username(request.application, applications)}
+    arguments = {
+        "name": request.application,
+        "username": _free_username(request.application, applications),
+        "culture_code": request.culture.culture,
+    }
     created = await runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments)
     setup.credential = created
     return setup.note("application", request.application, created.application_id, created=True)
@@ -176,7 +180,9 @@ class _Builder:
         account = self.state.account
         if account is not None:
             return self.setup.note("user", account.username, account.user_id, created=False)
-        arguments = {"username": self.request.username, "password": password}
+        # without an option, the user has the culture of the application
+        culture = self.request.culture.culture if self.request.has_chosen_culture else None
+        arguments = {"username": self.request.username, "password": password, "culture_code": culture}
         created = await self.runner.run(provisioning.create_user, self.system, arguments)
         return self.setup.note("user", created.username, created.user_id, created=True)
 

@@ -9,6 +9,7 @@ from wattgate.app.homes.request import OPTIONS, HomeRequest
 from wattgate.app.homes.series import HOME_TYPE_NAME, Series, series_of
 from wattgate.db import models
 from wattgate.db.queries.displays import DEFAULT_ZONE
+from wattgate.db.queries.templates import user_culture
 from wattgate.db.queries.virtual_entities import resources as resources_of_homes
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters.meter_points import canonical_meter_point, meter_point_spellings
@@ -21,12 +22,13 @@ from wattgate.operations.credentials.login import find_account
 class HomeState:
     """The records of an application that belong to a requested home or conflict with it.
 
-    `homes` are the user's homes of this name, also closed ones. `resources` are the active resources at the meter
-    points, of all users. `homes_by_resource` has the active homes of each of them, and `usernames` those of the owners.
-    `has_namesake` is whether another user has an active home of this name.
+    `culture` is that of messages to the user. `homes` are the user's homes of this name, also closed ones. `resources`
+    are the active resources at the meter points, of all users. `homes_by_resource` has the active homes of each of
+    them, and `usernames` those of the owners. `has_namesake` is whether another user has an active home of this name.
     """
 
     account: models.Account | None = None
+    culture: str | None = None
     homes: list[models.VirtualEntity] = field(default_factory=list)
     has_namesake: bool = False
     home_resources: list[models.Resource] = field(default_factory=list)
@@ -73,6 +75,8 @@ class HomeState:
 async def load_home_state(rows: Rows, request: HomeRequest) -> HomeState:
     """Return the records that a requested home uses."""
     state = HomeState(account=await find_account(rows, request.username))
+    if state.account is not None:
+        state.culture = await user_culture(rows, await rows.get(models.User, state.account.user_id))
     spellings = {text for number in request.meter_points.values() for text in meter_point_spellings(number)}
     state.resources = await rows.all(
         models.Resource,
@@ -127,16 +131,19 @@ async def _load_homes(rows: Rows, request: HomeRequest, state: HomeState) -> Non
 def find_conflicts(state: HomeState, request: HomeRequest) -> list[Problem]:
     """Return the reasons for which the home cannot be set up beside the stored records, each with its option."""
     return [
-        *_account_problems(state),
+        *_account_problems(state, request),
         *_home_problems(state, request),
         *_meter_point_problems(state, request),
         *_tariff_problems(state, request),
     ]
 
 
-def _account_problems(state: HomeState) -> Iterator[Problem]:
+def _account_problems(state: HomeState, request: HomeRequest) -> Iterator[Problem]:
     if state.account is not None and not state.account.active:
         yield Problem(("--user",), f"the account {state.account.username} is {state.account.status}")
+    if state.culture is not None and request.has_chosen_culture and state.culture != request.culture.culture:
+        reason = f"the user {request.username} exists and has the culture {state.culture}. Change it with updateUser"
+        yield Problem(("--culture",), reason)
 
 
 def _home_problems(state: HomeState, request: HomeRequest) -> Iterator[Problem]:

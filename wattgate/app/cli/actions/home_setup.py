@@ -1,6 +1,7 @@
 """Carry out `wattgate home create`."""
 
 import shlex
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from wattgate.app.cli.input_files import open_input
 from wattgate.app.cli.passwords import PasswordChoice
 from wattgate.app.cli.reading_context import unreachable_database_reported
 from wattgate.app.homes.request import HomeOptions, HomeRequest, parse_options
-from wattgate.app.homes.setup import HomeSetup, set_up_home
+from wattgate.app.homes.setup import PREPARED_LIMIT, HomeSetup, set_up_home
 from wattgate.app.server.components import Components
 from wattgate.app.server.schema import gateway_schema
 from wattgate.app.settings import Settings
@@ -47,6 +48,7 @@ def home_create(
     standing_charge: str | None,
     tariff: Path | None,
     currency: str,
+    culture: str | None,
     as_json: bool,
 ) -> None:
     """Set up a home: create what is missing."""
@@ -63,6 +65,7 @@ def home_create(
         standing_charge=standing_charge,
         tariff_lines=None if tariff is None else _read_lines(tariff),
         currency=currency,
+        culture=culture,
     )
     _create_home(home, as_json=as_json)
 
@@ -84,7 +87,7 @@ def _create_home(home: HomeOptions, *, as_json: bool) -> None:
         err.print(f"[yellow]warning[/]: {escape(warning)}", soft_wrap=True, highlight=False)
     next_commands = _next_commands(request, setup)
     if as_json:
-        out.print_json(data=_to_json(setup, password, next_commands))
+        out.print_json(data=_to_json(request, setup, password, next_commands))
     else:
         _print_setup(settings, request, setup, password, next_commands)
 
@@ -110,15 +113,17 @@ def _read_lines(file: Path) -> list[tuple[int, str]]:
 
 
 def _next_commands(request: HomeRequest, setup: HomeSetup) -> list[str]:
-    """Return the commands that import readings, show the home and serve it. They mean no other home of the name."""
+    """Return the next commands, from the look at a file to the gateway. They mean no other home of the name."""
     home = shlex.quote(request.name)
     meter = " --electricity" if len(request.meter_points) > 1 else ""
     where = f" --application {setup.application_id}" if setup.application_count > 1 else ""
     if setup.has_namesake:
         where += f" --user {shlex.quote(request.username)}"
     return [
+        f"wattgate readings inspect {SAMPLE_FILE}",
         f"wattgate readings import {SAMPLE_FILE} --home {home}{meter}{where}",
         f"wattgate home show {home}{where}",
+        f"wattgate alert add --home {home} --above {PREPARED_LIMIT}{where}",
         "wattgate serve",
     ]
 
@@ -133,7 +138,9 @@ def _secret_lines(setup: HomeSetup, password: PasswordChoice) -> list[str]:
     return lines
 
 
-def _to_json(setup: HomeSetup, password: PasswordChoice, next_commands: list[str]) -> dict[str, Any]:
+def _to_json(
+    request: HomeRequest, setup: HomeSetup, password: PasswordChoice, next_commands: list[str]
+) -> dict[str, Any]:
     """Return the outcome as JSON, with the secrets that no later run can show."""
     secrets = {"password": password.generated}
     if setup.credential is not None:
@@ -147,6 +154,7 @@ def _to_json(setup: HomeSetup, password: PasswordChoice, next_commands: list[str
             for record in setup.records
         ],
         "secrets": {name: secret for name, secret in secrets.items() if secret is not None},
+        "culture": request.culture.culture,
         "next": next_commands,
     }
 
@@ -171,6 +179,8 @@ def _print_setup(
         out.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
     if not any(record.created for record in setup.records):
         out.print("\nEverything exists already. Nothing was changed.")
+    for line in _default_lines(request, setup):
+        out.print(line, markup=False, highlight=False, soft_wrap=True)
     out.print("\nNext:")
     for command in next_commands:
         out.print(f"  {command}", markup=False, highlight=False, soft_wrap=True)
@@ -180,6 +190,17 @@ def _print_setup(
         f"Or pair the screen without a password: log in at {pair} and approve its code.",
     ):
         out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _default_lines(request: HomeRequest, setup: HomeSetup) -> Iterator[str]:
+    """Yield what the command has chosen for a new application, and how to choose otherwise."""
+    if setup.credential is None:
+        return
+    culture = request.culture
+    remedy = "" if request.has_chosen_culture else ". Use --culture for another one"
+    yield f"\nMessages are in {culture.culture} ({culture.source}){remedy}."
+    if request.tariffs:
+        yield f"Prices are in {request.tariffs[0].new_tariff.currency}, the only currency that can be priced."
 
 
 def page_base(settings: Settings) -> str:

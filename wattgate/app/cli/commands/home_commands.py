@@ -76,7 +76,15 @@ TariffFile = Annotated[
         exists=True, dir_okay=False, help="JSON Lines file of tariffs, instead of --unit-rate and --standing-charge."
     ),
 ]
-Currency = Annotated[str, typer.Option(help="Currency of the tariff. Only GBP is supported.")]
+Currency = Annotated[str, typer.Option(help="Currency of the tariff. Only GBP can be priced.")]
+Culture = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CULTURE",
+        help="Language and region of messages to a new user, such as fr-CA. Default: that of the application. A new "
+        "application has that of the country of the time zone, or else of this machine.",
+    ),
+]
 
 
 home_app = typer.Typer(no_args_is_help=True, help="Set up and list homes.")
@@ -97,9 +105,10 @@ def home_create(
     standing_charge: StandingCharge = None,
     tariff: TariffFile = None,
     currency: Currency = CURRENCY,
+    culture: Culture = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Set up a home: create the database schema, application, user, types, resources, tariff and home that are missing.
+    """Set up a home: create the schema, application, user, types, resources, tariff, alerts and home that are missing.
 
     A second run with the same options changes nothing. The command asks for the password of a new user on a terminal;
     otherwise it generates one and prints it once. It prints the IDs of all records and the next commands. If an option

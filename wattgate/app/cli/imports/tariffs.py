@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from wattgate.app.input_parser import InputParser, decode_object
 from wattgate.db.queries.series.tariffs import TariffRates
-from wattgate.energy.quantities import CURRENCIES
+from wattgate.energy.quantities import currency_problem
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.execution.schema import build_schema
@@ -140,8 +140,8 @@ async def import_tariffs(
                 await tariff_import.add_tariff(number, tariffs.parse({"source": DEFAULT_SOURCE, **line}))
             else:
                 line_resource_id, line_currency = line.pop("resourceId", None), line.pop("currency")
-                if line_currency not in CURRENCIES:
-                    raise InvalidLine(f"currency: {line_currency!r} is not one of {', '.join(CURRENCIES)}")
+                if problem := currency_problem(line_currency):
+                    raise InvalidLine(f"currency: {problem}")
                 (price,) = prices.parse([line], tariffId="", currency=line_currency)
                 if not isinstance(line_resource_id, str):
                     raise InvalidLine("has no `resourceId`. Add it, or use the option --resource")
