@@ -64,7 +64,7 @@ class Power(msgspec.Struct, frozen=True, gc=False):
 
 
 def currency_problem(code: str) -> str | None:
-    """Return why amounts in a currency are refused, or None. Every door asks this function."""
+    """Return why amounts in a currency are refused, or None. GraphQL, REST and commands ask this function."""
     return None if code in CURRENCIES else f"{code} is not one of {', '.join(CURRENCIES)}"
 
 
