@@ -98,6 +98,7 @@ class State:
     is_gas_withheld: bool = False
     carbon: int | None = None
     alerts: int = 0
+    has_live_power: bool = True
     second_home: str | None = None
     shows: Mapping[str, str | re.Pattern[str]] = field(default_factory=dict)
 
@@ -121,7 +122,30 @@ STATES: Mapping[str, State] = MappingProxyType(
             meters=(ELECTRICITY,),
             shows={"today-cost": KWH_TEXT, "history-basis": "No tariff yet"},
         ),
-        "no-power": State("Lighthouse", None, shows={"power": NO_VALUE}),
+        "no-power": State(
+            "Lighthouse", None, shows={"power": re.compile(r"^\d\.\d\d kWh$"), "direction": "Last half hour"}
+        ),
+        "recorded": State(
+            "Lock-keeper's House",
+            None,
+            has_live_power=False,
+            shows={
+                "connection": re.compile(r"^Readings to \d\d:\d\d$"),
+                "direction": "Last half hour",
+                "power": re.compile(r"^0\.\d\d kWh$"),
+                "hourly": re.compile(r"^\d\d:\d\d – \d\d:\d\d$"),
+                "ambient": re.compile(r"than usual|[Aa]s usual"),
+                "explanation": re.compile(r"Usual by \d\d:\d\d: .* kWh, the mean of 7 days\. \d+% of today"),
+            },
+        ),
+        "recorded-morning": State("Old Bakery", None, at=NOW - timedelta(hours=10), has_live_power=False),
+        "recorded-new": State(
+            "Boathouse",
+            None,
+            has_live_power=False,
+            has_history=False,
+            shows={"connection": "No readings", "power": NO_VALUE},
+        ),
         "no-gas": State("Flat 5, Mill Court", 240, prices=PriceKind.DYNAMIC, meters=(ELECTRICITY,)),
         "export": State("Harbour Cottage", -1850, meters=(ELECTRICITY, EXPORT), shows={"direction": "Exporting"}),
         "no-home": State(None, None),
@@ -246,7 +270,7 @@ class StatefulHomes:
             name=name,
             time_zone="Europe/London",
             meter_points={classifier: points[classifier] for classifier in state.meters},
-            live=True,
+            live=state.has_live_power,
             tariffs=(),
             warnings=(),
         )

@@ -6,8 +6,10 @@ import { find, findAs } from "../shared/dom.js";
 import { listHomes, listPairedHome, readHistory, toGatewayError } from "../shared/gateway.js";
 import { pageAddress } from "../shared/page-address.js";
 import { TimerQueue } from "../shared/timer-queue.js";
+import { readRecordedDays } from "./course-requests.js";
+import { hasLivePower } from "./day-course.js";
 import { WallClock } from "./format.js";
-import { currentCarbon, freshnessAt } from "./frame.js";
+import { currentCarbon } from "./frame.js";
 import { HistoryPanel } from "./history-panel.js";
 import { resourceIdsByEnergy } from "./home.js";
 import { HomePicker } from "./home-picker.js";
@@ -206,6 +208,7 @@ export class Display {
     this.#frame = frame;
     useNotation(frame);
     this.#render();
+    if (!previous || historyChanged(previous, frame)) this.#readCourse();
     if (previous && this.#history.wanted.steps === 0 && (first || historyChanged(previous, frame))) {
       this.#timers.schedule(Math.random() * HISTORY_SPREAD, "history", () => this.#readHistory());
     }
@@ -233,7 +236,7 @@ export class Display {
   #render() {
     const frame = this.#frame;
     const link = { connected: this.#connectionState === "live", silence: this.#connection.silence };
-    this.#status.showState(this.#connectionState, frame && freshnessAt(frame, now(), link));
+    this.#status.showState(this.#connectionState, frame, link, this.#wallClock);
     if (!frame) return;
     this.#power.show(frame, this.#wallClock, link);
     this.#today.show(frame.today, this.#wallClock);
@@ -265,6 +268,15 @@ export class Display {
     if (!series) return;
     if (Object.keys(series).length > 0) this.#history.show(selection, series);
     else this.#history.clear();
+  }
+
+  async #readCourse() {
+    const home = this.#home;
+    const resourceId = home && this.#frame && !hasLivePower(this.#frame) && resourceIdsByEnergy(home).electricity;
+    if (!resourceId) return;
+    const read = () => readRecordedDays(this.#token, resourceId, zoneOf(home), now());
+    this.#power.setRecordedDays(await this.#request("course", read, () => this.#readCourse()));
+    this.#render();
   }
 
   async #readPrices() {

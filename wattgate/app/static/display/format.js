@@ -61,6 +61,15 @@ export function formatEnergy(amount, unit = "kWh") {
 }
 
 /**
+ * Return a share as a whole percentage.
+ * @param {number} share  From 0 to 1, or more.
+ * @returns {string}
+ */
+export function formatShare(share) {
+  return numbers({ style: "percent", maximumFractionDigits: 0 }).format(share);
+}
+
+/**
  * Return an amount of the currency, for example £1.20.
  * @param {number | null} amount
  * @returns {string}

@@ -1,8 +1,9 @@
-/** The power gauge, drawn in SVG: a ring that is open at the bottom, and a needle. */
+/** The gauge of power or of the energy of a day, drawn in SVG: a ring that is open at the bottom, and a needle. */
 
 import { findAllAs, findAs } from "../shared/dom.js";
 import { formatAxisNumber } from "./format.js";
 import { onNotationChange } from "./notation.js";
+import { roundSteps } from "./scale.js";
 
 const FULL_SCALE = 10_000;
 const LABELS = [0, 500, 1000, 2000, 3000, 5000, 7500, 10_000];
@@ -29,6 +30,8 @@ export class Gauge {
   /** @type {SVGSVGElement} */
   #svg;
   #twoSided = false;
+  /** @type {number[] | null} The steps of a scale of energy, or null for the scale of power. */
+  #steps = null;
   /** @type {string | null} */
   #zones = null;
 
@@ -47,7 +50,7 @@ export class Gauge {
    * @param {[number, number] | null} bounds  The powers in watts at which the medium and the high level begin.
    */
   show(watts, exports, bounds) {
-    this.#setTwoSided(exports || watts < 0);
+    this.#setScale(exports || watts < 0, null);
     this.#drawZones(bounds);
     const zero = this.#position(0);
     const position = this.#position(watts);
@@ -58,22 +61,50 @@ export class Gauge {
     classList.remove("blank");
   }
 
+  /**
+   * Show the energy of a day so far on a scale of energy. The needle is at the usual energy.
+   * @param {number} soFar  In kWh.
+   * @param {number | null} usual  Null hides the needle.
+   * @param {number} wholeDay  The scale has room for it.
+   */
+  showDay(soFar, usual, wholeDay) {
+    const steps = roundSteps(Math.max(soFar, usual ?? 0, wholeDay));
+    this.#setScale(false, steps);
+    this.#drawZones(null);
+    const end = steps[steps.length - 1];
+    const { style, classList } = this.#svg;
+    style.setProperty("--arc-from", "0");
+    style.setProperty("--arc-length", String((soFar / end) * 100));
+    style.setProperty("--needle-angle", `${degrees((usual ?? 0) / end)}deg`);
+    classList.toggle("without-needle", usual === null);
+    classList.remove("blank");
+  }
+
   /** Hide the needle and the levels. */
   blank() {
     this.#svg.classList.add("blank");
+    this.#setScale(this.#twoSided, null);
     this.#drawZones(null);
   }
 
-  /** @param {boolean} twoSided */
-  #setTwoSided(twoSided) {
-    if (twoSided === this.#twoSided) return;
+  /**
+   * @param {boolean} twoSided
+   * @param {number[] | null} steps
+   */
+  #setScale(twoSided, steps) {
+    this.#svg.classList.remove("without-needle");
+    if (twoSided === this.#twoSided && String(steps) === String(this.#steps)) return;
     this.#twoSided = twoSided;
+    this.#steps = steps;
     this.#zones = null;
     this.#drawScale();
   }
 
   #drawScale() {
-    const labels = (this.#twoSided ? TWO_SIDED_LABELS : LABELS).map((watts) => this.#scaleLabel(watts));
+    const steps = this.#steps;
+    const labels = steps
+      ? steps.map((energy) => scaleLabel(energy / steps[steps.length - 1], energy))
+      : (this.#twoSided ? TWO_SIDED_LABELS : LABELS).map((watts) => scaleLabel(this.#position(watts), Math.abs(watts) / 1000));
     findAs(this.#svg, ".labels", SVGGElement).replaceChildren(...labels);
   }
 
@@ -95,14 +126,17 @@ export class Gauge {
   #position(watts) {
     return gaugePosition(watts, this.#twoSided);
   }
+}
 
-  /** @param {number} watts */
-  #scaleLabel(watts) {
-    const { x, y } = point(this.#position(watts), RADIUS.label);
-    const label = shape("text", { x: String(x), y: String(y) });
-    label.textContent = formatAxisNumber(Math.abs(watts) / 1000);
-    return label;
-  }
+/**
+ * @param {number} position
+ * @param {number} value
+ */
+function scaleLabel(position, value) {
+  const { x, y } = point(position, RADIUS.label);
+  const label = shape("text", { x: String(x), y: String(y) });
+  label.textContent = formatAxisNumber(value);
+  return label;
 }
 
 /**

@@ -1,16 +1,26 @@
-/** The power panel: the gauge, the current power, its level, and why there is no current power. */
+/**
+ * The power panel: the gauge, the current power, its level, and why there is no current power. A home without live power
+ * has the last half hour there, and the day against its usual course.
+ */
 
 import { now } from "../shared/clock.js";
 import { find, findAs, setText } from "../shared/dom.js";
 import { Announcer } from "./announcer.js";
-import { NOTHING, formatAge, formatMoneyShort, formatPower, formatRate } from "./format.js";
+import { cheapShare, dayCourse, hasLivePower } from "./day-course.js";
+import { NOTHING, formatAge, formatEnergy, formatMoneyShort, formatPower, formatRate, formatShare } from "./format.js";
 import { currentPower, freshnessAt, levelBounds } from "./frame.js";
 import { Gauge } from "./gauge.js";
 import { capitalise, text } from "./texts.js";
 
+/** @import { DayCourse, RecordedDays } from "./day-course.js" */
 /** @import { WallClock } from "./format.js" */
 /** @import { Freshness, Link } from "./frame.js" */
 /** @import { Ambient, Frame, Tariff } from "./subscription.js" */
+
+/** The space before the unit of an amount. */
+const UNIT_SPACE = /\s(?=\D+$)/;
+/** The difference from the usual energy up to which a day is as usual. */
+const USUAL_SHARE = 0.05;
 
 /** @typedef {"direction" | "number" | "unit" | "hourly" | "explanation"} TextPart */
 
@@ -21,6 +31,8 @@ export class PowerPanel {
   #gauge;
   /** @type {Announcer} */
   #announcer;
+  /** @type {RecordedDays | null} */
+  #recorded = null;
 
   /** @param {HTMLElement} section */
   constructor(section) {
@@ -31,8 +43,18 @@ export class PowerPanel {
 
   /** Show that no reading has arrived yet. */
   clear() {
+    this.#recorded = null;
+    this.#setTitle("power.title");
     this.#showBlank(text("power.waiting"), "");
     this.#showLevel(null);
+  }
+
+  /**
+   * Keep the recorded half hours that a home without live power shows.
+   * @param {RecordedDays | null} days  Null if they could not be read: then the ones before stay.
+   */
+  setRecordedDays(days) {
+    this.#recorded = days ?? this.#recorded;
   }
 
   /**
@@ -43,6 +65,12 @@ export class PowerPanel {
    */
   show(frame, wallClock, link) {
     const time = now();
+    const course = this.#recorded && !hasLivePower(frame) ? dayCourse(this.#recorded, time) : null;
+    if (this.#recorded && course) {
+      this.#showCourse(course, cheapShare(this.#recorded), wallClock, time);
+      return;
+    }
+    this.#setTitle("power.title");
     const current = currentPower(frame, time, link);
     const freshness = freshnessAt(frame, time, link);
     if (current) this.#showPower(frame, current.net, time - current.at, freshness);
@@ -68,6 +96,37 @@ export class PowerPanel {
     const level = frame.ambient ? levelText(frame.ambient) : "";
     const values = { direction, power: `${number} ${unit}`, level };
     this.#announcer.announce(direction + level, text(level ? "power.announcedWithLevel" : "power.announced", values));
+  }
+
+  /**
+   * Show the last half hour, and the day against its usual course.
+   * @param {DayCourse} course
+   * @param {number | null} share  Of the cheap hours.
+   * @param {WallClock} wallClock
+   * @param {number} time
+   */
+  #showCourse(course, share, wallClock, time) {
+    const { last, soFar, usual, usualDay } = course;
+    const [number, unit] = formatEnergy(last.value).split(UNIT_SPACE);
+    const start = wallClock.moment(last.start, time);
+    const hourly = text("course.halfHour", { start, end: wallClock.format("minutes", last.end) });
+    const level = usual === null ? null : courseLevel(soFar, usual);
+    this.#setTitle("course.title");
+    this.#section.dataset.flow = "recorded";
+    this.#section.dataset.level = level ?? "none";
+    find(this.#section, ".level").hidden = level === null;
+    if (usual !== null) setText(find(this.#section, ".level-word"), capitalise(differenceText(soFar, usual)));
+    const sentences = [usualText(course, wallClock, time), share === null ? "" : text("course.cheap", { share: formatShare(share) })];
+    const explanation = sentences.filter(Boolean).join(" ");
+    this.#setTexts({ direction: text("course.lastHalfHour"), number, unit: unit ? ` ${unit}` : "", hourly, explanation });
+    if (usualDay === null && soFar === 0) this.#gauge.blank();
+    else this.#gauge.showDay(soFar, usual, usualDay ?? soFar);
+    this.#announcer.announce(hourly, text("course.announced", { energy: formatEnergy(last.value), halfHour: hourly }));
+  }
+
+  /** @param {"power.title" | "course.title"} key */
+  #setTitle(key) {
+    setText(find(this.#section, "h2"), text(key));
   }
 
   /**
@@ -106,6 +165,41 @@ export class PowerPanel {
   #setTexts(texts) {
     for (const [name, words] of Object.entries(texts)) setText(find(this.#section, `.${name}`), words);
   }
+}
+
+/**
+ * Return the level of a day: medium if its energy is about the usual one.
+ * @param {number} soFar
+ * @param {number} usual
+ * @returns {"LOW" | "MEDIUM" | "HIGH"}
+ */
+function courseLevel(soFar, usual) {
+  if (Math.abs(soFar - usual) <= USUAL_SHARE * usual) return "MEDIUM";
+  return soFar < usual ? "LOW" : "HIGH";
+}
+
+/**
+ * Return how much a day differs from the usual one.
+ * @param {number} soFar
+ * @param {number} usual
+ * @returns {string}
+ */
+export function differenceText(soFar, usual) {
+  const level = courseLevel(soFar, usual);
+  if (level === "MEDIUM") return text("course.asUsual");
+  const share = formatShare(Math.abs(soFar - usual) / usual);
+  return text(level === "LOW" ? "course.less" : "course.more", { share });
+}
+
+/**
+ * Return the usual energy at this time as text, or why it is unknown.
+ * @param {DayCourse} course
+ * @param {WallClock} wallClock
+ * @param {number} time
+ */
+function usualText({ last, upTo, usual }, wallClock, time) {
+  if (usual !== null) return text("course.usual", { time: wallClock.endMoment(upTo, time), energy: formatEnergy(usual) });
+  return text(last.end < upTo ? "course.notToday" : "course.noUsual");
 }
 
 /**

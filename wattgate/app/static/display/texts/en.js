@@ -30,6 +30,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "status.DELAYED": "Delayed",
   "status.STALE": "Not up to date",
   "status.OFFLINE": "No readings",
+  "status.recorded": "Readings to {time}",
   "status.newest": "Newest reading {age} ago",
   "status.unread": { one: "unread", other: "unread" },
 
@@ -54,6 +55,18 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "power.oldBecause": "This reading is {age} old. {reason}",
   "power.announced": "{direction}: {power}",
   "power.announcedWithLevel": "{direction}: {power}, {level}",
+
+  "course.title": "Last half hour, and the day against its usual course",
+  "course.lastHalfHour": "Last half hour",
+  "course.halfHour": "{start} – {end}",
+  "course.less": "{share} less than usual",
+  "course.more": "{share} more than usual",
+  "course.asUsual": "as usual",
+  "course.usual": "Usual by {time}: {energy}, the mean of 7 days.",
+  "course.noUsual": "The usual day is known after 3 complete days.",
+  "course.notToday": "There are no readings of today yet.",
+  "course.cheap": "{share} of today is in the cheap hours.",
+  "course.announced": "Last half hour, {halfHour}: {energy}",
 
   "level.LOW": "low",
   "level.MEDIUM": "medium",

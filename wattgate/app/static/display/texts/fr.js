@@ -25,6 +25,7 @@ export default /** @type {Catalogue} */ ({
   "status.DELAYED": "En retard",
   "status.STALE": "Pas à jour",
   "status.OFFLINE": "Aucun relevé",
+  "status.recorded": "Relevés à {time}",
   "status.newest": "Dernier relevé il y a {age}",
   "status.unread": { one: "non lue", other: "non lues" },
 
@@ -49,6 +50,18 @@ export default /** @type {Catalogue} */ ({
   "power.oldBecause": "Ce relevé date de {age}. {reason}",
   "power.announced": "{direction}\u00a0: {power}",
   "power.announcedWithLevel": "{direction}\u00a0: {power}, {level}",
+
+  "course.title": "Dernière demi-heure, et la journée comparée à l’habitude",
+  "course.lastHalfHour": "Dernière demi-heure",
+  "course.halfHour": "{start} – {end}",
+  "course.less": "{share} de moins que d’habitude",
+  "course.more": "{share} de plus que d’habitude",
+  "course.asUsual": "comme d’habitude",
+  "course.usual": "D’habitude à {time}\u00a0: {energy}, la moyenne de 7 jours.",
+  "course.noUsual": "L’habitude est connue après 3 jours complets.",
+  "course.notToday": "Il n’y a pas encore de relevés aujourd’hui.",
+  "course.cheap": "{share} de la journée en heures creuses.",
+  "course.announced": "Dernière demi-heure, {halfHour}\u00a0: {energy}",
 
   "level.LOW": "faible",
   "level.MEDIUM": "moyen",
