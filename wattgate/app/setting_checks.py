@@ -4,7 +4,6 @@ import re
 import sys
 import unicodedata
 from importlib.util import find_spec
-from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -143,12 +142,16 @@ def check_smtp_url(url: str | None) -> str | None:
     return url
 
 
+_LOOPBACK = re.compile(r"localhost|::1|127(\.\d{1,3}){3}")
+"""The hosts that no other machine reaches."""
+
+
 def check_mail_outbox(is_shown: bool | None, info: ValidationInfo) -> bool | None:
     """Refuse the page in a gateway that others reach, because mails contain codes that set a new password."""
     if not is_shown:
         return is_shown
     host = str(info.data.get("host"))
-    if host != "localhost" and not _is_loopback(host):
+    if not _LOOPBACK.fullmatch(host):
         raise ValueError(
             "shows mails and their codes without a log-in, so it needs a WATTGATE_HOST of this machine. Write "
             "WATTGATE_HOST=127.0.0.1, or set WATTGATE_SMTP_URL instead"
@@ -158,13 +161,6 @@ def check_mail_outbox(is_shown: bool | None, info: ValidationInfo) -> bool | Non
             "shows mails and their codes without a log-in, so it cannot be used with WATTGATE_TRUSTED_PROXIES"
         )
     return is_shown
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def check_smtp_ca_file(file: Path | None) -> Path | None:

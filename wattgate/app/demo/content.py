@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from wattgate.app.demo.logins import NEIGHBOUR_USERNAME, USERNAME
-from wattgate.app.homes.household_terms import APP_REFERENCE, VERSION, ensure_terms
+from wattgate.app.homes.household_alerts import APP_REFERENCE, VERSION, ensure_terms
 from wattgate.app.homes.records import ensure_record, ignore_note
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.types.content import content as types

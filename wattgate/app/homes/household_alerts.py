@@ -1,23 +1,27 @@
-"""The alerts of a household: an alert type for each kind of rule, and its mails in English and French.
+"""The records that each household has from the first minute: alert types with mails for each kind of rule, and terms.
 
 `wattgate home create` and the demonstration add them by the same function.
 """
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from decimal import Decimal
 from types import MappingProxyType
 
 from wattgate.app.homes.records import Note, find_or_add
 from wattgate.app.homes.series import find_operation
-from wattgate.db.models import AlertType, Template
+from wattgate.db.models import AlertType, Template, TermsConditions
 from wattgate.db.queries.templates import application_culture
 from wattgate.delivery.rule_mail_texts import LANGUAGES, TEXTS, rule_mail
 from wattgate.enums import Channel, RuleKind
 from wattgate.operations.core.runner import Runner
+from wattgate.operations.flexibility import DFS_REFERENCE
+from wattgate.operations.types.content.content import NewTermsConditions
 from wattgate.operations.types.messages.alert_rules import NewAlertRule
 from wattgate.operations.types.messages.alert_types import NewAlertType
 from wattgate.operations.types.messages.alerts import NewTemplate
 from wattgate.operations.vocabulary.arguments import Id
+from wattgate.operations.vocabulary.scalars import Json
 from wattgate.principal import Permission, Principal
 
 ALERT_TYPES: Mapping[RuleKind, NewAlertType] = MappingProxyType(
@@ -126,3 +130,42 @@ def build_day_rule(limit: Decimal, alert_type_id: str, resource_id: str, *, enab
         resource_id=Id(resource_id),
         enabled=enabled,
     )
+
+
+# The terms that the users of a household app accept.
+
+APP_REFERENCE, VERSION = "app", "1.0.0"
+
+_VALID_FROM = datetime(2024, 4, 1, tzinfo=UTC)
+
+TERMS = (
+    NewTermsConditions(
+        reference=APP_REFERENCE,
+        version=VERSION,
+        valid_from=_VALID_FROM,
+        title="Terms of the app",
+        data=Json({"text": "The app shows the readings of meter points that you have consented to."}),
+    ),
+    NewTermsConditions(
+        reference=DFS_REFERENCE,
+        version=VERSION,
+        valid_from=_VALID_FROM,
+        title="Terms of flexibility events",
+        data=Json({"text": "You are paid for electricity that you do not use during an event that you joined."}),
+    ),
+)
+"""The terms of the app, and those of the demand flexibility service."""
+
+
+async def ensure_terms(runner: Runner, system: Principal, note: Note) -> list[TermsConditions]:
+    """Add the terms that are missing, and return them. An application with other terms keeps its own alone."""
+    terms = list[TermsConditions]()
+    present: list[TermsConditions] = await runner.run(find_operation("all_terms_conditions"), system, {})
+    if {stored.reference for stored in present} - {new.reference for new in TERMS}:
+        return terms
+    for new in TERMS:
+        listing, adding = "all_terms_conditions", "add_terms_conditions"
+        stored, created = await find_or_add(runner, system, listing, adding, new, "reference")
+        note("terms", stored.title or stored.reference, stored.tc_id, created)
+        terms.append(stored)
+    return terms

@@ -11,8 +11,7 @@ from decimal import Decimal
 from functools import partial
 
 from wattgate.app.homes.applications import find_application
-from wattgate.app.homes.household_alerts import build_day_rule, ensure_alert_types
-from wattgate.app.homes.household_terms import ensure_terms
+from wattgate.app.homes.household_alerts import build_day_rule, ensure_alert_types, ensure_terms
 from wattgate.app.homes.records import find_or_add
 from wattgate.app.homes.request import HomeRequest
 from wattgate.app.homes.series import (

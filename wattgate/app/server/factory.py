@@ -227,9 +227,7 @@ def create_app(
         ),
         Mount(settings.base_path, RestRouter(rest_routes)),
     ]
-    # The console of a demonstration is for people who have not written its code.
-    logs_stalls = settings.environment == "development" and demonstration is None
-    lifespan = _lifespan(settings, gateway, tracing, workers, logs_stalls=logs_stalls)
+    lifespan = _lifespan(settings, gateway, tracing, workers, is_demonstration=demonstration is not None)
     return serve_gateway(settings, gateway, routes, tracing=tracing, lifespan=lifespan, demonstration=demonstration)
 
 
@@ -311,11 +309,12 @@ def _lifespan(
     tracing: TracingBackend,
     background: Sequence[BackgroundTask],
     *,
-    logs_stalls: bool,
+    is_demonstration: bool,
 ) -> Lifespan[Starlette]:
     """Return a lifespan that runs the background work and closes all components at shutdown.
 
-    With `logs_stalls`, the log has the code that blocks the event loop.
+    In development, the log has the code that blocks the event loop. The console of a demonstration does not: it is for
+    people who have not written that code.
 
     The start fails if the database does not have the schema of this version, needs a key that is missing, or is a
     backup that is older than the list of erasures.
@@ -329,6 +328,7 @@ def _lifespan(
         await verify_erasures(gateway.database, open_erasure_list(settings))
         await log_row_security(gateway.database)
         await log_unknown_default(gateway.runner, settings.display_application_id)
+        logs_stalls = settings.environment == "development" and not is_demonstration
         try:
             async with gateway.bus, gateway.realtime, _run_in_background(gateway.runner, background):
                 with LoopWatchdog(logs_stacks=logs_stalls).running():
