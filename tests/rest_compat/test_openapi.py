@@ -72,6 +72,32 @@ def test_schemas_have_types_items_and_no_empty_alternative() -> None:
             assert name in node["properties"]
 
 
+def test_schemas_have_no_construct_that_a_generator_cannot_type() -> None:
+    """Each rule is a construct for which openapi-generator made a client that does not compile, or none."""
+    found = list(nodes({"schemas": SCHEMAS, "paths": PATHS}))
+    options_of_all = {id(option) for node in found for option in node.get("anyOf", [])}
+    faults = []
+    for node in found:
+        kinds = set(node["type"]) - {"null"} if isinstance(node.get("type"), list) else set()
+        options = [option for option in node.get("anyOf", []) if option != {"type": "null"}]
+        if node.get("type") == "null" and id(node) not in options_of_all:
+            faults.append(("null alone is no type", node))
+        if "const" in node or not all(isinstance(value, str) for value in node.get("enum", [])):
+            faults.append(("an enum has texts only, and no value is constant", node))
+        if len(options) > 1 and not all("$ref" in option for option in options):
+            faults.append(("alternatives are named schemas", node))
+        if len(kinds) > 1 and kinds & {"array", "object"}:
+            faults.append(("a value is a list or an object, not either", node))
+    assert faults == []
+
+
+def test_no_schema_has_the_name_of_the_parameters_of_an_operation() -> None:
+    """Generators name the parameters of an operation with a form after the operation, with `Request` at the end."""
+    for name, operation in BY_ID.items():
+        if "application/x-www-form-urlencoded" in operation.get("requestBody", {}).get("content", {}):
+            assert f"{name[0].upper()}{name[1:]}Request" not in SCHEMAS
+
+
 def test_every_schema_and_member_has_a_description() -> None:
     for name, schema in SCHEMAS.items():
         assert schema["description"], name

@@ -36,6 +36,8 @@ PROGRAMS = {
     "curl": Program("curl", (7, 64)),
     "go": Program("golang-go golang-github-masterminds-sprig-dev golang-gopkg-yaml.v3-dev", (1, 15), "version"),
     "haproxy": Program("haproxy", (2, 4), "-v"),
+    "java": Program("default-jdk-headless", (11,), "-version"),
+    "javac": Program("default-jdk-headless", (11,), "-version"),
     "mmdebstrap": Program("mmdebstrap", (1, 0)),
     "nginx": Program("nginx-light", (1, 18), "-v"),
     "pgbouncer": Program("pgbouncer", (1, 18)),

@@ -13,7 +13,7 @@ SCHEMA_REFERENCE = "#/components/schemas/{name}"
 """Reference to a named schema of the OpenAPI document."""
 
 Ok = Annotated[Literal["OK"], Meta(description="Always OK. Failures have a status of 400 or more.")]
-Valid = Annotated[Literal[True], Meta(description="Always true. Failures have a status of 400 or more.")]
+Valid = Annotated[bool, Meta(description="Always true. Failures have a status of 400 or more.")]
 Uuid = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
 Instant = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 EpochSeconds = Annotated[int, Meta(description="Seconds since 1970-01-01T00:00:00Z.")]

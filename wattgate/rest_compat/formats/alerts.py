@@ -126,7 +126,7 @@ class NotificationStep(TypedDict):
     """Step in the delivery of a notification."""
 
     notificationid: Annotated[Uuid, Meta(description="ID of the notification.")]
-    Pipeline: Annotated[None, Meta(description="Always null. Legacy clients read it.")]
+    Pipeline: Annotated[str | None, Meta(description="Always null. Legacy clients read it.")]
     ns_alert_id: Annotated[Uuid, Meta(description="ID of the alert.")]
     channel: Annotated[Channel, Described("Channel of delivery: email, push or inbox.")]
     userid: Annotated[Uuid, Meta(description="ID of the user.")]

@@ -144,7 +144,7 @@ INVENTORY_EXAMPLE: Inventory = {
 class NetworkDevice(TypedDict):
     """Device that the meter network lists and no user has added."""
 
-    deviceId: Annotated[None, Meta(description="Always null.")]
+    deviceId: Annotated[Uuid | None, Meta(description="Always null.")]
     hardwareId: Annotated[str, Described("Identifier of the device in the application, usually its MAC address.")]
     hardwareIds: Annotated[dict[str, str], Meta(description="Hardware IDs by name.")]
     hardwareIdNames: Annotated[list[str], Meta(description="Names of these hardware IDs.")]

@@ -53,8 +53,8 @@ class AttributesToRemove(TypedDict):
     """Attributes that a request removes."""
 
     removeAttributes: Annotated[
-        list[str] | dict[str, Any],
-        Meta(description="Names of the attributes: a list, or an object whose members have these names."),
+        list[str],
+        Meta(description="Names of the attributes. An object whose members have these names is accepted as well."),
     ]
 
 

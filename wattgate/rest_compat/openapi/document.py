@@ -264,6 +264,8 @@ def _body_schema(
     if not members:
         return None
     owner = to_camel_case(operation.name)
+    # generators name the parameters of an operation with a form `...Request`
+    suffix = "Form" if legacy_format.accepts_form else "Request"
 
     def make() -> Json:
         names = {name: str(legacy_format.request_paths.get((name,), (name,))[0]) for name in members}
@@ -275,7 +277,7 @@ def _body_schema(
             **({"required": required} if required else {}),
         }
 
-    return components.add(f"{owner[0].upper()}{owner[1:]}Request", make)
+    return components.add(f"{owner[0].upper()}{owner[1:]}{suffix}", make)
 
 
 # Parameters of operations: those in the path, those in the query, and headers.

@@ -104,8 +104,6 @@ def _plain_schema(hint: Any, components: Components) -> Json:
         return components.add(hint.__name__, lambda: typed_dict_schema(hint, components))
     if isinstance(hint, type) and issubclass(hint, Enum):
         return components.add_enum(hint)
-    if hint is type(None):
-        return {"type": "null"}
     return ANY_VALUE if hint is Any else {"type": JSON_TYPES[hint]}
 
 
