@@ -15,9 +15,10 @@ from tests.support.live import NEVER
 from wattgate.app.server.cluster_state import FILES_OF_A_LOAD
 from wattgate.app.server.gate.client_addresses import AddressLimited, limit_by_address
 from wattgate.app.server.pages.page_routes import MANIFEST_PATH, WORKER_PATH, shell_files
-from wattgate.app.server.pages.pages import STATIC_DIRECTORY, ConstantAnswer, accepts_gzip, has_tag
+from wattgate.app.server.pages.pages import STATIC_DIRECTORY, ConstantAnswer, accepts_gzip
 from wattgate.db.identity import credentials
 from wattgate.requests.client import UNLIMITED_ADDRESSES
+from wattgate.requests.entity_tags import has_tag
 
 HTML = {"accept": "text/html"}
 CONSTANT = {

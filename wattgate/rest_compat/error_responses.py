@@ -1,8 +1,9 @@
 """REST error responses."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
@@ -33,6 +34,11 @@ NO_STORE = {"Cache-Control": "no-store"}
 
 MAX_SHOWN_CHARACTERS = 200
 """Maximum characters of a path that a message repeats."""
+
+MAX_COMPARED_CHARACTERS = 80
+"""Maximum characters of an unknown path that is compared with those of the interface. It may have a UUID."""
+
+_PARAMETER = "{}"
 
 _VERSION = re.compile(r"v\d{1,4}(-\d{1,4}){0,3}")
 
@@ -73,16 +79,26 @@ def error_response(
     return json_response(body, error.status, headers)
 
 
-def http_error_handler(base_path: str) -> Callable[[Request, Exception], Awaitable[Response]]:
-    """Return the handler of unknown paths and methods, which responds in the format of all other errors."""
+def http_error_handler(
+    base_path: str, paths: Iterable[str] = ()
+) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """Return the handler of unknown paths and methods, which responds in the format of all other errors.
+
+    `paths` are those of the interface, which the response to an unknown path suggests. OPTIONS is answered for each
+    path with its methods, also without the header Origin.
+    """
+    suggest = PathSuggestions(paths).suggest
 
     async def respond(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         headers = dict(error.headers or {})
+        if error.status_code == 405 and request.method == "OPTIONS":
+            allowed = {*headers.get("Allow", "").split(", "), "OPTIONS"} - {""}
+            return Response(status_code=204, headers={**NO_STORE, "Allow": ", ".join(sorted(allowed))})
         path = request.scope["path"][:MAX_SHOWN_CHARACTERS]
         code, message = "BAD_INPUT", error.detail
         if error.status_code == 404:
-            code, message = "NOT_FOUND", _unknown_path_message(path, base_path)
+            code, message = "NOT_FOUND", _unknown_path_message(path, base_path, suggest)
         elif error.status_code == 405:
             methods = ", ".join(sorted(headers.get("Allow", "").split(", ")))
             code = METHOD_NOT_ALLOWED
@@ -93,8 +109,8 @@ def http_error_handler(base_path: str) -> Callable[[Request, Exception], Awaitab
     return respond
 
 
-def _unknown_path_message(path: str, base_path: str) -> str:
-    """Return the message for an unknown path. It names the version that the gateway serves."""
+def _unknown_path_message(path: str, base_path: str, suggest: Callable[[str], str | None]) -> str:
+    """Return the message for an unknown path. It names the version that the gateway serves, and a similar path."""
     root, _, served = base_path.rpartition("/")
     document = f"{base_path}/openapi.json"
     named = path.removeprefix(f"{root}/").partition("/")[0] if path.startswith(f"{root}/") else ""
@@ -104,8 +120,42 @@ def _unknown_path_message(path: str, base_path: str) -> str:
             f"Its document is {document}."
         )
     if path.startswith(f"{base_path}/"):
-        return f"{path} is not a path of version {__version__} of the interface. See {document}."
+        similar = suggest(path.removeprefix(base_path))
+        hint = "" if similar is None else f"Did you mean {base_path}{similar}? "
+        return f"{path} is not a path of version {__version__} of the interface. {hint}See {document}."
     return f"{path} is not a path of this gateway."
+
+
+class PathSuggestions:
+    """The paths of the interface by a form without case, hyphens and plurals, to find one that is written nearly so."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths: dict[tuple[str, ...], str] = {}
+        self._segments: dict[str, None] = {}
+        for path in paths:
+            key = tuple(_PARAMETER if "{" in segment else _plain(segment) for segment in path.split("/")[1:])
+            self._paths[key] = path
+            self._segments |= dict.fromkeys(segment for segment in key if segment != _PARAMETER)
+        self._longest = max(map(len, self._paths), default=0)
+
+    def suggest(self, path: str) -> str | None:
+        """Return the path that a client probably means, or None. A long path is not compared, because it takes long."""
+        segments = [_plain(segment) for segment in path.split("/") if segment]
+        if len(path) > MAX_COMPARED_CHARACTERS or len(segments) > self._longest:
+            return None
+        keys: list[tuple[str, ...]] = [()]
+        for segment in segments:
+            names = [] if any(letter.isdigit() for letter in segment) else self._similar(segment)
+            keys = [(*key, name) for key in keys for name in (*names, _PARAMETER)]
+        return next((self._paths[key] for key in keys if key in self._paths), None)
+
+    def _similar(self, segment: str) -> list[str]:
+        return [segment] if segment in self._segments else get_close_matches(segment, self._segments, n=1, cutoff=0.75)
+
+
+def _plain(segment: str) -> str:
+    """Return a segment of a path without case, hyphens, underscores and the `s` of a plural."""
+    return segment.lower().replace("-", "").replace("_", "").removesuffix("s")
 
 
 def _legacy_error_text(problems: list[Problem]) -> str:

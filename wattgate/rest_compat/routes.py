@@ -61,6 +61,7 @@ from wattgate.requests.client import (
     current_client,
     never,
 )
+from wattgate.requests.entity_tags import entity_tag, has_tag
 from wattgate.requests.request_context import REQUEST_COST
 from wattgate.requests.request_limits import FREE_BODY_BYTES, check_anonymous_size, size_cost
 from wattgate.requests.request_path import decode_segment, has_encoded_slash
@@ -81,6 +82,7 @@ from wattgate.rest_compat.error_responses import NO_STORE, error_response, json_
 from wattgate.rest_compat.file_intake import FILE_TYPES, TakeFile, check_announced, file_arguments, take_file
 from wattgate.rest_compat.formats import DEFAULT_FORMAT, INPUT_REQUEST_PATHS, LEGACY_FORMATS
 from wattgate.rest_compat.formats.legacy_format import FORM, LegacyFormat
+from wattgate.rest_compat.known_members import IGNORED_HEADER, KnownMembers
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 from wattgate.rest_compat.row_renderer import build_renderer, render_field, wire_name
 
@@ -133,18 +135,22 @@ class Endpoint:
     binder: ArgumentBinder
     render: Callable[[Any], Any]
     edges: tuple[tuple[Any, EdgeField], ...]
+    known: KnownMembers
 
     @classmethod
     def create(cls, operation: Operation, rest: RestRoute, schema: Schema) -> "Endpoint":
         fields = {wire_name(field): field for field in get_object_definition(operation.result_type, strict=True).fields}
         edges = [(fields[name], edge_of(fields[name])) for name in rest.edges]
+        legacy_format = LEGACY_FORMATS.get(rest.route_key, DEFAULT_FORMAT)
+        binder = ArgumentBinder(schema, operation)
         return cls(
             operation=operation,
             rest=rest,
-            legacy_format=LEGACY_FORMATS.get(rest.route_key, DEFAULT_FORMAT),
-            binder=ArgumentBinder(schema, operation),
+            legacy_format=legacy_format,
+            binder=binder,
             render=build_renderer(operation),
             edges=tuple((field, edge) for field, edge in edges if edge is not None),
+            known=KnownMembers.of(rest, legacy_format, binder.arguments),
         )
 
 
@@ -163,13 +169,14 @@ class ParsedRequest:
     """The bound arguments of a request, and their source.
 
     The source is the request, or, for a streamed body, a function that records the body while it arrives. `hold` is the
-    memory of a body.
+    memory of a body. `ignored` names the members that the endpoint does not know.
     """
 
     arguments: dict[str, Any]
     source: LegacyRequest | Callable[[RunOperation, UploadCharge], Awaitable[dict[str, Any]]]
     wait_ends: WaitEnds = WaitEnds()  # noqa: RUF009 (it is frozen)
     hold: BodyHold | None = None
+    ignored: str = ""
 
 
 class Dispatcher:
@@ -214,7 +221,7 @@ class Dispatcher:
             else:
                 charge = CallCharge(self._budgets, principal)
                 parsed = await self._accept(endpoint, request, principal, charge)
-            response = await self._execute(endpoint, principal, parsed, charge)
+            response = _complete(endpoint, request, parsed, await self._execute(endpoint, principal, parsed, charge))
         except GatewayError as error:
             legacy_format = endpoint.legacy_format
             is_rejection = isinstance(error, RateLimited | Unauthenticated)
@@ -295,6 +302,7 @@ class Dispatcher:
         if principal.role is Role.ANONYMOUS:
             check_anonymous_size(query_size)
         await charge.add_size(query_size)
+        endpoint.known.check_repeated(request.query_params)
         if endpoint.legacy_format.take_file is not None and _media_type(request) in FILE_TYPES:
             return self._parse_file_request(endpoint, endpoint.legacy_format.take_file, request)
         body, hold = await self._bodies.read(request.receive, principal, charge, announced_length(request.headers))
@@ -310,7 +318,8 @@ class Dispatcher:
             if hold is not None:
                 hold.release()
             raise
-        return ParsedRequest(arguments, legacy_request, hold=hold)
+        ignored = endpoint.known.ignored(request.query_params, legacy_request.body)
+        return ParsedRequest(arguments, legacy_request, hold=hold, ignored=ignored)
 
     def _parse_file_request(self, endpoint: Endpoint, take: TakeFile, request: Request) -> ParsedRequest:
         """Return a request whose body is a file. Nothing of it is read yet."""
@@ -422,6 +431,22 @@ class EncodedResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         await send_body(send, bytes(self.body))
+
+
+def _complete(endpoint: Endpoint, request: Request, parsed: ParsedRequest, response: Response) -> Response:
+    """Add the names of ignored members, and the entity tag of the answer to a query. Return 304 for a present copy.
+
+    A large answer has no tag, because its digest would take as long as its encoding.
+    """
+    if parsed.ignored:
+        response.headers[IGNORED_HEADER] = parsed.ignored
+    if type(response) is not Response or endpoint.operation.kind is not OperationKind.QUERY:
+        return response
+    response.headers["ETag"] = tag = entity_tag(bytes(response.body))
+    if not has_tag(request.headers.get("if-none-match", ""), tag):
+        return response
+    kept = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
+    return Response(status_code=304, headers=kept)
 
 
 def _check_scheme(endpoint: Endpoint, principal: Principal) -> None:

@@ -25,6 +25,7 @@ from wattgate.rate_limit.budgets import CURRENT_BALANCE, Balance, rate_limit_hea
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.requests.accept import GRAPHQL_RESPONSE, JSON, negotiate_media_type
 from wattgate.requests.bodies import DEFAULT_BODIES, BodyHold, BodyReader, announced_length, check_content
+from wattgate.requests.entity_tags import has_tag
 from wattgate.requests.request_context import log_access_error
 from wattgate.requests.request_limits import check_anonymous_size, check_encoding, check_structure
 from wattgate.requests.request_threads import run_in_thread
@@ -248,7 +249,7 @@ async def _cacheable_response(
     """
     tag = f'W/"{(await _digest(await reply.encode_result()))[:32]}"'
     response_headers = [(b"etag", tag.encode()), (b"cache-control", b"private, no-cache"), *budget_headers]
-    if tag in headers.get("if-none-match", ""):
+    if has_tag(headers.get("if-none-match", ""), tag):
         return GraphQLResponse(304, b"", media, response_headers)
     return GraphQLResponse(200, await reply.encode_with_cost(), media, response_headers)
 

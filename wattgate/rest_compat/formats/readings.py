@@ -13,8 +13,9 @@ from wattgate.clock import format_iso
 from wattgate.db.models import Resource
 from wattgate.db.readings.reading_series import ReadingSeries
 from wattgate.enums import NoValueReason
-from wattgate.errors import BadInput, Problem, ProblemPath
+from wattgate.errors import BadInput, GatewayError, Problem, ProblemPath
 from wattgate.graphql.execution.argument_binder import RawArguments
+from wattgate.rest_compat.arguments import restore_plus
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 
 READINGS_REQUEST_PATHS: Mapping[ProblemPath, ProblemPath] = MappingProxyType(
@@ -49,6 +50,9 @@ _MAX_SPANS: Mapping[str, timedelta] = MappingProxyType(
 )
 """Maximum span of one request, by period."""
 
+
+IN_FUTURE = "is in the future"
+"""The problem of a `from` later than now, for which clients know an error text of its own."""
 
 _NO_VALUE_MESSAGES: Mapping[NoValueReason, str] = MappingProxyType(
     {
@@ -99,6 +103,13 @@ def parse_raw_readings_query(request: LegacyRequest) -> RawArguments:
     if "field" in query:
         values["field"] = query["field"]
     return RawArguments(values, problems)
+
+
+def transform_readings_error(error: GatewayError, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body with the error text that legacy clients know for a `from` in the future."""
+    if not any(problem.path == ("from",) and problem.message == IN_FUTURE for problem in error.problems):
+        return body
+    return {**body, "error": body["error"].replace("-from", "-from in the future", 1)}
 
 
 def readings_body(result: RestResult) -> dict[str, Any]:
@@ -199,11 +210,11 @@ def _parse_instant(query: Mapping[str, str], name: str, offset: int, problems: l
         problems.append(Problem((name,), "is missing", is_missing=True))
         return None
     try:
-        instant = datetime.fromisoformat(query[name])
+        instant = datetime.fromisoformat(restore_plus(query[name]))
         if not 1900 <= instant.year <= 9000:
             raise ValueError
     except ValueError:
-        problems.append(Problem((name,), "is not a time such as 2026-11-20T00:00:00"))
+        problems.append(Problem((name,), "is not a time such as 2026-11-20T00:00:00 or 2026-11-20T00:00:00Z"))
         return None
     if instant.tzinfo is None:
         return instant.replace(tzinfo=UTC) + timedelta(minutes=offset)
@@ -213,8 +224,8 @@ def _parse_instant(query: Mapping[str, str], name: str, offset: int, problems: l
 def _check_span(start: datetime, end: datetime, period: str | None, now: datetime, problems: list[Problem]) -> None:
     if start > now:
         raise BadInput(
-            "from in the future",
-            problems=[*problems, Problem(("from in the future",), "is in the future")],
+            "The range begins in the future. Give a `from` until now.",
+            problems=[*problems, Problem(("from",), IN_FUTURE)],
         )
     longest = _MAX_SPANS.get(period or "")
     if longest and end - start > longest + _SPAN_TOLERANCE:

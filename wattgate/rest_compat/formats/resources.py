@@ -89,6 +89,7 @@ RESOURCE_FORMATS: Mapping[str, LegacyFormat] = {
         parse_arguments=legacy_readings.parse_readings_query,
         request_paths=legacy_readings.READINGS_REQUEST_PATHS,
         render_body=legacy_readings.readings_body,
+        transform_error=legacy_readings.transform_readings_error,
         query=wire.ReadingsQuery,
         response=wire.ReadingsEnvelope,
         response_example=wire.READINGS_EXAMPLE,

@@ -45,7 +45,9 @@ SECURITY_SCHEMES: Json = {
 DESCRIPTION = (
     "Metered energy readings, and the users, homes, devices and content that belong to them. GraphQL has the same "
     "records: the response header `x-graphql-operation` names the field, or the path of fields. A path of the document "
-    "that does not have the method of a request answers with 405 and the code METHOD_NOT_ALLOWED."
+    "that does not have the method of a request answers with 405 and the code METHOD_NOT_ALLOWED. The response header "
+    "`x-ignored-members` names members of a request that the path does not know. Answers of GET have an `ETag`, and a "
+    "request with it in `If-None-Match` gets 304 if nothing has changed."
 )
 
 DESTRUCTIVE_FIELDS = ("deactivate", "delete", "erase", "remove", "revoke", "withdraw")

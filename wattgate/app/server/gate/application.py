@@ -15,7 +15,11 @@ from wattgate.app.server.gate.gate import Gate, GateRules
 from wattgate.app.server.gate.response_headers import API, HSTS
 from wattgate.app.settings import Settings
 from wattgate.errors import Internal
+from wattgate.operations.catalogue import OPERATIONS
 from wattgate.rest_compat.error_responses import error_response, http_error_handler
+
+PATHS = tuple(dict.fromkeys(rest.path for operation in OPERATIONS for rest in operation.rest))
+"""The paths of the REST interface."""
 
 
 def build_application(
@@ -30,7 +34,7 @@ def build_application(
         routes=routes,
         middleware=[Middleware(Gate, rules=rules, around=tracing.middleware)],
         exception_handlers={
-            HTTPException: http_error_handler(settings.base_path),
+            HTTPException: http_error_handler(settings.base_path, PATHS),
             Exception: unexpected_error_response,
         },
         lifespan=lifespan,

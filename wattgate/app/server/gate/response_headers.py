@@ -8,6 +8,7 @@ from types import MappingProxyType
 from starlette.responses import PlainTextResponse, Response
 
 from wattgate.enums import Audience
+from wattgate.rest_compat.known_members import IGNORED_HEADER
 from wattgate.rest_compat.routes import OPERATION_HEADER
 
 Field = tuple[bytes, bytes]
@@ -21,7 +22,10 @@ They may send each header: the gateway ignores unknown ones, and uses no cookies
 all requests of a page whose monitoring adds a header of its own.
 """
 
-EXPOSED_HEADERS = ("X-Trace-Id", OPERATION_HEADER, "RateLimit", "RateLimit-Policy", "Retry-After")
+EXPOSED_HEADERS = (
+    *("X-Trace-Id", OPERATION_HEADER, IGNORED_HEADER, "RateLimit", "RateLimit-Policy", "Retry-After"),
+    *("ETag", "Allow"),
+)
 """The headers of responses that pages may read beside those that browsers always allow."""
 
 MAX_AGE_SECONDS = 600

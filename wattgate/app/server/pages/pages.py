@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from wattgate.app.settings import Settings
 from wattgate.graphql.transport.http import MIN_COMPRESSED_BYTES
+from wattgate.requests.entity_tags import has_tag
 
 # Responses that are the same for everybody: encoded and compressed once, with an entity tag for each encoding.
 
@@ -61,12 +62,6 @@ def accepts_gzip(accept_encoding: str) -> bool:
 def _coding(element: str) -> tuple[str, str]:
     name, _, weight = element.partition(";")
     return name.strip(), weight.strip()
-
-
-def has_tag(if_none_match: str, tag: str) -> bool:
-    """Return whether a header If-None-Match names an entity tag. The comparison is weak (RFC 9110, section 13.1.2)."""
-    tags = {named.strip().removeprefix("W/") for named in if_none_match.split(",")}
-    return "*" in tags or tag in tags
 
 
 # Read the HTML pages in `static/` and serve the fixed ones.
