@@ -30,6 +30,10 @@ PURPOSES: Mapping[Role, str] = {
 """The purpose of the reads of each role, unless the request declares another one. Other roles leave no entry."""
 
 
+PARTS_OF_READS: Mapping[str, str] = {"noCurrentReasons": "currentReadings"}
+"""Operations whose reads are a part of those of another one: why a value is missing is known by looking for it."""
+
+
 class Reader(NamedTuple):
     """A caller that reads with one operation for one purpose in one hour."""
 
@@ -131,7 +135,7 @@ class AccessRecorder:
     def __init__(self, log: AccessLog, principal: Principal, operation: str, reads: RequestReads) -> None:
         self._log = log
         self._principal = principal
-        self._operation = operation
+        self._operation = PARTS_OF_READS.get(operation, operation)
         self._seen = reads.seen
 
     def record(self, resources: Iterable[tuple[str, str]], at: datetime) -> None:

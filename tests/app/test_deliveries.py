@@ -129,7 +129,8 @@ async def test_permanent_failure_is_final_and_sent_to_callback(post: Post) -> No
         "eventCode": "alert.notification.email.sent.error",
         "notificationid": sent.notification_id,
         "ns_alert_id": alert_id,
-        "alertTypeId": "CM01",
+        "alertTypeId": post.tenant.ids["alert_type"],
+        "systemAlertTypeId": "CM01",
         "channel": "email",
     }
 

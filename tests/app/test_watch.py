@@ -19,7 +19,15 @@ from websockets.frames import Close
 from tests.app.test_cli import wattgate
 from tests.support.house import PASSWORD
 from tests.support.link import Link, link, running, values_until
-from wattgate.app.cli.watch import Credentials, FatalError, Watcher, format_age, format_reading, websocket_url
+from wattgate.app.cli.watch import (
+    Credentials,
+    FatalError,
+    Watcher,
+    describe_error,
+    format_age,
+    format_reading,
+    websocket_url,
+)
 
 
 @pytest.fixture
@@ -128,3 +136,18 @@ def test_format_reading_is_one_line_with_age() -> None:
     reading: dict[str, Any] = {"resourceId": "r", "field": "POWER", "at": at.isoformat(), "value": 250.0, "unit": "W"}
     assert format_reading(reading, at + timedelta(seconds=90)).endswith("r  POWER              250 W      1 min")
     assert [format_age(timedelta(seconds=n)) for n in (0, 59, 3600, 200_000)] == ["0 s", "59 s", "1 h", "2 d"]
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (
+            {"message": "No", "extensions": {"code": "NOT_FOUND", "traceId": "4b1c"}},
+            "No (code NOT_FOUND, trace ID 4b1c)",
+        ),
+        ({"message": "No", "extensions": {"code": "NOT_FOUND"}}, "No (code NOT_FOUND)"),
+        ({"message": "No"}, "No"),
+    ],
+)
+def test_error_names_its_code_and_its_trace_id(error: dict[str, Any], text: str) -> None:
+    assert describe_error(error) == text

@@ -67,6 +67,17 @@ async def flush(house: House) -> None:
     await flush_access_log(house.served_gateway.runner, house.served_gateway.access_log)
 
 
+@pytest.mark.parametrize("selection", ["current { value } noCurrentReason", "noCurrentReason", "current { value }"])
+async def test_current_value_and_why_there_is_none_are_one_read(
+    served: House, resource_id: str, selection: str
+) -> None:
+    headers = served.one.headers["application"]
+    await read(served, resource_id, headers, selection)
+    await served.call("GET", f"/resource/{resource_id}/current", headers)
+    found = await entries(served, resource_id)
+    assert [(one["operation"], one["count"]) for one in found] == [("currentReadings", 2)]
+
+
 async def test_household_sees_who_read_its_data(served: House, resource_id: str) -> None:
     headers, path = served.one.headers, f"/resource/{resource_id}/readings"
     for who in ("account", "application", "application", "administrator"):

@@ -67,7 +67,8 @@ async def test_alert_to_a_user_without_tokens_sends_the_specified_error_event(po
     sent = await post.notification(alert_id)
     (event,) = await post.events(alert_id)
     assert event.keys() == {
-        "errorCode", "eventCode", "errorId", "notificationid", "ns_alert_id", "alertTypeId", "channel",
+        "errorCode", "eventCode", "errorId", "notificationid", "ns_alert_id", "alertTypeId", "systemAlertTypeId",
+        "channel",
     }  # fmt: skip
     assert len(event.pop("errorId")) == 36
     assert event == {
@@ -75,7 +76,8 @@ async def test_alert_to_a_user_without_tokens_sends_the_specified_error_event(po
         "eventCode": "alert.notification.push.sent.error",
         "notificationid": sent.notification_id,
         "ns_alert_id": alert_id,
-        "alertTypeId": "CM01",
+        "alertTypeId": post.tenant.ids["alert_type"],
+        "systemAlertTypeId": "CM01",
         "channel": "push",
     }
     assert (sent.state, sent.status) == (NotificationState.FAILED, "ERROR")
@@ -102,7 +104,8 @@ async def test_alert_is_pushed_to_a_phone_through_the_provider(post: Post, servi
         "data": {
             "alertId": alert_id,
             "notificationId": delivery.target_id,
-            "alertTypeId": "CM01",
+            "alertTypeId": post.tenant.ids["alert_type"],
+            "systemAlertTypeId": "CM01",
             "priority": "Low",
         },
     }
@@ -328,6 +331,10 @@ async def test_subscriber_with_steps_receives_every_delivery_step(served: House)
 
 async def _send_later(served: House) -> str:
     await served.until_subscribed(topics.alert_steps(served.one.user_id))
-    body = {"userId": served.one.user_id, "alertTypeId": "CM01", "send2Push": "yes"}
+    body = {
+        "userId": served.one.user_id,
+        "alertTypeId": "CM01",
+        "send2Push": "yes",
+    }
     answer = await served.call("POST", "/alert", served.one.headers["application"], json=body)
     return str(answer.json()["ns_alert_id"])

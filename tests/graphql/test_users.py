@@ -118,7 +118,8 @@ async def test_registered_user_can_log_in_only_after_verification(served: House)
         "directoryId": directory,
     }
     registered = (await post(served, "/register", {}, **body)).json()
-    assert set(registered) == {"userId", "applications", "status", "active", "cultureCode", "createdAt", "updatedAt"}
+    names = {"userId", "applicationId", "applications", "status", "active", "cultureCode", "createdAt", "updatedAt"}
+    assert set(registered) == names
     assert (registered["status"], registered["active"]) == ("unverified", True)
     (application,) = registered["applications"]
     assert set(application) == {"active", "accountId", "applicationId"}

@@ -226,7 +226,7 @@ EXAMPLES: dict[str, Example] = {
         lambda tenant: {
             "input": {
                 "name": "Low",
-                "systemAlertTypeId": "CM02",
+                "systemAlertTypeId": uuid4().hex[:8],
                 "description": "Low use",
                 "variables": [
                     {"name": "use", "type": "ENERGY", "sample": 1.5, "description": "Use", "required": False}

@@ -276,7 +276,8 @@ def _alert(result: dict[str, Any]) -> dict[str, Any]:
         "ns_alert_id": result["alertId"],
         "applicationId": result["applicationId"],
         "userId": result["userId"],
-        "alertTypeId": result["systemAlertTypeId"],
+        "alertTypeId": result["alertTypeId"],
+        "systemAlertTypeId": result["systemAlertTypeId"],
         **yes_or_no,
         **{f"send2{name.title()}": value for name, value in yes_or_no.items()},
         "Priority": result["priority"],
@@ -320,7 +321,8 @@ def _status(result: Any) -> dict[str, Any]:
     return {
         "meterPointVerification": [
             {
-                "isVerified": item["verified"],
+                "isVerified": item["state"] == "VALID",
+                "state": item["state"].lower(),
                 "isValidUntil": item["revokedAt"] or item["endedAt"] or item["validUntil"],
                 "mpxnKey": item["mpxnKey"],
                 "mpxn": item["mpxn"],

@@ -17,6 +17,7 @@ EVENT_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "consent.renewed": "A user's consent to the readings of a meter point was given or renewed.",
         "consent.revoked": "A user's consent to the readings of a meter point was revoked.",
         "dfs.event.moved": "A flexibility event has a new state.",
+        "dfs.participation.withdrawn": "A user has left a flexibility event before its begin, by opting out.",
         "tenancy.ended": "Another user has moved in where a user lived.",
         PING_EVENT: "A test that a user has requested. Its endpoint receives it with any patterns.",
     }

@@ -63,6 +63,9 @@ async def add_faq(call: Call, *, input: types.NewFaq) -> models.Faq:
     ]
     if problems:
         raise BadInput("Invalid version. Give dotted numbers such as 1.2.0.", problems=problems)
+    if (parse_version(input.minimum_version) or ()) > (parse_version(input.version) or ()):
+        problem = Problem(("input", "minimumVersion"), f"is newer than version, which is {input.version}")
+        raise BadInput("Invalid minimumVersion. Give one that is not newer than version.", problems=[problem])
     data = [models.QuestionAndReply(item.question, item.reply) for item in input.data]
     return await call.rows.add(
         models.Faq(

@@ -1,9 +1,11 @@
 """The demand flexibility service (DFS): its terms, opting in and out, events, participation."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from sqlmodel import col
 
+from wattgate.clock import format_iso
 from wattgate.db import models
 from wattgate.db.queries.consent import is_in_force
 from wattgate.db.queries.content import terms_of_now
@@ -114,13 +116,18 @@ async def opt_out_of_dfs(
     ]
     | None = None,
 ) -> list[models.DfsUser]:
-    """End the acting user's DFS enrolment with a meter point, or all enrolments."""
-    active = await _active_opt_ins(call, require_user_id(call), mpxn)
+    """End the acting user's DFS enrolment with a meter point, or all enrolments.
+
+    The user also leaves the events that have not begun. Participations in events that have begun stay on record.
+    """
+    user_id = require_user_id(call)
+    active = await _active_opt_ins(call, user_id, mpxn)
     if not active:
         raise NotFound("The user is not opted in.")
     records = [await call.rows.edit(models.DfsUser, opt_in.dfs_user_id) for opt_in in active]
     for record in records:
         record.active = False
+    await _leave_events(call, user_id, [record.mpxn for record in records])
     return records
 
 
@@ -186,6 +193,8 @@ async def participate_in_dfs_event(call: Call, *, dfs_event_id: ids.DfsEventId) 
     event = events[dfs_event_id]
     if event.state is not DfsEventState.OPEN:
         raise Conflict(f"The event is {event.state}. Users can join only while it is open.")
+    if event.ends_at <= call.rows.now:
+        raise Conflict(f"The event has ended at {format_iso(event.ends_at)}. Users can join only until its end.")
     points = await _points_with_consent(call, user_id)
     opted_in = [opt_in for opt_in in await _active_opt_ins(call, user_id) if opt_in.mpxn in points]
     if not opted_in:
@@ -286,6 +295,20 @@ async def _points_with_consent(call: Call, user_id: str) -> set[str]:
         if is_in_force(consent, call.rows.now) and (consent.verified or consent.mpxn in present)
     }
     return consented - await meter_points_left(call.rows, user_id, consented)
+
+
+async def _leave_events(call: Call, user_id: str, mpxns: Sequence[str]) -> None:
+    """End the participations of a user with meter points in events that have not begun, and send an event of each."""
+    joined = models.DfsParticipation
+    parts = await call.rows.all(joined, col(joined.user_id) == user_id, col(joined.mpxn).in_(mpxns))
+    events = await call.rows.get_many(models.DfsEvent, [part.dfs_event_id for part in parts])
+    leaving = [part for part in parts if events[part.dfs_event_id].starts_at > call.rows.now]
+    if not leaving:
+        return
+    await call.rows.delete(joined, col(joined.participation_id).in_([part.participation_id for part in leaving]))
+    for part in leaving:
+        payload = {"dfsEventId": part.dfs_event_id, "userId": user_id, "mpxn": part.mpxn}
+        await enqueue_event(call, "dfs.participation.withdrawn", payload, user_id=user_id)
 
 
 async def _active_opt_ins(call: Call, user_id: str, mpxn: str | None = None) -> list[models.DfsUser]:

@@ -12,7 +12,17 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
-from wattgate.errors import ConsentRevoked, Forbidden, GatewayError, RateLimited, Unauthenticated
+from wattgate.errors import (
+    BadInput,
+    Conflict,
+    ConsentRevoked,
+    Forbidden,
+    GatewayError,
+    NotFound,
+    NotSupported,
+    RateLimited,
+    Unauthenticated,
+)
 from wattgate.principal import Principal
 from wattgate.requests.client import current_client
 
@@ -25,6 +35,13 @@ _TRACEPARENT = re.compile(r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16}
 
 ACCESS_ERRORS = (Unauthenticated, Forbidden, ConsentRevoked, RateLimited)
 """Errors that depend on the caller, not on the content of the request."""
+
+
+REQUEST_ERRORS = (BadInput, NotFound, NotSupported, Conflict)
+"""Errors that depend on the content of the request."""
+
+MAX_LOGGED, MAX_LOGGED_CHARACTERS = 5, 60
+"""Maximum paths of problems in a log record, and characters of each."""
 
 
 def new_trace_id() -> str:
@@ -44,11 +61,18 @@ def parse_traceparent(traceparent: str) -> str | None:
 
 
 def log_access_error(error: GatewayError) -> None:
-    """Log an error response, if it is one of ACCESS_ERRORS."""
+    """Log an error response, if it is one of ACCESS_ERRORS or REQUEST_ERRORS, under the trace ID of the response.
+
+    The message of an error that depends on the content is left out, because it may quote personal data.
+    """
     if isinstance(error, ACCESS_ERRORS):
         level = logging.WARNING if isinstance(error, RateLimited) else logging.INFO
         fields = client_fields(f"request rejected with {error.code}")
         log.log(level, "request rejected with %s: %s", error.code, error.message, extra=fields)
+    elif isinstance(error, REQUEST_ERRORS):
+        named = [".".join(map(str, problem.path))[:MAX_LOGGED_CHARACTERS] for problem in error.problems[:MAX_LOGGED]]
+        fields = client_fields(f"request refused with {error.code}")
+        log.info("request refused with %s %s", error.code, named, extra=fields)
 
 
 def client_fields(kind: str, address: str | None = None) -> dict[str, str]:

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Receive, Scope, Send
 from strawberry.types import get_object_definition
 
+from wattgate.access_log import RequestReads
 from wattgate.clock import Clock, has_passed, utc_now
 from wattgate.errors import (
     ENDED_CREDENTIALS,
@@ -367,11 +368,11 @@ class Dispatcher:
         self, endpoint: Endpoint, principal: Principal, rows: Sequence[Any], charge: CallCharge
     ) -> dict[str, list[Any]]:
         """Return the values of the included edges by name, one for each row."""
-        edges = {}
+        edges, reads = {}, RequestReads()
         if endpoint.operation.kind is OperationKind.MUTATION:
             principal = principal.reading_own_changes()
         for name, (_, edge) in zip(endpoint.rest.edges, endpoint.edges, strict=True):
-            values = edges[name] = await self._runner.load(edge, principal, rows, {}, charge=charge)
+            values = edges[name] = await self._runner.load(edge, principal, rows, {}, reads, charge)
             if extra := cost_of_edge_items(values):
                 await charge.add_loaded(extra, extra)
             for value in values:

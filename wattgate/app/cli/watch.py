@@ -4,7 +4,7 @@ import asyncio
 import base64
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NoReturn
@@ -164,10 +164,18 @@ class Watcher:
             self._on_reading(reading)
 
     def _raise_for_errors(self, errors: list[dict[str, Any]]) -> NoReturn:
-        message = "; ".join(str(error.get("message")) for error in errors)
+        message = "; ".join(map(describe_error, errors))
         if all((error.get("extensions") or {}).get("retryable") for error in errors):
             raise TransientError(message)
         raise FatalError(message)
+
+
+def describe_error(error: Mapping[str, Any]) -> str:
+    """Return the message of a GraphQL error, with its code and the trace ID under which the log has it."""
+    extensions = error.get("extensions") or {}
+    named = {"code": extensions.get("code"), "trace ID": extensions.get("traceId")}
+    details = ", ".join(f"{name} {value}" for name, value in named.items() if value)
+    return f"{error.get('message')}{details and f' ({details})'}"
 
 
 async def _send_message(socket: ClientConnection, message: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ class UserWithAccounts(msgspec.Struct, gc=False):
     """A user and its accounts, oldest first. `culture_code` is that of its messages."""
 
     user_id: str
+    application_id: str
     applications: list[Account]
     status: str
     active: bool
@@ -42,6 +43,7 @@ async def add_accounts(rows: Rows, users: Collection[User]) -> dict[str, UserWit
     return {
         user.user_id: UserWithAccounts(
             user_id=user.user_id,
+            application_id=user.application_id,
             applications=accounts[user.user_id],
             status=user.status,
             active=user.active,

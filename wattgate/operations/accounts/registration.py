@@ -285,6 +285,7 @@ async def _register_by_mail(
     application = types.UserApplication(active=False, account_id=NOBODY, application_id=Id(rows.application_id))
     return types.User(
         user_id=NOBODY,
+        application_id=Id(rows.application_id),
         applications=[application],
         status=UserStatus.UNVERIFIED,
         active=user.active,

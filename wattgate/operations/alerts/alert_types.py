@@ -32,6 +32,7 @@ PATH = "/alerttype"
     needs=Permission.ALERT_WRITE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", PATH, Tag.ALERT_TYPES, scheme=AuthScheme.BASIC),
+    raises=(Conflict,),
 )
 async def add_alert_type(call: Call, *, input: types.NewAlertType) -> models.AlertType:
     """Add an alert type to the application.
@@ -39,6 +40,7 @@ async def add_alert_type(call: Call, *, input: types.NewAlertType) -> models.Ale
     Declare its variables, so that alerts and templates are checked.
     """
     check_free_code(input.system_alert_type_id)
+    await _check_one_code(call.rows, input.system_alert_type_id)
     alert_type = models.AlertType(**to_column_values(input, models.AlertType))
     _check_contract(alert_type)
     return await call.rows.add(alert_type)
@@ -66,6 +68,8 @@ async def update_alert_type(
     check_fixed_fields(alert_type, changes)
     for name, value in changes.items():
         setattr(alert_type, name, value)
+    if alert_type.active and changes.keys() & {"system_alert_type_id", "active"}:
+        await _check_one_code(call.rows, alert_type.system_alert_type_id, alert_type)
     contract = queries.contract_of(alert_type)
     if (contract.own, contract.declared) != (before.own, before.declared):
         _check_contract(alert_type)
@@ -179,6 +183,18 @@ def check_free_code(short_code: str) -> None:
         raise Conflict(
             f"The short code {short_code} belongs to a mail of the gateway itself, and the application has its alert "
             "type already. Use another one."
+        )
+
+
+async def _check_one_code(rows: Rows, short_code: str, own: models.AlertType | None = None) -> None:
+    """Raise Conflict if another active alert type has a short code, so that it is unknown which one an alert means."""
+    model = models.AlertType
+    others = [] if own is None else [col(model.alert_type_id) != own.alert_type_id]
+    known = await rows.first(model, col(model.system_alert_type_id) == short_code, col(model.active).is_(True), *others)
+    if known is not None:
+        raise Conflict(
+            f"The alert type {known.alert_type_id} has the short code {short_code} already. Use another one, or set "
+            "active of that alert type to false first."
         )
 
 

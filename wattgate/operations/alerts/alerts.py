@@ -159,6 +159,11 @@ async def create_alert(call: Call, input: types.NewAlert, *, resource_id: str | 
         problem = Problem(("input", "userId"), f"{input.user_id} does not exist")
         raise BadInput(f"Unknown user {input.user_id!r}. See `problems`.", problems=[problem])
     await call.rows.require_present(input.user_id)
+    if not input.channels:
+        problem = Problem(
+            ("input", "channels"), "is missing: without a channel, the alert reaches nobody", is_missing=True
+        )
+        raise BadInput("Give at least one channel: EMAIL, PUSH or INBOX. See `problems`.", problems=[problem])
     if input.culture_code is not None and not is_culture(input.culture_code):
         problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
         raise BadInput(
@@ -183,8 +188,9 @@ async def create_alert(call: Call, input: types.NewAlert, *, resource_id: str | 
             resource_id=resource_id,
         )
     )
-    payload = {"ns_alert_id": alert.alert_id, "userId": alert.user_id, "alertTypeId": alert.system_alert_type_id}
-    await enqueue_event(call, "alert.sent", {**payload, "channels": alert.channels}, user_id=alert.user_id)
+    kind = {"alertTypeId": alert.alert_type_id, "systemAlertTypeId": alert.system_alert_type_id}
+    payload = {"ns_alert_id": alert.alert_id, "userId": alert.user_id, **kind, "channels": alert.channels}
+    await enqueue_event(call, "alert.sent", payload, user_id=alert.user_id)
     await notify_all(call, alert, alert_type)
     call.emit(Event(topics.alerts(alert.user_id), alert.alert_id, alert_payload(alert)))
     return alert

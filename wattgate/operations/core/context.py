@@ -146,5 +146,7 @@ def require_user_id(call: Call) -> str:
     """Return the id of the user on whose behalf the call runs. Raise BadInput if an application names none."""
     if call.principal.user_id is None:
         problem = Problem(("userId",), "is missing", is_missing=True)
-        raise BadInput("name the user in the header userId", problems=[problem])
+        raise BadInput(
+            "Name the user in the header userId. A member userId of the body is not read.", problems=[problem]
+        )
     return call.principal.user_id

@@ -30,6 +30,7 @@ async def add_resource_type(call: Call, *, input: types.NewResourceType) -> mode
     values = to_column_values(input, models.ResourceType)
     if input.retention_days is not None:
         check_retention_days(input.retention_days, "input", "retentionDays")
+    _check_names(input)
     try:
         fields = parse_fields(values["storage"])
     except StorageError as refused:
@@ -37,3 +38,16 @@ async def add_resource_type(call: Call, *, input: types.NewResourceType) -> mode
             "Invalid storage definition. See `problems`.", problems=[Problem(("storage",), str(refused))]
         ) from None
     return await call.rows.add(models.ResourceType(**{"base_unit": fields[0].unit, **values}))
+
+
+def _check_names(input: types.NewResourceType) -> None:
+    """Raise BadInput for a storage field without a name or a unit, because readings of it cannot be named or shown."""
+    problems = [
+        Problem(("input", "storage", number, "fields", position, name), "is empty")
+        for number, definition in enumerate(input.storage)
+        for position, field in enumerate(definition.fields)
+        for name, text in (("fieldName", field.field_name), ("unit", field.unit))
+        if not text.strip()
+    ]
+    if problems:
+        raise BadInput("A storage field has no name or no unit. See `problems`.", problems=problems)

@@ -237,11 +237,12 @@ async def _add_log_entry(
 
 
 def _event_payload(alert: Alert, notification: Notification) -> dict[str, Any]:
-    """Return the payload of webhook events about a notification, with the names of SPEC.md."""
+    """Return the payload of webhook events about a notification, with the names of SPEC.md and the short code."""
     return {
         "notificationid": notification.notification_id,
         "ns_alert_id": alert.alert_id,
-        "alertTypeId": alert.system_alert_type_id,
+        "alertTypeId": alert.alert_type_id,
+        "systemAlertTypeId": alert.system_alert_type_id,
         "channel": notification.channel,
     }
 

@@ -83,7 +83,8 @@ async def _push_content(call: Call, alert: Alert, notification: Notification) ->
     data = {
         "alertId": alert.alert_id,
         "notificationId": notification.notification_id,
-        "alertTypeId": alert.system_alert_type_id,
+        "alertTypeId": alert.alert_type_id,
+        "systemAlertTypeId": alert.system_alert_type_id,
         "priority": alert.priority,
     }
     return MessageContent(

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from sqlalchemy import func
 from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.models import AlertType, Template
 from wattgate.db.queries import templates as queries
 from wattgate.db.queries.alerts import contract_of
-from wattgate.delivery.templates.language.cultures import is_culture
+from wattgate.delivery.templates.language.cultures import canonical_culture, is_culture
 from wattgate.delivery.templates.language.diagnostics import Severity, TemplateLimitExceeded, TemplatePart
 from wattgate.delivery.templates.rendering import TemplateSource
 from wattgate.delivery.templates.scope import RenderScope
@@ -60,10 +61,12 @@ async def add_template(call: Call, *, input: types.NewTemplate) -> models.Templa
         problems.append(Problem(("input", "alertTypeId"), f"{input.alert_type_id} does not exist"))
     if input.application_id not in (None, call.rows.application_id):
         problems.append(Problem(("input", "applicationId"), "is not the caller's application"))
+    if alert_type is not None and input.system_alert_type_id not in (None, alert_type.system_alert_type_id):
+        code = alert_type.system_alert_type_id
+        problems.append(Problem(("input", "systemAlertTypeId"), f"is not {code}, the short code of the alert type"))
     if alert_type is None or problems:
         raise BadInput("Invalid reference in the template. See `problems`.", problems=problems)
     template = _build_template(alert_type, input.channel_type, input.culture_code, input)
-    template.system_alert_type_id = input.system_alert_type_id or template.system_alert_type_id
     return await _store_template(call, template, input)
 
 
@@ -86,7 +89,7 @@ async def template_for(
         models.Template,
         col(models.Template.alert_type_id) == alert_type.alert_type_id,
         col(models.Template.channel_type) == channel_type.value,
-        col(models.Template.culture_code) == culture_code,
+        func.lower(models.Template.culture_code) == culture_code.lower(),
         col(models.Template.archived_at).is_(None),
         order_by=[models.Template.created_at],
     )
@@ -131,7 +134,7 @@ async def update_template(call: Call, *, template_id: ids.TemplateId, input: typ
     template = await _edit_template(call, template_id)
     for name, value in to_column_values(input, models.Template, exclude=(*CONTENT_PARTS, "active")).items():
         setattr(template, name, value)
-    _check_culture(template.culture_code)
+    template.culture_code = _normal_culture(template.culture_code)
     is_active = template.active if input.active in (UNSET, None) else bool(input.active)
     changed, publishes = changed_content(input), is_active and not template.active
     (current,) = await queries.current_versions(call.rows, [template])
@@ -280,7 +283,7 @@ def _build_template(
 async def _store_template(
     call: Call, template: models.Template, input: types.NewTemplate | types.NewTemplateText
 ) -> models.Template:
-    _check_culture(template.culture_code)
+    template.culture_code = _normal_culture(template.culture_code)
     content = {name: getattr(input, name) for name in CONTENT_PARTS}
     await check_content(call, content)
     await call.rows.add(template)
@@ -359,10 +362,12 @@ async def _publish(call: Call, template: models.Template, version: models.Templa
     await call.rows.flush()
 
 
-def _check_culture(code: str) -> None:
+def _normal_culture(code: str) -> str:
+    """Return a language tag in the usual case, such as en-GB. Raise BadInput if the text is none."""
     if not is_culture(code):
         problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
         raise BadInput(f"Invalid culture code {code!r}. Give a language tag such as en-GB.", problems=[problem])
+    return canonical_culture(code)
 
 
 # The content of a template: the parts of a version, and their checks.

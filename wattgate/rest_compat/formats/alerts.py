@@ -73,7 +73,8 @@ class LegacyAlert(TypedDict):
     ns_alert_id: Annotated[Uuid, Meta(description="ID of the alert.")]
     applicationId: Annotated[str, Described("ID of the application that the record belongs to.")]
     userId: Annotated[Uuid, Described("ID of the user.")]
-    alertTypeId: Annotated[str, Meta(description="Short code of the alert type, such as CM01.")]
+    alertTypeId: Annotated[Uuid, Meta(description="ID of the alert type.")]
+    systemAlertTypeId: Annotated[str, Meta(description="Short code of the alert type, such as CM01.")]
     email: Switch
     push: Switch
     inbox: Switch
@@ -90,6 +91,8 @@ ALERT_EXAMPLE = {
     "ns_alert_id": EXAMPLE_UUID,
     "applicationId": EXAMPLE_UUID,
     **ALERT_TO_SEND_EXAMPLE,
+    "alertTypeId": EXAMPLE_UUID,
+    "systemAlertTypeId": "CM01",
     "send2Email": "yes",
     "push": "no",
     "inbox": "yes",
@@ -195,7 +198,8 @@ def _alert_json(alert: models.Alert) -> dict[str, Any]:
         "ns_alert_id": alert.alert_id,
         "applicationId": alert.application_id,
         "userId": alert.user_id,
-        "alertTypeId": alert.system_alert_type_id,
+        "alertTypeId": alert.alert_type_id,
+        "systemAlertTypeId": alert.system_alert_type_id,
         **switches,
         "Priority": alert.priority,
         "callbackUrl": alert.callback_url,
@@ -249,7 +253,11 @@ def _parse_template_arguments(request: LegacyRequest) -> RawArguments:
 ALERT_FORMATS: Mapping[str, LegacyFormat] = {
     "POST /alert": LegacyFormat(
         parse_arguments=_parse_alert_arguments,
-        request_paths={("input", "data"): ("dataToFill",), ("input", "priority"): ("Priority",)},
+        request_paths={
+            ("input", "data"): ("dataToFill",),
+            ("input", "priority"): ("Priority",),
+            ("input", "channels"): ("email",),
+        },
         render_body=lambda result: {"ns_alert_id": result.result.alert_id, "status": "OK"},
         body=AlertToSend,
         response=SentAlert,

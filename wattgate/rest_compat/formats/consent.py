@@ -7,11 +7,11 @@ from msgspec import Meta
 
 from wattgate.clock import format_iso
 from wattgate.graphql.execution.argument_binder import RawArguments
-from wattgate.operations.types.consent import MpxnKey
+from wattgate.operations.types.consent import ConsentState, MpxnKey
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 from wattgate.rest_compat.wire_readings import NoQuery
-from wattgate.rest_compat.wire_shapes import EXAMPLE_MPXN, EXAMPLE_TIME, EXAMPLE_UUID, Instant, Uuid, Valid
+from wattgate.rest_compat.wire_shapes import EXAMPLE_MPXN, EXAMPLE_TIME, EXAMPLE_UUID, GraphQLName, Instant, Uuid, Valid
 from wattgate.values import terms
 from wattgate.values.annotations import Described
 
@@ -23,7 +23,10 @@ Mpxn = Annotated[str, Meta(description="MPAN or MPRN of the meter point.")]
 class MeterPointStatus(TypedDict):
     """Verification status of a meter point."""
 
-    isVerified: Annotated[bool, Meta(description="Whether the consent is valid now.")]
+    isVerified: Annotated[
+        bool, Meta(description="Whether the consent is valid now, so that the readings of the meter point are served.")
+    ]
+    state: Annotated[Annotated[Any, GraphQLName("ConsentState")], Described("State of the consent now.")]
     isValidUntil: Annotated[Instant, Meta(description="When the consent ends, or when it was revoked.")]
     mpxnKey: Annotated[MpxnKey, Described("Network of the meter point.")]
     mpxn: Mpxn
@@ -37,7 +40,7 @@ class VerificationStatus(TypedDict):
 
 VERIFICATION_STATUS_EXAMPLE = {
     "meterPointVerification": [
-        {"isVerified": True, "isValidUntil": EXAMPLE_TIME, "mpxnKey": "mpan", "mpxn": EXAMPLE_MPXN}
+        {"isVerified": True, "state": "valid", "isValidUntil": EXAMPLE_TIME, "mpxnKey": "mpan", "mpxn": EXAMPLE_MPXN}
     ]
 }
 
@@ -218,7 +221,8 @@ def _status_body(result: RestResult) -> dict[str, Any]:
     return {
         "meterPointVerification": [
             {
-                "isVerified": status.verified,
+                "isVerified": status.state is ConsentState.VALID,
+                "state": status.state.value,
                 "isValidUntil": format_iso(status.revoked_at or status.ended_at or status.valid_until),
                 "mpxnKey": status.mpxn_key.value,
                 "mpxn": status.mpxn,

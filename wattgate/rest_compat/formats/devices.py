@@ -179,6 +179,7 @@ METER_POINT_RESOURCES_EXAMPLE: LegacyMeterPointResources = {
 DEVICE = RecordShape("DeviceWithProtocol", Device, DeviceMembers)
 DEVICE_EXAMPLE = {
     "deviceId": EXAMPLE_UUID,
+    "applicationId": EXAMPLE_UUID,
     "deviceTypeId": EXAMPLE_UUID,
     "ownerId": EXAMPLE_UUID,
     "description": "In-home display",

@@ -170,6 +170,11 @@ class Webhook(Tenanted, table=True):
     updated_at: datetime = updated_at_field()
 
     @property
+    def person_id(self) -> str | None:
+        """The user that the event is about, who sees the record only if it is `user_id` too."""
+        return self.user_id or self.subject_id
+
+    @property
     def success(self) -> WebhookAttempt | None:
         """The attempt that succeeded."""
         return _parse_attempt(self.successful_attempt) if self.successful_attempt else None

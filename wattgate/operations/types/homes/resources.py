@@ -239,6 +239,7 @@ class CostSeries:
 @strawberry.type(description="Metered data series of one owner, such as the electricity consumption of a home.")
 class Resource(Node, model=models.Resource):
     resource_id: ids.ResourceId
+    application_id: ids.ApplicationId
     resource_type_id: ids.ResourceTypeId
     owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the resource.")
     name: terms.Name
@@ -382,6 +383,7 @@ class Resource(Node, model=models.Resource):
 @strawberry.type(description="Type of resource: the measured quantity and how its readings are stored.")
 class ResourceType(Node, model=models.ResourceType):
     resource_type_id: ids.ResourceTypeId
+    application_id: ids.ApplicationId
     name: terms.Name
     classifier: terms.Classifier
     storage: list[StorageDefinition] = list_field(2, description="How readings are stored.")
@@ -404,6 +406,7 @@ class ResourceType(Node, model=models.ResourceType):
 @strawberry.type(description="Device in a home that sends readings to the platform, such as a display or a bridge.")
 class Device(Node, model=models.Device):
     device_id: ids.DeviceId
+    application_id: ids.ApplicationId
     device_type_id: ids.DeviceTypeId
     owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the device.")
     description: terms.Description

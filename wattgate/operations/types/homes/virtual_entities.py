@@ -56,6 +56,11 @@ class NewVirtualEntityType:
 class VirtualEntityTypeChange:
     name: terms.Name | None = strawberry.UNSET
     description: terms.Description | None = strawberry.UNSET
+    resources: list[NewWantedResource] | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Resource types that virtual entities must or may have. They replace the present ones. Homes that "
+        "exist do not change.",
+    )
 
 
 @strawberry.type(description="Home of an owner, with the resources that belong to it.")

@@ -251,6 +251,7 @@ class NotificationLog:
 @strawberry.type(description="Delivery of an alert through one channel.")
 class Notification(Node, model=models.Notification):
     notification_id: ids.NotificationId
+    application_id: ids.ApplicationId
     alert_id: ids.AlertId
     user_id: ids.UserId
     channel: terms.AlertChannel

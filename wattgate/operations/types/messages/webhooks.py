@@ -119,8 +119,8 @@ class Webhook(Node, model=models.Webhook):
     active: terms.Active
     payload: Json = strawberry.field(description="Event data in the body of the request.")
     application_id: ids.ApplicationId
-    user_id: strawberry.ID | None = strawberry.field(
-        description="ID of the user that the event is about. Null if it is about no user."
+    person_id: strawberry.ID | None = strawberry.field(
+        name="userId", description="ID of the user that the event is about. Null if it is about no user."
     )
     callback_url: str = strawberry.field(description="URL that receives the event.")
     created_at: terms.CreatedAt

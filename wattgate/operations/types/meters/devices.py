@@ -29,6 +29,7 @@ class TypeProtocol:
 @strawberry.type(description="Type of device, to which devices belong.")
 class DeviceType(Node, model=models.DeviceType):
     device_type_id: ids.DeviceTypeId
+    application_id: ids.ApplicationId
     description: terms.Description
     active: terms.Active
     protocol: TypeProtocol = strawberry.field(description="Protocol of the device and its sensors.")

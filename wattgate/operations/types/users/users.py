@@ -38,6 +38,7 @@ class UserFields:
     """The fields of a user that several types have."""
 
     user_id: ids.UserId
+    application_id: ids.ApplicationId
     applications: list[UserApplication] = strawberry.field(description="Accounts of the user, oldest first.")
     status: UserStatus = strawberry.field(description="Status of the user.")
     active: terms.Active
