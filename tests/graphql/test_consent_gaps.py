@@ -374,7 +374,7 @@ async def test_times_of_readings_devices_and_catch_ups_are_withheld_as_readings_
     run = home.timed.house.gateway.runner.run
     await run(meter_messages.record_meter_messages, system, {"messages": [state]})
     await home.post(BEFORE - HOUR)
-    await home.user.record(other, (BEFORE - 2 * HOUR, "0.5"))
+    await home.user.record(other, (BEFORE - 2 * HOUR, "500"), field="POWER")
     await run(catch_ups.catch_up, home.user.account, {"resource_id": home.resource_id})
 
     async def ask(caller: str, device: str) -> tuple[set[str], list[str]]:

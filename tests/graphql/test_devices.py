@@ -141,7 +141,9 @@ async def test_device_is_found_by_any_spelling_of_its_hardware_id(served: House)
         (listed,) = (await get(served, "/device", params={"tags": spelt})).json()
         assert listed["deviceId"] == device.device_id
         status = (await get(served, "/device/status", params={"tags": spelt})).json()
-        assert (status["found"], status["deviceId"]) == (True, device.device_id)
+        assert (status["found"], status["deviceId"]) == (False, device.device_id), (
+            "it has half hours of the network only"
+        )
     for path in (f"/discover/{bare}", f"/device/status?tags={bare}"):
         assert (await get(served, path, tenant=served.other)).status_code == 404
     assert (await get(served, "/device", params={"tags": "0000"})).json() == []
@@ -181,6 +183,28 @@ async def test_list_of_a_device_cannot_be_null(served: House) -> None:
     assert (rejected.status_code, rejected.json()["code"]) == (400, "BAD_INPUT")
     assert rejected.json()["problems"] == [{"path": ["parentHardwareId"], "message": "must not be null"}]
     assert (await get(served, path)).json()["parentHardwareId"] == []
+
+
+@pytest.mark.both_databases("readings of several series")
+@pytest.mark.parametrize("field", ["ENERGY", None, "ENERGY of two resources"])
+async def test_device_without_a_packet_is_not_found_after_a_catch_up(served: House, field: str | None) -> None:
+    """Half hours arrive from the meter network or from a file. They say nothing about the device."""
+    resources = [await served.one.add_resource() for _ in range(2)]
+    device_id = await add_device(served.one, *(resources if field and "two" in field else resources[:1]))
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
+    half_hour = now.replace(minute=now.minute // 30 * 30)
+    for resource_id in resources:
+        await served.one.record(resource_id, (half_hour, "0.25"), field=field and "ENERGY")
+    status = (await get(served, f"/device/{device_id}/status")).json()
+    assert (status["found"], status["value"], status["status"]) == (False, None, "OFFLINE")
+    query = "query ($id: ID!) { device(deviceId: $id) { status { found lastPacketAt } freshness { state asOf } } }"
+    answer = await served.graphql(query, served.one.headers["account"], id=device_id)
+    device = answer["data"]["device"]
+    assert device["status"] == {"found": False, "lastPacketAt": None}
+    assert device["freshness"] == {"state": "OFFLINE", "asOf": None}
+    await served.one.record(resources[0], (now, "640"), field="POWER")
+    seen = (await get(served, f"/device/{device_id}/status")).json()
+    assert (seen["found"], seen["value"], seen["expectedEvery"]) == (True, int(now.timestamp()), 60)
 
 
 async def test_device_status_follows_recorded_readings(served: House) -> None:

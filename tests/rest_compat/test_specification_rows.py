@@ -355,7 +355,7 @@ async def test_refused_root_field_is_in_the_log(served: House, caplog: pytest.Lo
     assert "private" not in caplog.text
 
 
-async def test_application_without_a_user_is_told_which_header_names_one(served: House) -> None:
+async def test_application_without_a_user_learns_which_header_names_one(served: House) -> None:
     headers, body = served.one.headers["application"], {"promptId": served.one.ids["prompt"]}
     answer = await served.call("POST", "/promptuser", headers, json={**body, "userId": served.one.user_id})
     assert (answer.status_code, answer.json()["error"]) == (400, "missing elements -userId")

@@ -320,10 +320,10 @@ class FreshnessSnapshot:
         return was_live and heartbeat.as_of <= stopped_at + INTAKE_HEARTBEAT_INTERVAL_MS
 
     def _device_heartbeats(self, device_id: str) -> list[Heartbeat]:
-        """Return the heartbeats of a device's reports and live readings, or of all its readings if those are empty."""
+        """Return the heartbeats of a device's reports and live readings.
+
+        Readings that the meter network collects arrive without the device, so they say nothing about it.
+        """
         device = self.devices[device_id]
         readings = [item for fed_id in device.resource_ids for item in self.heartbeats[fed_id].items()]
-        live = [device.heartbeat, *(heartbeat for field, heartbeat in readings if not is_collected_by_network(field))]
-        if all(heartbeat.as_of is None for heartbeat in live):
-            return [device.heartbeat, *(heartbeat for _, heartbeat in readings)]
-        return live
+        return [device.heartbeat, *(heartbeat for field, heartbeat in readings if not is_collected_by_network(field))]

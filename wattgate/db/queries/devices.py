@@ -14,8 +14,9 @@ from wattgate.db.models import CatchUp, Device, DeviceSensor, DeviceType, Networ
 from wattgate.db.queries.consent import peek_consent, replace_withheld
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows.rows import Rows
+from wattgate.energy.freshness import is_collected_by_network
 from wattgate.energy.meters import meter_points
-from wattgate.energy.storage_fields import ReadingField, parse_fields
+from wattgate.energy.storage_fields import parse_fields
 from wattgate.enums import DeviceActivity
 from wattgate.errors import ConsentRevoked, GatewayError
 
@@ -118,9 +119,10 @@ async def check_device_consents(
 
 
 async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus | GatewayError]:
-    """Return the status of each device, from its newest sensor reading and its newest report about itself.
+    """Return the status of each device, from its newest live reading and its newest report about itself.
 
-    Readings of withheld resources do not count. The status is withheld if all resources of the device are.
+    Readings that the meter network collects do not count: they arrive from it, or from a file, without the device.
+    Readings of withheld resources do not count either. The status is withheld if all resources of the device are.
     """
     consents = await check_device_consents(rows, devices, await resources(rows, devices))
     sensors = await _load_sensors(rows, devices)
@@ -129,7 +131,10 @@ async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus |
         for resource_id, resource in (await _load_resources(rows, sensors.values())).items()
         if resource_id not in consents.withheld
     }
-    fields_by_id = {resource_id: parse_fields(resource.storage) for resource_id, resource in resources_by_id.items()}
+    fields_by_id = {
+        resource_id: [field for field in parse_fields(resource.storage) if not is_collected_by_network(field)]
+        for resource_id, resource in resources_by_id.items()
+    }
     keys = [
         series_key(resources_by_id[resource_id], field)
         for resource_id, fields in fields_by_id.items()
@@ -139,7 +144,7 @@ async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus |
 
     def status(device: Device) -> DeviceStatus:
         packets = [
-            (stored.at, _expected_interval_ms(field))
+            (stored.at, field.interval_ms or LIVE_INTERVAL_MS)
             for sensor in sensors[device.device_id]
             for field in fields_by_id.get(sensor.resource_id or "", ())
             if (stored := latest.get(series_key(resources_by_id[sensor.resource_id or ""], field)))
@@ -186,10 +191,6 @@ async def catch_ups(rows: Rows, resources: Sequence[Resource]) -> list[list[Catc
         by_resource[catch_up.resource_id].append(catch_up)
     errors = (await peek_consent(rows, resources)).errors
     return replace_withheld(errors, resources, [by_resource[resource.resource_id] for resource in resources])
-
-
-def _expected_interval_ms(field: ReadingField) -> int:
-    return field.interval_ms or LIVE_INTERVAL_MS
 
 
 async def _load_sensors(rows: Rows, devices: Sequence[Device]) -> dict[str, list[DeviceSensor]]:
