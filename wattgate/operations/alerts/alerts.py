@@ -154,21 +154,7 @@ async def create_alert(call: Call, input: types.NewAlert, *, resource_id: str | 
     if unsendable := sending_problem(alert_type):
         problem = Problem(("input", "alertTypeId"), unsendable)
         raise BadInput("Invalid alert type. See `problems`.", problems=[problem])
-    users = await call.rows.get_many(models.User, [input.user_id])
-    if not users:
-        problem = Problem(("input", "userId"), f"{input.user_id} does not exist")
-        raise BadInput(f"Unknown user {input.user_id!r}. See `problems`.", problems=[problem])
-    await call.rows.require_present(input.user_id)
-    if not input.channels:
-        problem = Problem(
-            ("input", "channels"), "is missing: without a channel, the alert reaches nobody", is_missing=True
-        )
-        raise BadInput("Give at least one channel: EMAIL, PUSH or INBOX. See `problems`.", problems=[problem])
-    if input.culture_code is not None and not is_culture(input.culture_code):
-        problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
-        raise BadInput(
-            f"Invalid culture code {input.culture_code!r}. Give a language tag such as en-GB.", problems=[problem]
-        )
+    await _check_recipient(call, input)
     check_data(alert_type, input.data)
     await _check_home(call, input)
     alert_id, created_at = call.outside.same_value(lambda: (new_id(), utc_now()))  # templates may show both
@@ -194,6 +180,25 @@ async def create_alert(call: Call, input: types.NewAlert, *, resource_id: str | 
     await notify_all(call, alert, alert_type)
     call.emit(Event(topics.alerts(alert.user_id), alert.alert_id, alert_payload(alert)))
     return alert
+
+
+async def _check_recipient(call: Call, input: types.NewAlert) -> None:
+    """Raise BadInput if the user or the culture of an alert does not exist, or if no channel leads to the user."""
+    users = await call.rows.get_many(models.User, [input.user_id])
+    if not users:
+        problem = Problem(("input", "userId"), f"{input.user_id} does not exist")
+        raise BadInput(f"Unknown user {input.user_id!r}. See `problems`.", problems=[problem])
+    await call.rows.require_present(input.user_id)
+    if not input.channels:
+        problem = Problem(
+            ("input", "channels"), "is missing: without a channel, the alert reaches nobody", is_missing=True
+        )
+        raise BadInput("Give at least one channel: EMAIL, PUSH or INBOX. See `problems`.", problems=[problem])
+    if input.culture_code is not None and not is_culture(input.culture_code):
+        problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
+        raise BadInput(
+            f"Invalid culture code {input.culture_code!r}. Give a language tag such as en-GB.", problems=[problem]
+        )
 
 
 async def _check_home(call: Call, input: types.NewAlert) -> None:
