@@ -304,7 +304,7 @@ async def test_half_hours_from_another_source_are_not_a_heartbeat_of_a_display(t
     now = timed.clock.now
     half_hour = now.replace(minute=0, second=0) - timedelta(hours=1)
     await timed.record(resource_id, (half_hour, 1))
-    assert (await of_device(timed, device_id))["state"] == "LIVE"
+    assert (await of_device(timed, device_id))["state"] == "OFFLINE", "the network delivers them"
     await timed.record(resource_id, (now - timedelta(hours=2), 230), field="POWER")
     assert (await of_device(timed, device_id))["state"] == "OFFLINE"
 
