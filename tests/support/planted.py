@@ -110,7 +110,9 @@ async def _add_account_records(planted: Planted) -> None:
     await planted.ask(prompt, own, i={"promptId": ids["prompt"], "status": TEXT, "data": {"said": NAME}})
     action = "mutation ($i: NewUserAction!) { addUserAction(input: $i) { userActionId } }"
     await planted.ask(action, own, i={"userActionTypeId": ids["user_action_type"], "data": {"said": NAME}})
-    await planted.ask(f'mutation {{ verifyMeterPoint(mpxn: "{MPAN}") {{ __typename }} }}')
+    await planted.ask(f'mutation {{ verifyMeterPoint(mpxn: "{MPAN}", purpose: "{TEXT}") {{ __typename }} }}')
+    read = f'{{ resource(resourceId: "{planted.ids["billed"]}") {{ firstTime }} }}'
+    await planted.ask(read, {**planted.acting, "X-Access-Purpose": TEXT})
     for is_claimed in (True, False):
         await _pair_display(planted, is_claimed=is_claimed)
 

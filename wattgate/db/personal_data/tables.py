@@ -148,10 +148,10 @@ _BILLING_RULES = (
             models.ConsentChange,
             "Renewals and revocations of your consents.",
             "It proves that the kept readings were permitted.",
-            {},
+            {"purpose": constant("")},  # a free text
             {
                 _PSEUDONYM: "application_id change_id user_id",
-                "It is the record of the consent.": "mpxn kind valid_until basis purpose recorded_by created_at",
+                "It is the record of the consent.": "mpxn kind valid_until basis recorded_by created_at",
             },
         ),
         billing=True,
@@ -171,10 +171,10 @@ _BILLING_RULES = (
             models.AccessRecord,
             "Reads of the data of your meters, with the readers.",
             "It proves who read the kept readings. Its identifiers are pseudonyms.",
-            {},
+            {"purpose": constant("")},  # a text of the caller
             {
                 _PSEUDONYM: "application_id access_id user_id resource_id reader reader_user_id",
-                _NO_DATA: "operation purpose role own count hour last_at created_at",
+                _NO_DATA: "operation role own count hour last_at created_at",
             },
         ),
         billing=True,
