@@ -27,6 +27,7 @@ class Function(Enum):
     FIRST = "first"
     LAST = "last"
     COUNT = "count"
+    DIFFERENCE = "difference"
 
 
 class Weekday(Enum):

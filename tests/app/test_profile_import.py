@@ -64,7 +64,8 @@ async def test_each_example_is_stored_with_its_sum(served: House, subtests: pyte
     """Mean power and mWh are rounded to Wh, so their sums differ by less than half of one for each reading."""
     for name, (file, zone, options, expected) in CASES.items():
         with subtests.test(name):
-            resource_id = await served.one.add_resource()
+            is_hourly = name == "green-button"
+            resource_id = await (served.one.add_learning_resource() if is_hourly else served.one.add_resource())
             profile = with_options(packaged_profile(name), options)
             classifier = "electricity.consumption" if len(expected) > 1 else ""
             months, count, first, _ = expected[classifier]
@@ -202,7 +203,7 @@ async def test_the_command_imports_with_a_profile(tenant: Tenant, database_url: 
     file.write_text("\n".join(["Start,kWh", *lines, lines[-1]]))
     own = tmp_path / "own.toml"
     own.write_text('title = "Own"\n[columns]\nstart = ["start"]\n[[values]]\nunit = "kWh"\n')
-    target = ("--application", tenant.application_id, "--resource", tenant.ids["resource"])
+    target = ("--application", tenant.application_id, "--resource", await tenant.add_learning_resource())
 
     async def run(*options: str) -> Any:
         return await wattgate(database_url, "readings", "import", str(file), *target, *options)

@@ -120,12 +120,17 @@ async def test_gas_volume_is_the_meter_read_without_an_energy_register(served: H
     assert await meter_reads(served, gas) == (read, read)
 
 
-async def test_newest_register_is_the_meter_read(served: House) -> None:
+@pytest.mark.parametrize("energy_first", [True, False])
+async def test_the_unit_of_the_meter_read_stays_when_a_message_lacks_a_register(
+    served: House, energy_first: bool
+) -> None:
     gas = await add_register_resource(served.one, GAS)
     later = AT + timedelta(minutes=30)
     cubic_metres = {"00": {"00": "1CD8"}, "03": {"00": "01", "01": "000001", "02": "0003E8"}}
-    await send(served.one, gas_payload(21433.25, 0), cloud_payload(later, gasMtr=cubic_metres), to=[gas])
-    read = (format_iso(later), 7.384, "m3")
+    volume = cloud_payload(later, gasMtr=cubic_metres)
+    messages = [gas_payload(21433.25, 0), volume] if energy_first else [volume, gas_payload(21433.25, 0)]
+    await send(served.one, *messages, to=[gas])
+    read = (format_iso(AT), 21433.25, "kWh")
     assert await meter_reads(served, gas) == (read, read)
 
 

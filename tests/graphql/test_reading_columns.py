@@ -87,7 +87,7 @@ async def test_invalid_readings_are_listed_and_the_others_are_recorded(served: H
     resource_id = await served.one.add_resource()
     mixed = {
         "resourceId": resource_id,
-        "at": [START.isoformat(), START.isoformat(), (START + timedelta(minutes=1)).isoformat(), START.isoformat()],
+        "at": [START.isoformat(), START.isoformat(), (START + timedelta(minutes=31)).isoformat(), START.isoformat()],
         "value": [1, 2, 3, 1],
     }
     result = await send(
@@ -104,7 +104,7 @@ async def test_invalid_readings_are_listed_and_the_others_are_recorded(served: H
         {"series": 0, "index": 0, "reason": f"{UNKNOWN_ID} does not exist"},
         {"series": 0, "index": 1, "reason": f"{UNKNOWN_ID} does not exist"},
         {"series": 1, "index": 1, "reason": "the same instant is given twice with different values"},
-        {"series": 1, "index": 2, "reason": "2026-04-01T00:01:00.000Z is not on the sampling grid of 0:30:00"},
+        {"series": 1, "index": 2, "reason": "2026-04-01T00:31:00.000Z is not on the sampling grid of 0:30:00"},
         {"series": 2, "index": 0, "reason": f"{served.other.ids['resource']} does not exist"},
         {"series": 3, "index": 0, "reason": "the resource has no field VOLTAGE"},
         {"series": 4, "index": 0, "reason": "-1.5 has more than the 0 decimal places of POWER"},

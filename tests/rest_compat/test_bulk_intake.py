@@ -70,7 +70,7 @@ async def test_valid_lines_are_recorded_and_invalid_lines_refused_by_number(serv
         [
             lines(good, {**good, "at": "2026-01-01T01:30:00+01:00", "value": "0.250", "quality": "estimated"}),
             b"",
-            lines({**good, "at": "2026-01-01T00:10:00Z"}),
+            lines({**good, "at": "2026-01-01T02:10:00Z"}),
             b"not JSON",
             lines({**good, "at": "2026-01-01T01:00:00"}, {**good, "value": "1.2345"}, {**good, "value": -1}),
             lines({**good, "resourceId": served.other.ids["resource"]}, {**good, "field": "VOLTAGE"}),
@@ -86,7 +86,7 @@ async def test_valid_lines_are_recorded_and_invalid_lines_refused_by_number(serv
     assert (report["status"], report["recorded"], report["refused"]) == ("OK", 3, 12)
     reasons = {problem["line"]: problem["message"] for problem in report["problems"]}
     assert sorted(reasons) == [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
-    assert reasons[4] == "2026-01-01T00:10:00.000Z is not on the sampling grid of 0:30:00"
+    assert reasons[4] == "2026-01-01T02:10:00.000Z is not on the sampling grid of 0:30:00"
     assert reasons[5].startswith("is not JSON")
     assert reasons[7] == "1.2345 has more than the 3 decimal places of ENERGY"
     assert reasons[8] == "-1 is negative; ENERGY takes no negative values"

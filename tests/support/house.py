@@ -25,6 +25,7 @@ from wattgate.app.server.factory import Gateway, build_gateway, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import Clock, utc_now
 from wattgate.energy.quantities import CURRENCY
+from wattgate.energy.storage_fields import LEARNED
 from wattgate.enums import TariffKind
 from wattgate.operations.accounts import provisioning
 from wattgate.operations.catalogue import OPERATIONS
@@ -111,6 +112,14 @@ class Tenant:
 
     async def add_resource(self, name: str = "electricity consumption", **values: Any) -> str:
         resource = resource_types.NewResource(resource_type_id=ID(self.ids["resource_type"]), name=name, **values)
+        return str((await self.run("add_resource", input=resource)).resource_id)
+
+    async def add_learning_resource(self, classifier: str = "electricity.consumption", **values: Any) -> str:
+        """Add a resource that learns the interval of its data, as `home create` does."""
+        storage = [replace(STORAGE[0], sampling=LEARNED), STORAGE[1]]
+        resource_type = resource_types.NewResourceType(name="learning", classifier=classifier, storage=storage)
+        type_id = (await self.run("add_resource_type", input=resource_type)).resource_type_id
+        resource = resource_types.NewResource(resource_type_id=ID(type_id), name="learning", **values)
         return str((await self.run("add_resource", input=resource)).resource_id)
 
     async def add_home(self, *resource_ids: str) -> str:

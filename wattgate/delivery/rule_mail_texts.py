@@ -39,6 +39,8 @@ class CommonText:
     greeting: str
     button: str
     why: str
+    unsubscribe: str
+    preferences: str
 
 
 _WINDOW = '{{ windowMinutes | times: 60 | quantity: "s" }}'
@@ -56,15 +58,19 @@ COMMON: Mapping[str, CommonText] = MappingProxyType(
             home=_HOME,
             greeting="Hello {{ recipient.name }},",
             button="Open the display",
-            why="You receive this mail because of your alert rule “{{ rule }}”. Change it or turn it off under Rules "
-            "on your display.",
+            why="You receive this mail because of your alert rule “{{ alert.reason }}”. Change it or turn it off under "
+            "Rules on your display.",
+            unsubscribe="Stop these mails",
+            preferences="Choose your alerts",
         ),
         "fr": CommonText(
             home=_HOME_IN_FRENCH,
             greeting="Bonjour {{ recipient.name }},",
             button="Ouvrir l'afficheur",
-            why="Vous recevez ce message en raison de votre règle « {{ rule }} ». Modifiez-la ou désactivez-la sous "
-            "Règles sur votre afficheur.",
+            why="Vous recevez ce message en raison de votre règle « {{ alert.reason }} ». Modifiez-la ou désactivez-la "
+            "sous Règles sur votre afficheur.",
+            unsubscribe="Ne plus recevoir ces messages",
+            preferences="Choisir vos alertes",
         ),
     }
 )
@@ -152,6 +158,8 @@ def rule_mail(kind: RuleKind, language: str, display_url: str | None = None) -> 
         advice=text.advice,
         button=button,
         why=common.why,
+        unsubscribe=common.unsubscribe,
+        preferences=common.preferences,
     )
     return TemplateSource(html, text.subject, _PREHEADER)
 
@@ -186,7 +194,11 @@ _PAGE = """\
         <div class="value"><strong>{value}</strong><br>{reached}<br>{{{{ at | at }}}}</div>
         <p>{limit} {advice}</p>{button}
       </div>
-      <div class="foot">{why}</div>
+      <div class="foot">
+        {why}
+      {{% if recipient.unsubscribeUrl %}}<br><a href="{{{{ recipient.unsubscribeUrl }}}}">{unsubscribe}</a>{{% endif %}}
+      {{% if recipient.preferencesUrl %}}<br><a href="{{{{ recipient.preferencesUrl }}}}">{preferences}</a>{{% endif %}}
+      </div>
     </div>
   </body>
 </html>

@@ -53,6 +53,13 @@ Before = Annotated[
     Described("Cursor: the page has only records before it. Default: up to the end of the list."),
 ]
 BucketFunction = Annotated[Function, Described("Function that combines the readings of a bucket into one value.")]
+ChosenFunction = Annotated[
+    Function,
+    Described(
+        "Function that combines the readings of a bucket into one value. Default: SUM, for power AVG, and for "
+        "cumulative registers LAST. A function without a meaning for the field is BAD_INPUT."
+    ),
+]
 BucketLength = Annotated[Period, Described("Length of a bucket.")]
 BucketRange = Annotated[TimeRange, Described("Time range. All buckets that overlap it are returned.")]
 BucketTimeZone = Annotated[
@@ -190,7 +197,12 @@ RevisedSince = Annotated[
     ),
 ]
 Sampling = Annotated[
-    str, MaxCharacters(100), Described("`regular` (at a fixed interval) or `irregular` (at any time).")
+    str,
+    MaxCharacters(100),
+    Described(
+        "`regular` (at a fixed interval), `irregular` (at any time), or `learned`: regular, at the interval of the "
+        "first readings."
+    ),
 ]
 SecondFactorCode = Annotated[
     str,

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from wattgate.db.queries.series.tariffs import COST_SUFFIX
 from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
-from wattgate.energy.storage_fields import POWER_FIELD
+from wattgate.energy.storage_fields import LEARNED, POWER_FIELD
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.types.homes import resources as types
@@ -69,7 +69,10 @@ def series_of(classifier: str) -> tuple[Series, ...]:
 
 
 def build_resource_type(series: Series, *, live: bool, source: str, description: str = "") -> types.NewResourceType:
-    """Return the resource type of a series. With `live`, it also has the fields for live values."""
+    """Return the resource type of a series. With `live`, it also has the fields for live values.
+
+    Its resources learn the interval of their data, because it differs by country, zone and supplier.
+    """
     energy = types.NewStorageField(
         field_name="COST" if series.is_cost else "ENERGY",
         unit=series.unit,
@@ -79,7 +82,7 @@ def build_resource_type(series: Series, *, live: bool, source: str, description:
     return types.NewResourceType(
         name=series.name,
         classifier=series.classifier,
-        storage=[_storage("regular", [energy]), *([_storage("irregular", live_fields)] if live_fields else [])],
+        storage=[_storage(LEARNED, [energy]), *([_storage("irregular", live_fields)] if live_fields else [])],
         description=description,
         data_source_type=source,
         data_source_resource_type_info=Json({"unit": series.unit, "type": series.source}),

@@ -25,7 +25,7 @@ from wattgate.energy.display.ambient import DAY_SLOTS, LEARNING_DAYS, LearnedPow
 from wattgate.energy.display.carbon import CARBON_CLASSIFIER, CARBON_UNIT, DisplayCarbon
 from wattgate.energy.display.energy_total import EnergyTotal
 from wattgate.energy.display.home import DisplayPreferences, HomeCalendar
-from wattgate.energy.display.live_power import MAX_HOLD_MS, PowerIntegral, PowerSource, can_estimate_energy, to_watts
+from wattgate.energy.display.live_power import PowerIntegral, PowerSource, can_estimate_energy, to_watts
 from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
 from wattgate.energy.display.rate_schedule import RateSchedule
 from wattgate.energy.ownership import ALWAYS, Ownership
@@ -95,6 +95,17 @@ class StoredEnergy:
         field = self.field
         return field.unit == "kWh" and field.interval_ms == HALF_HOUR_MS and not field.start_ms % HALF_HOUR_MS
 
+    def known_ms(self, start: int, now: int) -> int | None:
+        """Return the time since `start` that stored samples cover, or that is of another household.
+
+        It is None if sampling is irregular.
+        """
+        if self.field.interval_ms is None:
+            return None
+        other = max(0, now - start) - sum(end - begin for begin, end in self.ownership.within(start, now))
+        first, last = bisect_left(self.grid.edges, start), bisect_left(self.grid.edges, now)
+        return other + sum(self.aggregates.count[first:last]) * self.field.interval_ms
+
     def complete_to(self, start: int, now: int) -> int:
         """Return the instant up to which no finished sample after `start` is missing."""
         if self.field.interval_ms is None:
@@ -151,7 +162,12 @@ def build_meter(stored: StoredEnergy, rate_schedule: RateSchedule | None, spans:
     for span in (spans.day, spans.month):
         period_parts = parts[bisect_left(parts, span.start, key=_sample_start) :]
         period_counts.append(
-            PeriodCount(span, EnergyTotal().add_parts(period_parts), stored.complete_to(span.start, now))
+            PeriodCount(
+                span,
+                EnergyTotal().add_parts(period_parts),
+                stored.complete_to(span.start, now),
+                stored.known_ms(span.start, now),
+            )
         )
     return Meter(
         kind=stored.kind,
@@ -173,8 +189,12 @@ def build_live_power(
     newest: Reading,
     integrals: Sequence[PowerIntegral],
     now: int,
+    hold_ms: int,
 ) -> LivePower:
-    """Build the source of power of a field, and its integrals for all half hours except the newest one."""
+    """Build the source of power of a field, and its integrals for all half hours except the newest one.
+
+    A reading counts for `hold_ms` at most.
+    """
     watts_per_unit = to_watts(1, field.unit) / 10**field.decimals
     integral_by_slot = {
         integral.at: PowerIntegral(
@@ -193,7 +213,8 @@ def build_live_power(
         at=newest.at,
         watts=to_watts(field.from_stored(newest.value), field.unit),
         integral=integral_by_slot.pop(slot, PowerIntegral(slot, 0, 0, 0)),
-        integrated_to=max(newest.at, min(now, newest.at + MAX_HOLD_MS)),
+        integrated_to=max(newest.at, min(now, newest.at + hold_ms)),
+        hold_ms=hold_ms,
     )
     return source, list(integral_by_slot.values())
 

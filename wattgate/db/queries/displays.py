@@ -36,6 +36,7 @@ from wattgate.energy.costs.tariffs import MAX_AHEAD
 from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.frame import Display, render_frame
 from wattgate.energy.display.home import Home, HomeCalendar, WithheldMeter
+from wattgate.energy.display.live_power import hold_of_interval
 from wattgate.energy.display.meter import Meter, MeterKind
 from wattgate.energy.freshness import ABANDONED_AFTER_MS, FreshnessSnapshot
 from wattgate.energy.storage_fields import POWER_FIELD, ReadingField, find_field, parse_fields
@@ -306,7 +307,7 @@ async def _load_live_power(rows: Rows, plans: Sequence[_HomePlan], inputs: _Stor
     """Return, by resource id, the source of live power and its integral in each half hour that may be estimated."""
     now = to_ms(rows.now)
     sources: dict[SeriesKey, tuple[Resource, MeterKind, ReadingField]] = {}
-    since: dict[SeriesKey, int] = {}
+    since: dict[SeriesKey, tuple[int, int]] = {}
     for plan in plans:
         stored_to = [
             inputs.energy[series.resource.resource_id].stored_to
@@ -315,18 +316,20 @@ async def _load_live_power(rows: Rows, plans: Sequence[_HomePlan], inputs: _Stor
         ]
         start = max(min([*stored_to, now - HALF_HOUR_MS]), now - MAX_ESTIMATED_MS)
         for resource, kind, _, power in plan.resources:
-            as_of = (
-                inputs.freshness_snapshot.resource_heartbeat(resource.resource_id, power, now).as_of if power else None
-            )
-            if power and as_of is not None and now - as_of <= ABANDONED_AFTER_MS:
+            if power is None:
+                continue
+            as_of, interval_ms = inputs.freshness_snapshot.resource_heartbeat(resource.resource_id, power, now)
+            if as_of is not None and now - as_of <= ABANDONED_AFTER_MS:
                 sources[series_key(resource, power)] = (resource, kind, power)
-                since[series_key(resource, power)] = start - start % HALF_HOUR_MS
+                since[series_key(resource, power)] = start - start % HALF_HOUR_MS, hold_of_interval(interval_ms)
     if not sources:
         return {}
     latest = await rows.readings.latest(list(sources))
-    integrals = await rows.readings.power_integrals([(*key, at) for key, at in since.items()], now)
+    integrals = await rows.readings.power_integrals([(*key, *span) for key, span in since.items()], now)
     return {
-        resource.resource_id: display_inputs.build_live_power(resource, power, kind, latest[key], integrals[key], now)
+        resource.resource_id: display_inputs.build_live_power(
+            resource, power, kind, latest[key], integrals[key], now, since[key][1]
+        )
         for key, (resource, kind, power) in sources.items()
     }
 

@@ -15,6 +15,7 @@ from wattgate.db.models import Resource
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.series_keys import series_key
 from wattgate.energy.buckets import BucketGrid, suggest_range
+from wattgate.energy.functions import function_problem
 from wattgate.energy.ownership import Ownership
 from wattgate.energy.storage_fields import ReadingField
 from wattgate.energy.withdrawals import Withdrawals
@@ -156,8 +157,10 @@ class ReadingSeries:
 
     @property
     def total(self) -> float | None:
-        """The sum of all readings; None if there are none."""
-        return self.reading_field.from_stored(sum(self.aggregates.sum)) if self.count else None
+        """The sum of all readings; None if there are none, or if a sum has no meaning for the field."""
+        if not self.count or function_problem(self.reading_field, Function.SUM):
+            return None
+        return self.reading_field.from_stored(sum(self.aggregates.sum))
 
     @property
     def mean(self) -> float | None:

@@ -22,7 +22,9 @@ from wattgate.energy.arrays import IntArray
 from wattgate.energy.buckets import DAY_MS, BucketGrid
 from wattgate.energy.display.live_power import PowerIntegral
 from wattgate.energy.freshness import Receipt
+from wattgate.energy.storage_fields import QUALITY_CODES
 from wattgate.energy.withdrawals import ALWAYS, Withdrawal
+from wattgate.enums import ReadingQuality
 from wattgate.pauses import slices
 
 
@@ -55,6 +57,28 @@ _SELECT_RECEIPTS = """
         ORDER BY at DESC LIMIT 1 OFFSET {depth}), s.since)
     GROUP BY s.number, s.field, r.received_at
     ORDER BY s.number, s.field, r.received_at"""
+_BETWEEN = TableParameter("spans", {"number": "bigint", "field": "int", "first": "bigint", "last": "bigint"})
+_SELECT_BETWEEN = f"""
+    SELECT s.number, s.field, {_READING_COLUMNS}
+    FROM {{spans}} s CROSS JOIN {{reading}} r
+    WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= s.first AND r.at <= s.last
+        AND r.at >= :oldest AND r.at <= :newest
+    ORDER BY s.number, s.field, r.at"""  # noqa: S608 (names of our own columns only; values are parameters)
+_NEIGHBOUR = """(
+        SELECT at FROM {reading} WHERE resource_number = s.number AND field = s.field AND """
+_NEIGHBOUR_BEFORE = f"{_NEIGHBOUR}at < s.first AND at >= :oldest ORDER BY at DESC LIMIT 1 OFFSET %d)"
+_NEIGHBOUR_AFTER = f"{_NEIGHBOUR}at > s.last AND at <= :newest ORDER BY at LIMIT 1 OFFSET %d)"
+_SELECT_NEIGHBOURS = f"""
+    SELECT s.number, s.field,
+        coalesce({_NEIGHBOUR_BEFORE % 1}, {_NEIGHBOUR_BEFORE % 0}, s.first),
+        coalesce({_NEIGHBOUR_AFTER % 1}, {_NEIGHBOUR_AFTER % 0}, s.last)
+    FROM {{spans}} s"""  # noqa: S608 (names of our own columns only; values are parameters)
+_SELECT_NEWEST_INSTANTS = """
+    SELECT s.number, s.field, r.at
+    FROM {series} s CROSS JOIN {reading} r
+    WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= coalesce((
+        SELECT at FROM {reading} WHERE resource_number = s.number AND field = s.field
+        ORDER BY at DESC LIMIT 1 OFFSET 7), 0) AND r.quality <> {estimated}"""
 MAX_DELAY_MS = 31 * DAY_MS
 """A reading received later than this after its instant is not sent to subscribers. Queries with `revised_since` return
 it."""
@@ -315,6 +339,38 @@ class ReadingStore:
         """Return the oldest reading of each series. Series without readings are left out."""
         return await self._fetch_extreme("ASC", series)
 
+    async def newest_instants(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, list[int]]:
+        """Return the instants of the eight newest readings of each series, in any order.
+
+        Estimated ones are left out: they may be derived from registers, and say nothing about the interval of data.
+        """
+        instants: dict[SeriesKey, list[int]] = {key: [] for key in series}
+        sql = _SELECT_NEWEST_INSTANTS.replace("{estimated}", str(QUALITY_CODES[ReadingQuality.ESTIMATED]))
+        for number, field, at in await self._fetch(sql, _SERIES, series):
+            instants[number, field].append(at)
+        return instants
+
+    async def list_between(self, spans: Sequence[tuple[int, int, int, int]]) -> dict[SeriesKey, list[StoredReading]]:
+        """Return the readings of each span (number, field, first, last), with both ends, oldest first."""
+        readings: dict[SeriesKey, list[StoredReading]] = {(number, field): [] for number, field, _, _ in spans}
+        if spans:
+            limits = {"oldest": min(span[2] for span in spans), "newest": max(span[3] for span in spans)}
+            async for part in slices(await self._fetch(_SELECT_BETWEEN, _BETWEEN, spans, **limits)):
+                for number, field, *stored in part:
+                    readings[number, field].append(StoredReading(*stored))
+        return readings
+
+    async def extend_spans(
+        self, spans: Sequence[tuple[int, int, int, int]], *, most_ms: int
+    ) -> list[tuple[int, int, int, int]]:
+        """Return spans (number, field, first, last) that begin and end up to two readings, and `most_ms`, further."""
+        limits = {
+            "oldest": min(span[2] for span in spans) - most_ms,
+            "newest": max(span[3] for span in spans) + most_ms,
+        }
+        rows = await self._fetch(_SELECT_NEIGHBOURS, _BETWEEN, spans, **limits)
+        return [(number, field, first, last) for number, field, first, last in rows]
+
     async def receipts(self, series: Sequence[tuple[int, int, int]], count: int) -> dict[SeriesKey, list[Receipt]]:
         """Return the receipts of up to `count` newest readings of each series (number, field, since), in order.
 
@@ -328,9 +384,9 @@ class ReadingStore:
         return by_series
 
     async def power_integrals(
-        self, since: Sequence[tuple[int, int, int]], until: int
+        self, since: Sequence[tuple[int, int, int, int]], until: int
     ) -> dict[SeriesKey, list[PowerIntegral]]:
-        """Return the integrals of power series (resource number, field, since) in each half hour up to an instant."""
+        """Return the integrals of power series (number, field, since, hold) in each half hour up to an instant."""
         return await fetch_power_integrals(self._session, since, until)
 
     async def list_received(

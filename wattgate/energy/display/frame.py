@@ -36,12 +36,17 @@ STATES_WITHOUT_POWER = (FreshnessState.STALE, FreshnessState.OFFLINE)
 """States in which a frame has no power, because the number would be old."""
 
 
+SHARE_DECIMALS = 2
+"""Decimal places of the unknown share. With more, time alone would change frames every few seconds."""
+
+
 class DisplayEnergy(msgspec.Struct, frozen=True, gc=False):
     """Energy of one kind in a span; `energy` is None if nothing is known yet."""
 
     energy: Energy | None
     estimated: bool
     complete_to_ms: int
+    unknown_share: float | None = None
 
     @property
     def complete_to(self) -> datetime:
@@ -161,7 +166,7 @@ class Display:
             _CountedMeter(meter, meter.count_for(span).add_estimate(estimate))
             for meter, estimate in zip(self.home.meters, self._estimates, strict=True)
         ]
-        return _build_period(meters, span, self._half_hour.standing_charges[index])
+        return _build_period(meters, span, self._half_hour.standing_charges[index], self.at_ms)
 
     @cached_property
     def _estimates(self) -> tuple[EnergyEstimate | None, ...]:
@@ -220,21 +225,21 @@ class _CountedMeter(NamedTuple):
     counted: PeriodCount
 
 
-def _build_period(meters: Sequence[_CountedMeter], span: TimeSpan, standing_charge: Decimal) -> DisplayPeriod:
+def _build_period(meters: Sequence[_CountedMeter], span: TimeSpan, standing_charge: Decimal, now: int) -> DisplayPeriod:
     billed_meters = [item for item in meters if item.meter.kind is not MeterKind.EXPORTED]
     total = _sum_counts(billed_meters)
     return DisplayPeriod(
         span=span,
-        electricity=_build_energy(meters, MeterKind.ELECTRICITY),
-        exported=_build_energy(meters, MeterKind.EXPORTED),
-        gas=_build_energy(meters, MeterKind.GAS),
+        electricity=_build_energy(meters, MeterKind.ELECTRICITY, now),
+        exported=_build_energy(meters, MeterKind.EXPORTED, now),
+        gas=_build_energy(meters, MeterKind.GAS, now),
         cost=_build_cost(billed_meters, total, standing_charge),
         no_cost_reason=None if total.has_price else _no_cost_reason(billed_meters, total, span),
         complete_to_ms=min([item.counted.complete_to for item in meters], default=None),
     )
 
 
-def _build_energy(meters: Sequence[_CountedMeter], kind: MeterKind) -> DisplayEnergy | None:
+def _build_energy(meters: Sequence[_CountedMeter], kind: MeterKind, now: int) -> DisplayEnergy | None:
     """Return the energy of the meters of one kind. Meters in another unit than the first are left out."""
     meters_of_kind = [item for item in meters if item.meter.kind is kind]
     if not meters_of_kind:
@@ -244,7 +249,11 @@ def _build_energy(meters: Sequence[_CountedMeter], kind: MeterKind) -> DisplayEn
     total = _sum_counts(same_unit)
     value = total.value
     energy = None if value is None else Energy(value, first.energy_unit)
-    return DisplayEnergy(energy, total.estimated, min([item.counted.complete_to for item in same_unit]))
+    shares = [item.counted.unknown_share(now) for item in same_unit]
+    known_shares = [share for share in shares if share is not None]
+    unknown_share = round(max(known_shares), SHARE_DECIMALS) if len(known_shares) == len(shares) else None
+    complete_to = min([item.counted.complete_to for item in same_unit])
+    return DisplayEnergy(energy, total.estimated, complete_to, unknown_share)
 
 
 def _build_cost(meters: Sequence[_CountedMeter], total: EnergyTotal, standing_charge: Decimal) -> DisplayCost | None:

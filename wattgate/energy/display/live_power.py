@@ -16,10 +16,10 @@ from wattgate.energy.costs.timeline import ENERGY_DECIMALS
 from wattgate.energy.quantities import Power
 from wattgate.energy.storage_fields import ReadingField
 
-MAX_HOLD_MS = 2 * MINUTE_MS
-"""How long a reading of power counts as current if no newer one arrives."""
+MIN_HOLD_MS, MAX_HOLD_MS = 2 * MINUTE_MS, HALF_HOUR_MS
+"""The bounds of how long a reading of power counts if no newer one arrives."""
 
-MAX_UNKNOWN_MS = MAX_HOLD_MS
+MAX_UNKNOWN_MS = 2 * MINUTE_MS
 """How much of a half hour may have unknown power. Above it, the energy of the half hour is not estimated."""
 
 _BILLION: int = 10**ENERGY_DECIMALS
@@ -30,8 +30,7 @@ _INTEGRAL_PER_KWH = 3_600 * 10**6
 class PowerIntegral(NamedTuple):
     """The integral of power over the half hour (UTC) that begins at `at`, by sign of the power.
 
-    `known_ms` is the time for which power was known. A reading counts entirely towards the half hour of its instant,
-    even if it stays current longer.
+    `known_ms` is the time for which power was known.
     """
 
     at: int
@@ -64,7 +63,8 @@ class DisplayPower(msgspec.Struct, frozen=True, gc=False):
 class PowerSource(msgspec.Struct, frozen=True):
     """A field that reports power: its newest reading, and the integral over the half hour of that reading.
 
-    `exports` is true if the field reports exported power. `integral` covers the time until `integrated_to`.
+    `exports` is true if the field reports exported power. `integral` covers the time until `integrated_to`, also if
+    that is after the half hour. The newest reading counts for `hold_ms` at most.
     """
 
     resource_id: str
@@ -74,25 +74,46 @@ class PowerSource(msgspec.Struct, frozen=True):
     watts: float
     integral: PowerIntegral
     integrated_to: int
+    hold_ms: int = MIN_HOLD_MS
 
     def integral_at(self, now: int) -> PowerIntegral:
         """Return the integral over the half hour until now."""
-        return _extend_integral(self, min(now, self.at + MAX_HOLD_MS))
+        return _extend_integral(self, min(now, self.at + self.hold_ms))
 
     def with_reading(self, at: int, watts: float) -> "tuple[PowerSource, PowerIntegral | None]":
         """Return the source with a newer reading, and the previous half hour if the reading ends it."""
-        slot, integral = at - at % HALF_HOUR_MS, self.integral_at(at)
-        following = replace(self, at=at, watts=watts, integral=integral, integrated_to=at)
-        if slot == integral.at:
+        slot, known_to = at - at % HALF_HOUR_MS, min(at, self.at + self.hold_ms)
+        end = self.integral.at + HALF_HOUR_MS
+        following = replace(self, at=at, watts=watts, integral=_extend_integral(self, known_to), integrated_to=at)
+        if slot == self.integral.at:
             return following, None
-        return replace(following, integral=PowerIntegral(slot, 0, 0, 0)), integral
+        carried = max(0, known_to - slot) if slot == end else 0
+        started = _add_power(PowerIntegral(slot, 0, 0, 0), self.watts, carried)
+        return replace(following, integral=started), _extend_integral(self, min(known_to, end))
+
+
+def hold_of_interval(interval_ms: int) -> int:
+    """Return how long a reading of power counts, from the interval at which readings arrive.
+
+    A single lost reading is bridged. After a longer gap, the power is unknown.
+    """
+    return min(max(2 * interval_ms, MIN_HOLD_MS), MAX_HOLD_MS)
 
 
 def _extend_integral(source: PowerSource, until: int) -> PowerIntegral:
-    extra_ms = max(0, until - source.integrated_to)
-    at, positive, negative, known_ms = source.integral
-    extra = round(source.watts * extra_ms)
-    return PowerIntegral(at, positive + max(extra, 0), negative + max(-extra, 0), known_ms + extra_ms)
+    """Return the integral until an instant, at which the newest reading counts. It may be before `integrated_to`."""
+    extra_ms = max(until, source.at) - max(source.integrated_to, source.at)
+    return _add_power(source.integral, source.watts, extra_ms)
+
+
+def _add_power(integral: PowerIntegral, watts: float, duration_ms: int) -> PowerIntegral:
+    at, positive, negative, known_ms = integral
+    extra = round(watts * duration_ms)
+    return (
+        PowerIntegral(at, positive + extra, negative, known_ms + duration_ms)
+        if watts > 0
+        else PowerIntegral(at, positive, negative - extra, known_ms + duration_ms)
+    )
 
 
 def to_watts(value: float, unit: str) -> float:

@@ -29,20 +29,28 @@ class TimeSpan(NamedTuple):
 
 
 class EnergyEstimate(NamedTuple):
-    """The energy estimated for the time from `at` to `complete_to`, and the meter's `block_usage` with it."""
+    """The energy estimated for the time from `at` to `complete_to`, and the meter's `block_usage` with it.
+
+    `known_ms` is the time in which the energy is known.
+    """
 
     at: int
     total: EnergyTotal
     complete_to: int
     block_usage: tuple[int, int]
+    known_ms: int
 
 
 class PeriodCount(NamedTuple):
-    """The total of a day or month, and the instant up to which no sample is missing."""
+    """The total of a day or month, and the instant up to which no sample is missing.
+
+    `known_ms` is the time in which the energy is known, or None if sampling is irregular.
+    """
 
     span: TimeSpan
     total: EnergyTotal
     complete_to: int
+    known_ms: int | None = None
 
     def add_estimate(self, estimate: EnergyEstimate | None) -> "PeriodCount":
         """Return the count with estimated energy, if that begins within the span.
@@ -51,11 +59,19 @@ class PeriodCount(NamedTuple):
         """
         if estimate is None:
             return self
-        at, more, complete_to, _ = estimate
+        at, more, complete_to, _, known_ms = estimate
         if not self.span.start <= at < self.span.end:
             return self
         new_complete_to = complete_to if self.complete_to >= at else self.complete_to
-        return PeriodCount(self.span, self.total + more, new_complete_to)
+        known = None if self.known_ms is None else self.known_ms + known_ms
+        return PeriodCount(self.span, self.total + more, new_complete_to, known)
+
+    def unknown_share(self, now: int) -> float | None:
+        """Return the share of the time so far in which the energy is unknown; None with irregular sampling."""
+        elapsed = min(now, self.span.end) - self.span.start
+        if self.known_ms is None or elapsed <= 0:
+            return None if self.known_ms is None else 0.0
+        return max(0.0, 1 - self.known_ms / elapsed)
 
 
 class Meter(msgspec.Struct, frozen=True):
@@ -81,7 +97,7 @@ class Meter(msgspec.Struct, frozen=True):
         for count in self.counts:
             if count.span == span:
                 return count
-        return PeriodCount(span, EnergyTotal(), span.start)
+        return PeriodCount(span, EnergyTotal(), span.start, 0)
 
     def block_energy(self, at: int) -> int:
         """Return the energy that counts towards the limits of the block tariff in force at an instant."""
@@ -96,7 +112,7 @@ class Meter(msgspec.Struct, frozen=True):
         rule, counted = self.rates.rule_at(integral.at) if self.rates else None, self.block_energy(integral.at)
         more = EnergyTotal().add_parts(estimated_parts(integral.at, energy, rule, counted))
         block_usage = (rule.since, counted + energy) if isinstance(rule, BlockRates) else self.block_usage
-        return EnergyEstimate(integral.at, more, complete_to, block_usage)
+        return EnergyEstimate(integral.at, more, complete_to, block_usage, integral.known_ms)
 
     def with_estimate(self, integral: PowerIntegral, complete_to: int) -> "Meter":
         """Return the meter with the estimated energy of a half hour, which is known up to `complete_to`."""

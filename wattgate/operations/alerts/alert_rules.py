@@ -20,6 +20,7 @@ from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.delivery.templates.language.contract import RULE_VARIABLES
 from wattgate.energy.alert_rules import RULE_CLASSES
+from wattgate.energy.functions import function_problem, is_register
 from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields
 from wattgate.enums import Function, RuleKind
 from wattgate.errors import BadInput, ConsentRevoked, Problem
@@ -301,6 +302,8 @@ async def _validate(call: Call, values: dict[str, Any], field: ReadingField | No
     problems += RULE_CLASSES[values["kind"]].problems(values, field)
     if values["function"] not in ALLOWED_FUNCTIONS:
         problems.append(("function", "is not SUM, AVG, MIN or MAX"))
+    elif field is not None and is_register(field) and (problem := function_problem(field, values["function"])):
+        problems.append(("function", problem))
     problems += _validate_numbers(values["kind"], values["threshold"], values["hysteresis"], field)
     problems += _validate_quiet_hours(values["quiet_from"], values["quiet_to"], values["time_zone"])
     return [Problem(("input", name), message) for name, message in problems]

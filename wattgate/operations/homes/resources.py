@@ -5,6 +5,7 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.queries.series.tariffs import COST_SUFFIX
 from wattgate.energy.meters import meter_points
+from wattgate.energy.storage_fields import StorageDefinition, is_learning, parse_fields, with_grid
 from wattgate.errors import BadInput, ConsentRevoked, Forbidden, Problem
 from wattgate.operations.consent.consent_records import lock_consent_gaps, record_provisioned_consent
 from wattgate.operations.core.context import require_user_id
@@ -120,13 +121,28 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
             owner_id=owner_id,
             classifier=resource_type.classifier,
             base_unit=resource_type.base_unit,
-            storage=resource_type.storage,
+            storage=await _initial_storage(call, resource_type, values["cost_of"]),
             data_source_type=resource_type.data_source_type,
             owned_from=owned_from,
             consent_gaps=await lock_consent_gaps(call, owner_id, mpxn, values["cost_of"]),
             **values,
         )
     )
+
+
+async def _initial_storage(
+    call: Call, resource_type: models.ResourceType, cost_of: str | None
+) -> tuple[StorageDefinition, ...]:
+    """Return the storage of a new resource. Costs have the interval of their energy, if that is known."""
+    storage = resource_type.storage
+    if cost_of is None or not is_learning(storage):
+        return storage
+    source = await call.rows.get(models.Resource, cost_of)
+    energy = parse_fields(source.storage)[0]
+    if energy.is_learning or energy.interval_ms is None:
+        return storage
+    name = parse_fields(storage)[0].name
+    return with_grid(storage, name, energy.interval_ms, energy.start_ms % energy.interval_ms)
 
 
 async def list_active_resources(call: Call) -> list[models.Resource]:

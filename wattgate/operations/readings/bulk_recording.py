@@ -1,6 +1,6 @@
 """Record readings given as arrays, from streams and files: validate and sort them with NumPy, not one by one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,8 +13,9 @@ from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.consent_gaps import find_without_consent
 from wattgate.energy.storage_fields import StorageLimits
 from wattgate.operations.core.operation import MEASURED_DATA, Call, OperationKind, operation
-from wattgate.operations.readings.reading_targets import ReadingTarget, ReadingTargets, UnknownTarget, store_readings
+from wattgate.operations.readings.reading_targets import ReadingTarget, ReadingTargets, UnknownTarget
 from wattgate.operations.readings.recording import CONFLICTING_DUPLICATE
+from wattgate.operations.readings.stored_readings import store_readings
 from wattgate.operations.vocabulary.cost_weights import (
     BULK_READINGS_PER_UNIT,
     MUTATION_WEIGHT,
@@ -36,7 +37,8 @@ class BulkReadingBatch:
 
     `series_index` is the position in `series`. `at` is in ms since 1970. `value` is the nearest double. `quality` is a
     code of `storage_fields.QUALITY_CODES`. `max_reasons` is the number of rejected readings, the first ones, for which
-    the caller needs a reason; None means all.
+    the caller needs a reason; None means all. With `keeps_divided`, the caller has compared whole series with the
+    intervals of their fields, so that a single reading inside an interval says nothing about that interval.
     """
 
     series: list[SeriesKey]
@@ -45,6 +47,7 @@ class BulkReadingBatch:
     value: FloatArray
     quality: IntArray
     max_reasons: int | None = None
+    keeps_divided: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +97,18 @@ class ValidatedBatch:
 async def validate_batch(call: Call, batch: BulkReadingBatch) -> ValidatedBatch:
     """Validate a batch. Store nothing."""
     targets = await ReadingTargets.load(call, {resource_id for resource_id, _ in batch.series})
+    if targets.has_learning:
+        await targets.learn(call, _instants_by_series(batch))
     validator = _BatchValidator(targets, batch)
     readings = validator.build_readings()
     return ValidatedBatch(targets, readings, validator.list_rejected(batch.max_reasons), validator.rejected)
+
+
+def _instants_by_series(batch: BulkReadingBatch) -> Iterator[tuple[str, str | None, IntArray]]:
+    order = np.argsort(batch.series_index, kind="stable")
+    bounds = np.searchsorted(batch.series_index[order], np.arange(len(batch.series) + 1)).tolist()
+    for (resource_id, field_name), start, end in zip(batch.series, bounds, bounds[1:], strict=False):
+        yield resource_id, field_name, batch.at[order[start:end]]
 
 
 class _BatchValidator:
@@ -167,6 +179,9 @@ class _BatchValidator:
             [target.field for target in self._known_targets], [target.oldest_ms for target in self._known_targets]
         )
         scaled, valid = limits.encode(target_index, batch.at[index], batch.value[index], self._targets.now_ms)
+        divided = None if batch.keeps_divided else limits.find_divided(target_index, batch.at[index])
+        if divided is not None:
+            valid &= ~divided
         bounds = [target.bounds for target in self._known_targets]
         without_consent = find_without_consent(bounds, target_index, batch.at[index])
         if without_consent is not None:

@@ -1,20 +1,45 @@
 """Reading targets: the fields of resources for which a caller may record readings, and the events of new readings."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import or_
+import numpy as np
+from sqlalchemy import Text, cast, or_
 from sqlmodel import col
 
 from wattgate.clock import EPOCH, format_iso, from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries.tenancies import storage_bounds
+from wattgate.db.readings.aggregates import SeriesKey
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
+from wattgate.db.readings.series_keys import resource_number
 from wattgate.energy.arrays import IntArray
 from wattgate.energy.consent_gaps import StorageBounds
-from wattgate.energy.storage_fields import QUALITIES, ReadingField, StorageError, find_field, parse_fields
+from wattgate.energy.sampling import (
+    ONE_INTERVAL,
+    SamplingGrid,
+    describe_intervals,
+    find_steps,
+    format_length,
+    intervals_of,
+    learned_grid,
+)
+from wattgate.energy.storage_fields import (
+    DIVIDED,
+    LEARNED,
+    QUALITIES,
+    ReadingField,
+    StorageDefinition,
+    StorageError,
+    find_field,
+    is_learning,
+    parse_fields,
+    with_grid,
+)
+from wattgate.errors import Conflict
 from wattgate.operations.core.operation import Call
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, ReadingRecorded, RuleReadingRecorded
@@ -63,15 +88,25 @@ class ReadingTarget(NamedTuple):
             )
         return ms, scaled
 
+    def takes(self, ms: int, scaled: int, now_ms: int) -> bool:
+        """Return whether a stored integer may be stored at a time (ms)."""
+        try:
+            return self.validate(from_ms(ms), Decimal(scaled).scaleb(-self.field.decimals), now_ms) == (ms, scaled)
+        except StorageError:
+            return False
+
     def rejection_reason(self, ms: int, value: float, now_ms: int) -> str:
-        """Return the reason why a reading, given as numbers, cannot be stored."""
+        """Return the reason why a reading of a batch, given as numbers, cannot be stored.
+
+        A reading that is valid alone is rejected because of finer ones in the batch (`storage_fields.DIVIDED`).
+        """
         try:
             self.validate(from_ms(ms), Decimal(repr(value).removesuffix(".0")), now_ms)
         except StorageError as error:
             return str(error)
         except OverflowError:
             return "its time is out of range"
-        raise AssertionError(f"{value} at {ms} is rejected in a batch but valid on its own")
+        return DIVIDED.format(interval=format_length(self.field.interval_ms or 0))
 
 
 class ReadingTargets:
@@ -90,6 +125,8 @@ class ReadingTargets:
         self._resource_types = resource_types
         self._bounds = bounds
         self._targets: dict[tuple[int, int], ReadingTarget] = {}
+        self._learned: dict[str, tuple[StorageDefinition, ...]] = {}
+        self._problems: dict[SeriesKey, str] = {}
 
     @classmethod
     async def load(cls, call: Call, resource_ids: Collection[str]) -> "ReadingTargets":
@@ -110,14 +147,81 @@ class ReadingTargets:
             raise UnknownTarget("resourceId", f"{resource_id} is closed; open it again with updateResource first")
         if resource.cost_of:
             raise UnknownTarget("resourceId", "is computed from its consumption; record that")
-        field = find_field(parse_fields(resource.storage), field_name)
+        field = find_field(parse_fields(self._learned.get(resource_id, resource.storage)), field_name)
         if field is None:
             raise UnknownTarget("field", f"the resource has no field {field_name}")
         retention_days = self._resource_types[resource.resource_type_id].retention_days
         bounds = self._bounds[resource_id]
         kept_ms = 0 if retention_days is None else to_ms(self._now - timedelta(days=retention_days))
+        if problem := self._problems.get((resource.number, field.index)):
+            raise UnknownTarget("at", problem)
         target = ReadingTarget(resource, resource.number, field, max(kept_ms, bounds.since), retention_days, bounds)
         return self._targets.setdefault((resource.number, field.index), target)
+
+    @property
+    def has_learning(self) -> bool:
+        """Whether one of the resources does not know an interval yet."""
+        return any(is_learning(resource.storage) for resource in self._resources.values())
+
+    async def learn(self, call: Call, series: Iterable[tuple[str, str | None, IntArray]]) -> None:
+        """Find the intervals of fields that learn them, from stored readings and those of a call (resource, field, at).
+
+        The interval of a field becomes known here, and is stored with the readings. If the readings of a field have
+        several intervals, `find` raises UnknownTarget with the reason from then on.
+        """
+        instants = self._instants_to_learn_from(series)
+        if not instants:
+            return
+        stored = await call.rows.readings.newest_instants(list(instants))
+        for key, parts in instants.items():
+            steps = find_steps(np.concatenate([*parts, np.array(stored[key], np.int64)]))
+            target = self._targets.pop(key)
+            if len(intervals := intervals_of(steps)) > 1:
+                self._problems[key] = f"the readings have {describe_intervals(intervals)}; {ONE_INTERVAL}"
+            elif grid := learned_grid(steps):
+                self._set_grid(target.resource, target.field.name, grid)
+
+    def _instants_to_learn_from(
+        self, series: Iterable[tuple[str, str | None, IntArray]]
+    ) -> dict[SeriesKey, list[IntArray]]:
+        instants: dict[SeriesKey, list[IntArray]] = {}
+        for resource_id, field_name, at in series:
+            resource = self._resources.get(resource_id)
+            if resource is None or not is_learning(resource.storage):
+                continue
+            with suppress(UnknownTarget):
+                target = self.find(resource_id, field_name)
+                if target.field.is_learning and len(at):
+                    instants.setdefault((target.number, target.field.index), []).append(at)
+        return instants
+
+    def _set_grid(self, resource: models.Resource, field_name: str, grid: SamplingGrid) -> None:
+        """Use the interval of a field in this call. Other fields of its storage definition have it too."""
+        known = self._learned.get(resource.resource_id, resource.storage)
+        self._learned[resource.resource_id] = with_grid(known, field_name, *grid)
+        self._targets = {key: target for key, target in self._targets.items() if key[0] != resource.number}
+
+    async def store_learned(self, call: Call, numbers: IntArray) -> None:
+        """Store the intervals that became known, of those of the resources (`numbers`) that get readings."""
+        recorded = set(np.unique(numbers).tolist()) if self._learned else set()
+        learned = [self._resources[key] for key in self._learned if self._resources[key].number in recorded]
+        if not learned:
+            return
+        for resource in sorted(learned, key=resource_number):
+            await _store_storage(call, resource.resource_id, self._learned[resource.resource_id])
+        costs = await call.rows.all(
+            models.Resource, col(models.Resource.cost_of).in_([resource.resource_id for resource in learned])
+        )
+        for cost in sorted(costs, key=resource_number):
+            energy = parse_fields(self._learned[cost.cost_of or ""])[0]
+            if is_learning(cost.storage) and energy.interval_ms:
+                grid = energy.interval_ms, energy.start_ms % energy.interval_ms
+                storage = with_grid(cost.storage, parse_fields(cost.storage)[0].name, *grid)
+                await _store_storage(call, cost.resource_id, storage)
+
+    def used(self) -> list[ReadingTarget]:
+        """Return the targets that were found so far."""
+        return list(self._targets.values())
 
     def watched(self) -> dict[tuple[int, int], ReadingTarget]:
         """Return the targets with alert rules, by resource number and field index."""
@@ -146,6 +250,17 @@ class ReadingTargets:
         return Event(topics.readings(target.resource.resource_id), target.field.name, payload)
 
 
+async def _store_storage(call: Call, resource_id: str, storage: Sequence[StorageDefinition]) -> None:
+    """Store the interval of a resource. Raise Conflict if another call has stored one meanwhile."""
+    is_open = cast(col(models.Resource.storage), Text).contains(f'"{LEARNED}"')
+    if not await call.rows.update(
+        models.Resource, col(models.Resource.resource_id) == resource_id, is_open, storage=tuple(storage)
+    ):
+        raise Conflict(
+            f"Another call recorded the first readings of resource {resource_id} at the same time. Send them again."
+        )
+
+
 async def notify_alert_rules(call: Call, targets: ReadingTargets, readings: ReadingColumns) -> None:
     """Emit an event for each series with alert rules, so that the rules are evaluated after the commit.
 
@@ -169,11 +284,3 @@ async def notify_alert_rules(call: Call, targets: ReadingTargets, readings: Read
         )
         payload = RuleReadingRecorded(call.rows.application_id, resource_id, field, oldest)
         call.emit(Event(topics.rule_readings(), f"{resource_id}:{field}", payload))
-
-
-async def store_readings(call: Call, targets: ReadingTargets, readings: ReadingColumns) -> None:
-    """Store readings, and emit an event with the newest reading of each series."""
-    await call.rows.readings.record(readings, targets.now_ms)
-    for newest in readings.newest_by_series():
-        call.emit(targets.build_event(newest))
-    await notify_alert_rules(call, targets, readings)

@@ -6,7 +6,7 @@ from wattgate.db import models
 from wattgate.db.queries.series import readings as queries
 from wattgate.db.readings.reading_series import ReadingSeries
 from wattgate.energy.buckets import MAX_BUCKETS
-from wattgate.enums import Function, Weekday
+from wattgate.enums import Weekday
 from wattgate.errors import ConsentRevoked, GatewayError
 from wattgate.operations.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.operations.types.homes import resources as types
@@ -35,7 +35,7 @@ async def readings(
     resource_id: ids.ResourceId,
     range: terms.BucketRange,
     period: terms.BucketLength,
-    function: terms.BucketFunction = Function.SUM,
+    function: terms.ChosenFunction | None = None,
     time_zone: terms.BucketTimeZone = UTC,
     field: terms.ChosenField | None = None,
     week_start: terms.WeekStart = Weekday.MONDAY,

@@ -1,6 +1,7 @@
 """Record readings: all or none of a call, or each valid one of readings in columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -8,10 +9,12 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from wattgate.clock import to_ms
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
 from wattgate.energy.arrays import IntArray, sort_and_deduplicate
 from wattgate.energy.consent_gaps import find_without_consent
-from wattgate.energy.storage_fields import QUALITY_CODES, StorageError, StorageLimits
+from wattgate.energy.sampling import format_length
+from wattgate.energy.storage_fields import DIVIDED, QUALITY_CODES, ReadingField, StorageError, StorageLimits
 from wattgate.enums import ReadingQuality
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.operations.core.operation import MEASURED_DATA, Call, OperationKind, RestRoute, operation
@@ -20,9 +23,8 @@ from wattgate.operations.readings.reading_targets import (
     ReadingTargets,
     UnknownTarget,
     WithoutConsentError,
-    notify_alert_rules,
-    store_readings,
 )
+from wattgate.operations.readings.stored_readings import record_readings_of, store_readings
 from wattgate.operations.types.meters import readings as types
 from wattgate.operations.vocabulary.cost_weights import per_reading
 from wattgate.operations.vocabulary.decoded_readings import DecodedReadings
@@ -84,6 +86,8 @@ async def record_reading_columns(
     _check_count(sum(len(entry.at) for entry in series))
     _check_column_lengths(series)
     targets = await ReadingTargets.load(call, [entry.resource_id for entry in series])
+    if targets.has_learning:
+        await targets.learn(call, [(entry.resource_id, entry.field, _instants_ms(entry.at)) for entry in series])
     batch, refused = ReadingBatch(targets), list[types.RefusedReading]()
     for position, entry in enumerate(series):
         try:
@@ -101,8 +105,36 @@ async def record_reading_columns(
                 batch.add(target, at, value, quality)
             except StorageError as error:
                 refused.append(types.RefusedReading(series=position, index=index, reason=str(error)))
+    if refused:
+        refused += _remove_divided(batch, targets, series)
     await store_readings(call, targets, ReadingColumns.from_rows(batch.readings.values()))
     return types.RecordedColumns(recorded=len(batch.readings), refused=refused)
+
+
+def _instants_ms(instants: Iterable[datetime]) -> IntArray:
+    return np.array([to_ms(at) for at in instants], np.int64)
+
+
+def _remove_divided(
+    batch: "ReadingBatch", targets: ReadingTargets, series: Sequence[types.NewReadingColumns]
+) -> Iterator[types.RefusedReading]:
+    """Remove the readings of a batch in whose intervals finer ones begin. Yield the rejection of each."""
+    known = dict[tuple[int, int], list[tuple[int, int, int]]]()
+    fields = dict[tuple[int, int], ReadingField]()
+    for position, entry in enumerate(series):
+        with suppress(UnknownTarget):
+            target = targets.find(entry.resource_id, entry.field)
+            key = (target.number, target.field.index)
+            fields[key] = target.field
+            known.setdefault(key, []).extend((position, index, to_ms(at)) for index, at in enumerate(entry.at))
+    for key, rows in known.items():
+        at = np.array([ms for _, _, ms in rows], np.int64)
+        divided = StorageLimits.from_fields([fields[key]], [0]).find_divided(np.zeros(len(at), np.int64), at)
+        for number in () if divided is None else np.flatnonzero(divided).tolist():
+            position, index, ms = rows[number]
+            if batch.readings.pop((*key, ms), None) is not None:
+                reason = DIVIDED.format(interval=format_length(fields[key].interval_ms or 0))
+                yield types.RefusedReading(series=position, index=index, reason=reason)
 
 
 async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> types.Recorded:
@@ -112,6 +144,8 @@ async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> 
     """
     _check_count(sum(len(entry.readings) for entry in series))
     targets = await ReadingTargets.load(call, [entry.resource_id for entry in series])
+    if targets.has_learning:
+        await targets.learn(call, [(one.resource_id, one.field, _instants_of(one.readings)) for one in series])
     if all(isinstance(entry.readings, DecodedReadings) for entry in series):
         valid = _ValidSeries.find(targets, series)
         if valid is not None:
@@ -135,12 +169,14 @@ async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> 
         raise BadInput(
             f"{len(problems):,} readings are invalid, so none was stored. See `problems`.", problems=problems
         )
-    columns = ReadingColumns.from_rows(batch.readings.values())
-    await call.rows.readings.record(columns, targets.now_ms)
+    await record_readings_of(call, targets, ReadingColumns.from_rows(batch.readings.values()))
     async for stored in with_pauses(batch.readings.values()):
         call.emit(targets.build_event(stored))
-    await notify_alert_rules(call, targets, columns)
     return types.Recorded(recorded=len(batch.readings), without_consent=without_consent)
+
+
+def _instants_of(readings: Sequence[types.NewReading]) -> IntArray:
+    return readings.at if isinstance(readings, DecodedReadings) else _instants_ms(one.at for one in readings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +227,9 @@ class _ValidSeries:
         number, field, hourly = np.array(keys, np.int64).T[:, self.series_index[self.kept]]
         at, scaled, quality = (column[self.kept] for column in (self.at, self.scaled, self.quality))
         readings = ReadingColumns(number, field, at, scaled, quality, hourly)
-        await call.rows.readings.record(readings, targets.now_ms)
+        await record_readings_of(call, targets, readings)
         async for event in with_pauses(self._build_events(targets)):
             call.emit(event)
-        await notify_alert_rules(call, targets, readings)
         return types.Recorded(recorded=len(self.kept), without_consent=self.without_consent)
 
     def _build_events(self, targets: ReadingTargets) -> Iterator[Event]:

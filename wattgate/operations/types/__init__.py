@@ -271,6 +271,8 @@ declare_enum(
     FIRST="First reading in time.",
     LAST="Last reading in time. Use it for cumulative registers.",
     COUNT="Number of readings.",
+    DIFFERENCE="Rise of a cumulative register since the last reading of the bucket before it that has one, or within "
+    "the first bucket. Null if the register was replaced.",
 )
 declare_enum(
     ReadingQuality,

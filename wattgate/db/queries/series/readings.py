@@ -21,10 +21,12 @@ from wattgate.db.rows.rows import Rows
 from wattgate.energy import buckets
 from wattgate.energy.buckets import BucketGrid, check_bucket_count, refine_grid, resolve_range
 from wattgate.energy.consent_gaps import gaps_within
+from wattgate.energy.functions import default_function, function_problem
 from wattgate.energy.meters.meter_messages import REGISTER_FIELDS
+from wattgate.energy.meters.registers import RegisterPoint, register_rise
 from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields
 from wattgate.enums import Function, Weekday
-from wattgate.errors import GatewayError
+from wattgate.errors import BadInput, GatewayError, Problem
 from wattgate.values import terms
 
 _COLUMNS = {Function.SUM: "sum", Function.MIN: "min", Function.MAX: "max"}
@@ -41,7 +43,7 @@ async def readings(
     *,
     range: terms.BucketRange,
     period: terms.BucketLength,
-    function: terms.BucketFunction = Function.SUM,
+    function: terms.ChosenFunction | None = None,
     time_zone: terms.BucketTimeZone = UTC,
     field: terms.ChosenField | None = None,
     week_start: terms.WeekStart = Weekday.MONDAY,
@@ -49,17 +51,17 @@ async def readings(
 ) -> list[ReadingSeries | GatewayError]:
     """Return each resource's readings in a range of time, in whole buckets of the zone's wall clock.
 
-    With `revised_since`, the series selects only the buckets with readings received or withdrawn after it. Totals
-    always cover all buckets. With `values_only`, nobody reads the quality and revisions of the buckets. With
-    `consented_only`, times without consent are left out. The keyword-only parameters are arguments of GraphQL.
+    With `revised_since`, a series selects only the buckets that changed after it; totals cover all. With `values_only`,
+    nobody reads quality and revisions. With `consented_only`, times without consent are left out.
     """
     start, end = resolve_range(range, rows.now)
     check_bucket_count(start, end, period)
     grid = buckets.build_grid(start, end, period, time_zone, week_start)
-    fields = [require_field(resource, field) for resource in resources]
+    fields, functions = _choose_fields(resources, field, function)
     load = load_consented_aggregates if consented_only else load_aggregates
     aggregates = await load(rows, resources, fields, grid, values_only=values_only and revised_since is None)
-    values = await load_values(rows, resources, fields, aggregates, function)
+    values = await _load_values_by_function(rows, resources, fields, aggregates, functions)
+    columns = zip(resources, fields, functions, aggregates, values, strict=True)
     ownerships = await load_ownerships(rows, resources)
     series = [
         amounts
@@ -72,7 +74,7 @@ async def readings(
             end=range.end,
             effective_end=end,
             period=period,
-            function=function,
+            function=chosen,
             time_zone=time_zone,
             week_start=week_start,
             grid=grid,
@@ -81,7 +83,7 @@ async def readings(
             received_after=None if revised_since is None else to_ms(revised_since),
             as_of=rows.now - MAX_WRITE_DURATION,
         )
-        for resource, reading_field, amounts, bucket_values in zip(resources, fields, aggregates, values, strict=True)
+        for resource, reading_field, chosen, amounts, bucket_values in columns
     ]
     return replace_withheld(await find_consent_errors(rows, resources), resources, series)
 
@@ -189,6 +191,48 @@ def _completeness_end(
     return from_ms(gap.start) if gap.has_complete_predecessors else None
 
 
+def _choose_fields(
+    resources: Sequence[Resource], name: str | None, function: Function | None
+) -> tuple[list[ReadingField], list[Function]]:
+    """Return the field and the function of each resource. Raise BadInput if one has no such field or function."""
+    fields = [require_field(resource, name) for resource in resources]
+    return fields, [choose_function(field, function) for field in fields]
+
+
+def choose_function(field: ReadingField, function: Function | None) -> Function:
+    """Return the function, or the default one of a field. Raise BadInput if it has no meaning for the field."""
+    if function is None:
+        return default_function(field)
+    if problem := function_problem(field, function):
+        raise BadInput(f"Invalid function. {problem}.", problems=[Problem(("function",), problem)])
+    return function
+
+
+async def _load_values_by_function(
+    rows: Rows,
+    resources: Sequence[Resource],
+    fields: Sequence[ReadingField],
+    aggregates: Sequence[Aggregates | GatewayError],
+    functions: Sequence[Function],
+) -> list[list[float | None]]:
+    """Return the value of each bucket of each series by its own function."""
+    if len(set(functions)) == 1:
+        return await load_values(rows, resources, fields, aggregates, functions[0])
+    values: list[list[float | None]] = [[] for _ in resources]
+    for function in dict.fromkeys(functions):
+        positions = [position for position, each in enumerate(functions) if each is function]
+        loaded = await load_values(
+            rows,
+            [resources[position] for position in positions],
+            [fields[position] for position in positions],
+            [aggregates[position] for position in positions],
+            function,
+        )
+        for position, of_series in zip(positions, loaded, strict=True):
+            values[position] = of_series
+    return values
+
+
 async def load_values(
     rows: Rows,
     resources: Sequence[Resource],
@@ -197,6 +241,8 @@ async def load_values(
     function: Function,
 ) -> list[list[float | None]]:
     """Return the value of each bucket of each series by the function; None for an empty bucket."""
+    if function is Function.DIFFERENCE:
+        return await _load_differences(rows, resources, fields, aggregates)
     if function not in (Function.FIRST, Function.LAST):
         return [
             [] if isinstance(amounts, GatewayError) else _compute_values(amounts, field, function)
@@ -214,6 +260,37 @@ async def load_values(
         [None if point is None else field.from_stored(stored_values[point]) for point in points]
         for field, points in zip(fields, points_by_series, strict=True)
     ]
+
+
+async def _load_differences(
+    rows: Rows,
+    resources: Sequence[Resource],
+    fields: Sequence[ReadingField],
+    aggregates: Sequence[Aggregates | GatewayError],
+) -> list[list[float | None]]:
+    """Return the rise of each register in each bucket, since the last reading of the bucket before it."""
+    first, last = [
+        await load_values(rows, resources, fields, aggregates, function) for function in (Function.FIRST, Function.LAST)
+    ]
+    return [
+        [] if isinstance(amounts, GatewayError) else _differences(amounts, field, starts, ends)
+        for amounts, field, starts, ends in zip(aggregates, fields, first, last, strict=True)
+    ]
+
+
+def _differences(
+    amounts: Aggregates, field: ReadingField, first: Sequence[float | None], last: Sequence[float | None]
+) -> list[float | None]:
+    scale, before, differences = 10**field.decimals, None, list[float | None]()
+    for first_at, last_at, start, end in zip(amounts.first_at, amounts.last_at, first, last, strict=True):
+        if start is None or end is None:
+            differences.append(None)
+            continue
+        base = before or RegisterPoint(first_at, round(start * scale))
+        before = RegisterPoint(last_at, round(end * scale))
+        rise = register_rise(base, before, field.decimals)
+        differences.append(None if rise is None else field.from_stored(rise))
+    return differences
 
 
 def _value_points(key: SeriesKey, amounts: Aggregates, function: Function) -> list[tuple[int, int, int] | None]:
@@ -237,7 +314,8 @@ def _compute_values(amounts: Aggregates, field: ReadingField, function: Function
 async def newest_register(rows: Rows, resource: Resource) -> RegisterReading | None:
     """Return the newest stored register of a resource; None if no display sent one.
 
-    Of two registers of the same instant, return the first of REGISTER_FIELDS.
+    Of several registers, it is always that of the first of REGISTER_FIELDS, so that its unit stays: a message without
+    one of them would change the unit of the number.
     """
     storage_fields = parse_fields(resource.storage)
     fields = [field for name in REGISTER_FIELDS if (field := find_field(storage_fields, name))]
@@ -245,5 +323,5 @@ async def newest_register(rows: Rows, resource: Resource) -> RegisterReading | N
     stored = [(reading, field) for field in fields if (reading := latest.get(series_key(resource, field)))]
     if not stored:
         return None
-    reading, field = max(stored, key=lambda register: register[0].at)
+    reading, field = stored[0]
     return RegisterReading(from_ms(reading.at), Decimal(reading.value).scaleb(-field.decimals), field.unit)

@@ -9,7 +9,8 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from dataclasses import replace as dataclass_replace
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from itertools import chain, islice
 from stat import S_ISREG
@@ -17,11 +18,20 @@ from typing import Any, BinaryIO, Protocol, TypeVar
 
 import numpy as np
 
-from wattgate.clock import format_iso_ms, from_ms, to_ms
+from wattgate.clock import ONE_MILLISECOND, format_iso_ms, from_ms, to_ms
 from wattgate.energy.arrays import BoolArray, IntArray, is_group_start
-from wattgate.energy.buckets import MINUTE_MS
+from wattgate.energy.buckets import HALF_HOUR_MS, MINUTE_MS
 from wattgate.energy.local_times import LocalTimes, local_ms
 from wattgate.energy.repeated_hours import DayLine, resolve_repeated
+from wattgate.energy.sampling import (
+    SamplingGrid,
+    Spacing,
+    Step,
+    describe_intervals,
+    format_length,
+    intervals_of,
+    learned_grid,
+)
 from wattgate.energy.storage_fields import QUALITIES
 from wattgate.errors import BadInput, TooLarge
 from wattgate.operations.core.operation import Operation, RunOperation
@@ -49,7 +59,7 @@ from wattgate.reading_files.summary import SeriesSummary
 MAX_DESCRIBED_SERIES = 20
 """Maximum number of series that a report describes."""
 
-MIN_OFF_GRID, MIN_OFF_GRID_SHARE = 8, 4
+MIN_OFF_GRID, MIN_OFF_GRID_SHARE = 2, 4
 """From so many readings, and this part of all (a quarter), readings that do not fit the intervals refuse the file."""
 
 MAX_DAY_LINES = 200_000
@@ -221,9 +231,13 @@ def _check_units(series: Sequence[SeriesName], targets: Sequence[ImportTarget | 
 
 @dataclass(slots=True)
 class IntervalParts:
-    """The readings of a target whose longer interval may have parts in the next batch."""
+    """The readings of a target whose longer interval may have parts in the next batch.
+
+    `steps` are the intervals of the file, of which there are several if the interval changes.
+    """
 
     target: ImportTarget
+    steps: Mapping[int, Step]
     part_ms: int | None = None
     kept: StagedColumns | None = None
 
@@ -233,7 +247,7 @@ class IntervalParts:
         if not mine.any():
             return readings
         parts = readings.take(mine) if self.kept is None else self.kept.followed_by(readings.take(mine))
-        self.part_ms = self.part_ms or common_spacing_ms(parts.at)
+        self.part_ms = self.part_ms or min(self.steps, default=None) or common_spacing_ms(parts.at)
         interval, start = self.target.field.interval_ms, self.target.field.start_ms
         if interval is None:
             raise BadInput(f"--combine needs a field with intervals, and {self.target.field.name} has none.")
@@ -253,9 +267,15 @@ class IntervalParts:
         interval, part = self.target.field.interval_ms, self.part_ms
         if not len(parts.at) or not interval or not part:
             return parts
+        start = self.target.field.start_ms
         at, value, first, complete = sum_intervals(
-            parts.at, parts.value, start_ms=self.target.field.start_ms, interval_ms=interval, part_ms=part
+            parts.at, parts.value, start_ms=start, interval_ms=interval, part_ms=part
         )
+        for step in self.steps.keys() - {part}:
+            is_whole = sum_intervals(parts.at, parts.value, start_ms=start, interval_ms=interval, part_ms=step)[3]
+            for finer in (found for other, found in self.steps.items() if other < step):
+                is_whole &= (at < finer.first_ms) | (at >= finer.last_ms)  # else a part may be missing
+            complete |= is_whole
         sizes = np.diff(np.append(first, len(parts.at)))
         for position in np.flatnonzero(~complete).tolist():
             begin, size = int(first[position]), int(sizes[position])
@@ -433,24 +453,78 @@ class _ReadingImport:
         )
 
     def check_grid(self) -> None:
-        """Raise BadInput if the readings of a series do not fit the intervals of its field.
+        """Find the intervals of fields that learn them. Raise BadInput if a series does not fit those of its field.
 
         Single lines that do not fit are refused later. Many mean that the file has other intervals. If only those that
-        fit were recorded, they would look like all the energy.
+        fit were recorded, or a value of a longer interval as that of a shorter one, totals would look complete.
         """
+        spacings = [Spacing() for _ in self.targets]
+        for number, at in self.staged.instants(bulk_recorder.BATCH_SIZE):
+            spacings[number].add(at)
+        steps = [spacing.finish() for spacing in spacings]
+        self._learn_grids(steps)
+        for target, found in zip(self.targets, steps, strict=True):
+            self._check_steps(target, found)
         if self.combine:
-            self.combined = {number: IntervalParts(target) for number, target in enumerate(self.targets)}
+            self.combined = {
+                number: IntervalParts(target, {step: steps[number][step] for step, _ in intervals_of(steps[number])})
+                for number, target in enumerate(self.targets)
+            }
             return
-        grids = [(one.field.start_ms, one.field.interval_ms) if one.field.interval_ms else None for one in self.targets]
+        grids = [(one.field.start_ms, one.field.grid_ms) if one.field.grid_ms else None for one in self.targets]
         for target, (count, off) in zip(self.targets, self.staged.off_grid(grids), strict=True):
             if off >= MIN_OFF_GRID and off * MIN_OFF_GRID_SHARE >= count:
-                minutes = (target.field.interval_ms or 0) // MINUTE_MS
+                interval = target.field.interval_ms or 0
+                phase = target.field.start_ms % interval
+                begin = f"{format_length(phase)} after each of them" if phase else "from the full hour"
                 raise BadInput(
                     f"Nothing is recorded: {off:,} of {count:,} readings of {target.classifier} do not begin at the "
-                    f"intervals of {target.field.name}, which have {minutes} minutes from the full hour of UTC. If the "
-                    "readings are finer, use --combine, which adds them. If times are ends of intervals, use --times "
-                    "end."
+                    f"intervals of {target.field.name}, which have {interval // MINUTE_MS} minutes {begin} of UTC. If "
+                    "the readings are finer, use --combine, which adds them. If times are ends of intervals, use "
+                    "--times end."
                 )
+
+    def _learn_grids(self, steps: Sequence[Mapping[int, Step]]) -> None:
+        """Set the interval of each field that learns it from the file. The recording learns it in the same way.
+
+        With --combine, the field keeps half hours, which begin at the half hours of the time zone.
+        """
+        for number, target in enumerate(self.targets):
+            grid = learned_grid(steps[number])
+            if self.combine and steps[number] and min(steps[number]) < HALF_HOUR_MS:
+                first = min(step.first_ms for step in steps[number].values())
+                offset = from_ms(first).astimezone(self.zone).utcoffset() or timedelta(0)
+                grid = SamplingGrid(HALF_HOUR_MS, -(offset // ONE_MILLISECOND) % HALF_HOUR_MS)
+            if target.field.is_learning and grid:
+                start = target.field.start_ms - (target.field.start_ms - grid.phase_ms) % grid.interval_ms
+                learned = dataclass_replace(
+                    target.field, interval_ms=grid.interval_ms, start_ms=start, is_learning=False
+                )
+                self.targets[number] = dataclass_replace(target, field=learned)
+        for series, target in zip(self.report.series, self.targets, strict=False):
+            series.target = target
+
+    def _check_steps(self, target: ImportTarget, steps: Mapping[int, Step]) -> None:
+        """Raise BadInput if the file has several intervals, or longer ones than the field."""
+        interval = target.field.interval_ms
+        if interval is None:
+            return
+        known = intervals_of(steps)
+        if len(known) > 1 and not self.combine:
+            raise BadInput(
+                f"Nothing is recorded: the file has {describe_intervals(known)} for {target.classifier}, and a field "
+                "has one interval. Use --combine to add the finer ones to half hours, or import each part in a file of "
+                "its own, for a resource of its own."
+            )
+        longer = [(step, first) for step, first in known if step > interval]
+        if longer:
+            step, first = longer[0]
+            raise BadInput(
+                f"Nothing is recorded: the readings of {target.classifier} are {format_length(step)} apart from "
+                f"{format_iso_ms(first)}, and the intervals of {target.field.name} have {format_length(interval)}. A "
+                f"value of {format_length(step)} is not that of {format_length(interval)}. Use --resource with a "
+                "resource whose type has this interval."
+            )
 
     async def record(self, size: int, checkpoint: Checkpoint | None = None) -> None:
         """Record the staged readings, or only check them in a dry run. `size` is that of the file in bytes.
@@ -553,7 +627,8 @@ class _ReadingImport:
                 chosen = series_index == number
                 value[chosen] = [target.to_field_unit(one) for one in value[chosen].tolist()]
         keys = [target.key for target in targets]
-        return BulkReadingBatch(keys, series_index.reshape(-1), readings.at, value, readings.quality)
+        columns = (series_index.reshape(-1), readings.at, value, readings.quality)
+        return BulkReadingBatch(keys, *columns, keeps_divided=True)  # check_grid has compared the whole series
 
     async def _record_batch(self, operation: Operation, arguments: Mapping[str, Any]) -> RecordedArrays:
         checked: CheckedArrays = await self.run(check_reading_arrays, arguments)

@@ -153,6 +153,15 @@ class StagedReadings:
         self._write()
         self._database.executemany("INSERT INTO series VALUES (?, ?)", enumerate(targets))
 
+    def instants(self, size: int) -> Iterator[tuple[int, IntArray]]:
+        """Yield each target with its instants in ascending order, in parts of up to `size` of one target."""
+        self._write()
+        rows = self._database.execute("""
+            SELECT target, at FROM reading JOIN series USING (series) WHERE target IS NOT NULL ORDER BY target, at""")
+        while len(part := np.fromiter(islice(rows, size), np.dtype([("target", np.int64), ("at", np.int64)]))):
+            for target in np.unique(part["target"]).tolist():
+                yield target, np.ascontiguousarray(part["at"][part["target"] == target])
+
     def off_grid(self, grids: Sequence[tuple[int, int] | None]) -> list[tuple[int, int]]:
         """Return for each target how many readings it has, and how many are not on its grid of start and interval."""
         self._write()

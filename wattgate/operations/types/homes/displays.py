@@ -35,6 +35,10 @@ class DisplayEnergy:
         description="Whether some of the energy is estimated, for example from live power since the last stored half "
         "hour."
     )
+    unknown_share: float | None = strawberry.field(
+        description="Share (0 to 1) of the period so far in which the energy is unknown and not in `energy`: no sample "
+        "is stored, and live power is not known. Null if sampling is irregular."
+    )
     complete_to: datetime = strawberry.field(
         description="Instant up to which no sample is missing. It is the start of the period, or the move of the "
         "household in it, if the first sample is missing."

@@ -94,7 +94,8 @@ class StorageDefinition:
     sampling: terms.Sampling
     start: terms.StorageStart
     interval: str | None = strawberry.field(
-        description="Interval of regular sampling, counted from `start`, as an ISO 8601 duration. Null means PT30M."
+        description="Interval of regular sampling, counted from `start`, as an ISO 8601 duration. Null means PT30M, or "
+        "that a learned interval is not known yet."
     )
     fields: list[StorageField] = list_field(2, description="Measured quantities of a reading.")
 
@@ -155,7 +156,9 @@ class ReadingSeries:
         description="All buckets that overlap the range, with the empty ones. At most 2,000; use `columns` for more."
     )
     columns: BucketColumns = strawberry.field(description="The same buckets as columns. At most 20,000.")
-    total: float | None = strawberry.field(description="Sum of all readings. Null if there are none.")
+    total: float | None = strawberry.field(
+        description="Sum of all readings. Null if there are none, and for power and cumulative registers."
+    )
     includes_standing_charge: bool | None = strawberry.field(description=reading_types.INCLUDES_STANDING_CHARGE)
     includes_vat: bool | None = strawberry.field(description=reading_types.INCLUDES_VAT)
     no_value_reason: NoValueReason | None = strawberry.field(
