@@ -11,7 +11,7 @@ import { hasLivePower } from "./day-course.js";
 import { WallClock } from "./format.js";
 import { currentCarbon } from "./frame.js";
 import { HistoryPanel } from "./history-panel.js";
-import { resourceIdsByEnergy } from "./home.js";
+import { resourceIdsByEnergy, zoneOf } from "./home.js";
 import { HomePicker } from "./home-picker.js";
 import { Household } from "./household.js";
 import { onNotationChange, useNotation } from "./notation.js";
@@ -383,14 +383,6 @@ export class Display {
   #reloadLater() {
     this.#timers.schedule(MINUTE * (1 + Math.random() * 4), "connection", () => location.reload());
   }
-}
-
-/**
- * Return the time zone of a home's days. Homes without one use that of the device.
- * @param {Home} home
- */
-function zoneOf({ timeZone }) {
-  return timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 /**

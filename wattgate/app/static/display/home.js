@@ -22,3 +22,11 @@ export function resourceIdsByEnergy({ resources }) {
   }
   return ids;
 }
+
+/**
+ * Return the time zone of a home's days. Homes without one use that of the device.
+ * @param {Home} home
+ */
+export function zoneOf({ timeZone }) {
+  return timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
