@@ -184,7 +184,7 @@ def test_folders_have_at_most_fifteen_modules() -> None:
 def test_few_modules_are_fragments() -> None:
     """A module is one idea, of any length. The numbers leave out the `__init__.py` files."""
     lines = {path: path.read_text().count("\n") for path in MODULES if path.name != "__init__.py"}
-    assert len(lines) <= 560
+    assert len(lines) <= 600
     fragments = [str(path.relative_to(PACKAGE)) for path, number in lines.items() if number <= 40]
     assert len(fragments) <= 45, fragments
 

@@ -28,7 +28,7 @@ PATTERNS = {
     "app.cli.error_messages": ["_FIELD"],
     "app.application_ids": ["_APPLICATION_ID"],
     "app.homes.setup": ["_SYMBOLS"],
-    "app.setting_checks": ["_FILTER"],
+    "app.setting_checks": ["_FILTER", "_LOOPBACK"],
     "app.observability.logs": ["_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_ID"],
     "app.server.gate.client_addresses": ["HOST", "DEVICE", "SECURE_DEVICE"],
     "app.server.pages.page_routes": ["_CODE", "_LINK"],
@@ -104,6 +104,7 @@ PATTERNS = {
     "reading_files.reader": ["_DECLARED_DELIMITER", "_ROUNDED_NUMBER", "_LABEL", "_NUMBER"],
     "requests.request_context": ["_TRACEPARENT"],
     "requests.request_path": ["_SLASHES"],
+    "rest_compat.arguments": ["_TIME_AND_OFFSET"],
     "rest_compat.error_responses": ["_VERSION"],
     "rest_compat.openapi.document": ["_PARAMETER", "_WORD"],
 }

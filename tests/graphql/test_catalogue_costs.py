@@ -53,6 +53,10 @@ DEFAULT_SIZED_LISTS = """
     Mutation.participateInDfsEvent Mutation.revokeToken OAuthUser.applications Query.consentChanges
     Query.faqs Query.mobileAppTokens Query.resourceCounts Query.tokens
     Directory.algorithms Directory.audiences RecoveryCodes.recoveryCodes
+    ReadingFileAnswer.settings ReadingFileInspection.lines ReadingFileInspection.otherProfiles
+    ReadingFileInspection.questions ReadingFileInspection.refusedLines ReadingFileInspection.rows
+    ReadingFileInspection.settings ReadingFileInspection.warnings ReadingFileQuestion.answers
+    ReadingFileReport.refusedLines ReadingFileReport.series ReadingFileSeries.gaps ReadingFileSeries.months
     RecordedColumns.refused Resource.catchUps ResourceCount.resourceIdList ResourceOptions.options
     Satisfaction.resources Tariff.bands Tariff.blocks TariffBand.weekdays Template.versions TemplatePreview.coverage
     TemplatePreview.culturesTried TemplateReport.findings TemplateReport.variables TypeProtocol.sensors

@@ -97,6 +97,7 @@ DEMANDS = (
             "energy.sampling:intervals_of calls sorted",
             "energy.storage_fields:is_divided calls np.unique",
             "operations.readings.bulk_recording:_instants_by_series calls np.argsort",
+            "operations.readings.files.staged_readings:instants calls np.unique",
             "operations.readings.reading_targets:store_learned calls np.unique",
             "operations.readings.reading_targets:store_learned calls sorted",
             "operations.readings.bulk_recording:_batch_cost calls np.unique",

@@ -77,6 +77,7 @@ SORTS = (
             "db.queries.devices:resources calls sorted",
             "db.queries.displays:display_resources calls sorted",
             "db.queries.virtual_entities:devices calls sorted",
+            "db.queries.virtual_entities:time_zones calls sorted",
             "energy.ownership:find_ownership calls sorted",
             "energy.costs.pricing:build_bill calls sorted",
             "energy.costs.timeline:earlier_block_starts calls sorted",

@@ -664,7 +664,9 @@ DOCUMENTED_MODULES = frozenset(
     {
         *("aiomqtt", "aiosmtplib", "aiosqlite", "alembic", "argon2", "argon2.exceptions", "asyncpg", "babel"),
         *(
+            "babel.core",
             "babel.dates",
+            "babel.languages",
             "babel.numbers",
             "babel.units",
             "charset_normalizer",
