@@ -32,6 +32,7 @@ describe("the course of a day", () => {
     assert.deepEqual(dayCourse({ halfHours: buckets, timeZone: zone }, now), {
       last: { start: upTo - HALF_HOUR, end: upTo, value: 0.25 },
       upTo,
+      hasToday: true,
       soFar: 29 * 0.25,
       usual: 29 * 0.5,
       usualDay: 48 * 0.5,
@@ -53,7 +54,7 @@ describe("the course of a day", () => {
 
   test("without a half hour of today compares nothing", () => {
     const course = dayCourse({ halfHours: halfHours(now, 7, startOfDay(now, zone)), timeZone: zone }, now);
-    assert.deepEqual([course?.soFar, course?.usual, course?.usualDay], [0, null, 24]);
+    assert.deepEqual([course?.hasToday, course?.soFar, course?.usual, course?.usualDay], [false, 0, null, 24]);
   });
 
   test("without any half hour is unknown", () => {

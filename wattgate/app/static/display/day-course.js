@@ -18,11 +18,12 @@ import { sameTimeOn, startOfDay } from "./zone-days.js";
  */
 
 /**
- * The last half hour, and today until `upTo` in kWh. `usual` is the mean of the days before until the same time, and
+ * The last half hour, and today until `upTo` in kWh, if it is one of today (`hasToday`). `usual` is the mean of the days before until the same time, and
  * `usualDay` that of the whole days. Both are null for less than MIN_DAYS complete days.
  * @typedef {object} DayCourse
  * @property {{ start: number, end: number, value: number }} last
  * @property {number} upTo
+ * @property {boolean} hasToday
  * @property {number} soFar
  * @property {number | null} usual
  * @property {number | null} usualDay
@@ -56,15 +57,17 @@ export function dayCourse({ halfHours, timeZone }, now) {
   if (!newest) return null;
   const last = { start: Date.parse(newest.start), end: Date.parse(newest.end), value: newest.value ?? 0 };
   const today = startOfDay(now, timeZone);
-  const upTo = Math.max(today, last.end);
+  const hasToday = last.end > today;
+  const upTo = hasToday ? last.end : today;
   const soFar = sumBetween(halfHours, today, upTo).sum;
   const until = Array.from({ length: COMPARED_DAYS }, (_, index) => sameTimeOn(upTo, timeZone, -index - 1));
   const days = until.map((end) => ({ start: startOfDay(end - 1, timeZone), end }));
   return {
     last,
     upTo,
+    hasToday,
     soFar,
-    usual: last.end > today ? meanOf(halfHours, days) : null,
+    usual: hasToday ? meanOf(halfHours, days) : null,
     usualDay: meanOf(
       halfHours,
       days.map(({ start }) => ({ start, end: startOfDay(start, timeZone, 1) })),

@@ -197,9 +197,9 @@ export function differenceText(soFar, usual) {
  * @param {WallClock} wallClock
  * @param {number} time
  */
-function usualText({ last, upTo, usual }, wallClock, time) {
+function usualText({ hasToday, upTo, usual }, wallClock, time) {
   if (usual !== null) return text("course.usual", { time: wallClock.endMoment(upTo, time), energy: formatEnergy(usual) });
-  return text(last.end < upTo ? "course.notToday" : "course.noUsual");
+  return text(hasToday ? "course.noUsual" : "course.notToday");
 }
 
 /**
