@@ -80,6 +80,7 @@ LOOKUPS = {
     ),
     "db/queries/series/costs.py:load_following": "Resources of the same household.",
     "operations/messages/account_mails.py:_has_moved_in_again": TENANCY,
+    "operations/flexibility.py:_leave_events": "Participations of the caller.",
     "operations/tenancies/listed_tenancies.py:_make_room": TENANCY,
     "operations/tenancies/listed_tenancies.py:_open_consent": TENANCY,
 }

@@ -69,7 +69,7 @@ def test_empty_folder_becomes_served_application(tmp_path: Path) -> None:
 async def _serve_from_empty_folder(folder: Path) -> None:
     rejected = wattgate("serve", folder=folder)
     assert rejected.returncode == 1
-    assert "run wattgate db upgrade" in rejected.stderr
+    assert "`wattgate db upgrade` creates" in rejected.stderr
     assert wattgate("doctor", folder=folder).returncode == 1
     assert wattgate("db", "upgrade", folder=folder).returncode == 0
     assert wattgate("doctor", folder=folder).returncode == 0

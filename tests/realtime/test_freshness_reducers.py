@@ -263,7 +263,8 @@ async def test_reload_fails_after_the_consent_was_withdrawn(timed: Timed) -> Non
         await live.load()
 
 
-async def test_half_hourly_energy_keeps_a_device_live(timed: Timed) -> None:
+async def test_half_hourly_energy_is_no_packet_of_a_device(timed: Timed) -> None:
+    """It comes from anywhere, such as a file."""
     tenant = timed.house.one
     resource_id = await tenant.add_resource()
     device_id = await add_device(tenant, resource_id)
@@ -271,6 +272,5 @@ async def test_half_hourly_energy_keeps_a_device_live(timed: Timed) -> None:
     assert live.states == [OFFLINE]
     hour = timed.clock.now.replace(minute=0, second=0, microsecond=0)
     energy = ReadingRecorded(resource_id, "ENERGY", "kWh", hour - timedelta(hours=1), 0.5, ReadingQuality.ACTUAL)
-    assert live.apply(energy)
-    assert live.states == [LIVE]
-    assert live.state[0].freshness.as_of == hour - timedelta(minutes=30)
+    assert not live.apply(energy)
+    assert live.states == [OFFLINE]

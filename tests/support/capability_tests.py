@@ -141,8 +141,6 @@ NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
         "class GraphQLContext": "Lives as long as an operation, or the subscription of a connection.",
         "class MqttIntake": "The gateway itself. The broker authenticates it.",
         "class _TariffImport": "A command of an operator, who has the database.",
-        "class _ReadingImport": "A command of an operator, who has the database.",
-        "class ApplicationResources": "Part of a command of an operator, who has the database.",
         "class _Builder": "Part of a command of an operator, who has the database.",
         "delivery test-mail": "It has sample data. The operator lists its addresses.",
         "job erasure": "It only removes.",

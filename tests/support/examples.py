@@ -140,6 +140,7 @@ async def _tariff_to_set(tenant: Tenant) -> dict[str, Any]:
     night = {"name": "night", "rate": "0.075", "weekdays": ["MONDAY", "SUNDAY"], "start": "23:30", "end": "05:30"}
     tariff = {
         "resourceId": await tenant.add_resource(),
+        "timeZone": "Europe/London",
         "name": "Night saver",
         "kind": "TIME_OF_USE",
         "currency": "GBP",

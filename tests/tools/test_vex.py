@@ -245,21 +245,19 @@ def judges_addresses(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr in ("is_private", "is_global")
 
 
-def reads_archives(node: ast.AST) -> bool:
-    """Return whether code imports a name from zipfile, or opens a ZIP file in another mode than "w"."""
+def walks_archives(node: ast.AST) -> bool:
+    """Return whether code imports a name from zipfile, or uses `zipfile.Path`."""
     if isinstance(node, ast.ImportFrom):
         return node.module == "zipfile"
-    if not (isinstance(node, ast.Call) and ast.unparse(node.func).startswith("zipfile.")):
-        return False
-    return ast.unparse(node.func) != "zipfile.ZipFile" or [ast.unparse(mode) for mode in node.args[1:2]] != ["'w'"]
+    return isinstance(node, ast.Attribute) and ast.unparse(node) == "zipfile.Path"
 
 
-def test_gateway_asks_the_standard_library_about_no_address_and_reads_no_archive() -> None:
+def test_gateway_asks_the_standard_library_about_no_address_and_walks_no_archive() -> None:
     for is_found, examples in (
         (judges_addresses, ("address.is_private", "not ip_address(text).is_global")),
         (
-            reads_archives,
-            ("from zipfile import Path", "zipfile.Path(a)", "zipfile.ZipFile(a)", "zipfile.ZipFile(a, 'r')"),
+            walks_archives,
+            ("from zipfile import Path", "zipfile.Path(a)", "zipfile.Path"),
         ),
     ):
         assert [path for path, text in python_sources().items() if uses(is_found, text)] == []

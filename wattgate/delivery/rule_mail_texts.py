@@ -58,8 +58,8 @@ COMMON: Mapping[str, CommonText] = MappingProxyType(
             home=_HOME,
             greeting="Hello {{ recipient.name }},",
             button="Open the display",
-            why="You receive this mail because of your alert rule “{{ alert.reason }}”. Change it or turn it off under "
-            "Rules on your display.",
+            why="You receive this mail because of your alert rule “{{ rule }}”. Change it or turn it off under Rules "
+            "on your display.",
             unsubscribe="Stop these mails",
             preferences="Choose your alerts",
         ),
@@ -67,8 +67,8 @@ COMMON: Mapping[str, CommonText] = MappingProxyType(
             home=_HOME_IN_FRENCH,
             greeting="Bonjour {{ recipient.name }},",
             button="Ouvrir l'afficheur",
-            why="Vous recevez ce message en raison de votre règle « {{ alert.reason }} ». Modifiez-la ou désactivez-la "
-            "sous Règles sur votre afficheur.",
+            why="Vous recevez ce message en raison de votre règle « {{ rule }} ». Modifiez-la ou désactivez-la sous "
+            "Règles sur votre afficheur.",
             unsubscribe="Ne plus recevoir ces messages",
             preferences="Choisir vos alertes",
         ),

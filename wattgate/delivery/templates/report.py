@@ -47,6 +47,9 @@ FOOTER_VARIABLES = (
 )
 """Variables that each mail of an alert needs, with the finding about a mail without them."""
 
+RULE_NAME = "rule"
+"""The variable of the alerts of rules that says as much as `alert.reason`."""
+
 SEVERITY_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 MAX_FINDINGS = 1_000
@@ -194,7 +197,7 @@ def _missing_footer_variables(required: Iterable[Variable]) -> Iterator[Finding]
     """
     used = {variable.name for variable in required if variable.part is TemplatePart.HTML}
     for name, severity, code, message in FOOTER_VARIABLES:
-        if name not in used:
+        if name not in used and not (name == REASON and RULE_NAME in used):
             yield Finding(severity, code, TemplatePart.HTML, message, None, None, f"write {{{{ {name} }}}}")
 
 

@@ -32,7 +32,6 @@ PATH = "/alerttype"
     needs=Permission.ALERT_WRITE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", PATH, Tag.ALERT_TYPES, scheme=AuthScheme.BASIC),
-    raises=(Conflict,),
 )
 async def add_alert_type(call: Call, *, input: types.NewAlertType) -> models.AlertType:
     """Add an alert type to the application.

@@ -195,6 +195,11 @@ class Runner(RowReader):
             raise Unauthenticated(EXPIRED_CREDENTIALS)
         check_arguments(operation, arguments)
         if operation.delegates:
+            if not operation.is_read:  # before its first part, which may be a query
+                async with self._open_session(
+                    operation, _session_scope(operation, principal, scope_of_rows(principal, scope))
+                ) as session:
+                    await self._hold_credential(session, operation, principal)
             delegated = partial(self._run_delegated, principal, reads, charge)
             return await operation.resolver(Delegation(delegated, charge, self._clock), **arguments)
         client = current_client()

@@ -291,4 +291,5 @@ def _rule_kind(alert: Alert, alert_type: AlertType) -> RuleKind | None:
     """
     if alert_type.rule_kind is not None or alert.resource_id is None:
         return alert_type.rule_kind
-    return RuleKind(alert.data["kind"])
+    data = alert.data if isinstance(alert.data, dict) else {}
+    return next((kind for kind in RuleKind if data.get("kind") == kind.value and "ruleId" in data), None)
