@@ -1,5 +1,6 @@
 """The interval and the phase of a resource: learned from a file or the first readings, in any zone, never thinned."""
 
+import asyncio
 import io
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -9,7 +10,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.support.house import House
-from wattgate.clock import TimeRange, from_ms
+from tests.support.timed import RECORD
+from wattgate.clock import TimeRange, format_iso, from_ms
 from wattgate.enums import Function, Period, Times
 from wattgate.errors import BadInput
 from wattgate.operations.readings.files.file_import import ImportReport, import_csv
@@ -238,3 +240,16 @@ async def test_ends_of_learned_intervals_need_an_option_and_are_shifted(served: 
     report = await read(times=Times.END, interval="PT15M")
     assert (report.recorded, from_ms(report.series[0].summary.first or 0)) == (96, START)
     assert (await day(served, resource_id, START)).completeness == 1.0
+
+
+async def test_calls_at_once_that_learn_the_same_interval_are_all_recorded(served: House) -> None:
+    resource_id = await served.one.add_learning_resource()
+    times = [every(30, 6, START + number * 3 * 60 * MINUTE) for number in range(4)]
+    series = [
+        [{"resourceId": resource_id, "readings": [{"at": format_iso(at), "value": 0.5} for at in part]}]
+        for part in times
+    ]
+    headers = served.one.headers["account"]
+    answers = await asyncio.gather(*(served.graphql(RECORD, headers, series=each) for each in series))
+    assert [answer.get("errors") for answer in answers] == [None] * 4
+    assert (await grid(served, resource_id))[1] == "PT30M"

@@ -251,10 +251,14 @@ class ReadingTargets:
 
 
 async def _store_storage(call: Call, resource_id: str, storage: Sequence[StorageDefinition]) -> None:
-    """Store the interval of a resource. Raise Conflict if another call has stored one meanwhile."""
-    is_open = cast(col(models.Resource.storage), Text).contains(f'"{LEARNED}"')
+    """Store the interval of a resource. Raise Conflict if another call has stored another one meanwhile."""
+    stored = col(models.Resource.storage)
+    is_open, is_equal = cast(stored, Text).contains(f'"{LEARNED}"'), stored == tuple(storage)
     if not await call.rows.update(
-        models.Resource, col(models.Resource.resource_id) == resource_id, is_open, storage=tuple(storage)
+        models.Resource,
+        col(models.Resource.resource_id) == resource_id,
+        or_(is_open, is_equal),
+        storage=tuple(storage),
     ):
         raise Conflict(
             f"Another call recorded the first readings of resource {resource_id} at the same time. Send them again."
