@@ -9,28 +9,28 @@ import { formatAmount, formatSpan } from "./wording.js";
 
 /** @type {Record<string, TextKey>} */
 const QUESTIONS = {
-  times: "data.ask.times",
-  dateOrder: "data.ask.dateOrder",
-  unit: "data.ask.unit",
-  marks: "data.ask.marks",
-  decimal: "data.ask.marks",
-  column: "data.ask.column",
-  epoch: "data.ask.epoch",
+  times: "data.askTimes",
+  dateOrder: "data.askDateOrder",
+  unit: "data.askUnit",
+  marks: "data.askMarks",
+  decimal: "data.askMarks",
+  column: "data.askColumn",
+  epoch: "data.askEpoch",
 };
 
 /** @type {Record<string, TextKey>} */
 const ANSWERS = {
-  "times=start": "data.answer.start",
-  "times=end": "data.answer.end",
-  "dateOrder=day-first": "data.answer.dayFirst",
-  "dateOrder=month-first": "data.answer.monthFirst",
-  "dateOrder=year-first": "data.answer.yearFirst",
-  "decimal=comma": "data.answer.decimalComma",
-  "decimal=point": "data.answer.decimalPoint",
-  "thousands=comma": "data.answer.thousandsComma",
-  "thousands=point": "data.answer.thousandsPoint",
-  "epoch=utc": "data.answer.utc",
-  "epoch=local": "data.answer.local",
+  "times=start": "data.answerStart",
+  "times=end": "data.answerEnd",
+  "dateOrder=day-first": "data.answerDayFirst",
+  "dateOrder=month-first": "data.answerMonthFirst",
+  "dateOrder=year-first": "data.answerYearFirst",
+  "decimal=comma": "data.answerDecimalComma",
+  "decimal=point": "data.answerDecimalPoint",
+  "thousands=comma": "data.answerThousandsComma",
+  "thousands=point": "data.answerThousandsPoint",
+  "epoch=utc": "data.answerUtc",
+  "epoch=local": "data.answerLocal",
 };
 
 export class QuestionForm {
