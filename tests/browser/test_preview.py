@@ -110,7 +110,7 @@ async def test_new_template_links_to_this_gateway(page: Page) -> None:
 async def test_edits_are_rendered_immediately(page: Page) -> None:
     await open_editor(page)
     mail = page.frame_locator("iframe")
-    await expect(mail.get_by_role("heading")).to_have_text("More energy than usual")
+    await expect(mail.get_by_role("heading")).to_have_text("A limit is reached")
     await page.get_by_test_id("subject").fill("Hello {{ recipient.name }}")
     await page.get_by_test_id("preheader").fill("A word before")
     await page.get_by_test_id("html-source").fill(PLAIN_HTML)
@@ -371,12 +371,12 @@ async def test_second_template_for_the_same_alerts_has_a_warning(page: Page) -> 
 async def test_versions_and_unsaved_changes_can_be_compared(page: Page) -> None:
     await open_editor(page)
     source = page.get_by_test_id("html-source")
-    await source.fill((await source.input_value()).replace("More energy than usual", "Much energy than usual"))
+    await source.fill((await source.input_value()).replace("A limit is reached", "A limit was reached"))
     await choose(page, "compare")
     dialog = page.get_by_role("dialog", name="Compare versions")
     changed = dialog.locator("tr.changed")
-    await expect(changed.first.locator("del.part")).to_have_text("More")
-    await expect(changed.first.locator("ins.part")).to_have_text("Much")
+    await expect(changed.first.locator("del.part")).to_have_text("is")
+    await expect(changed.first.locator("ins.part")).to_have_text("was")
     await expect(page.get_by_test_id("compare-to").locator("option:checked")).to_have_text("Unsaved changes")
     old, new = changed.first.locator(".code.left"), changed.first.locator(".code.right")
     await expect_rows(old, new, side_by_side=True)
@@ -400,7 +400,7 @@ async def test_preview_is_shared_by_a_link_without_log_in(page: Page, browser: B
     visitor = await context.new_page()
     await visitor.goto(link[link.index("/preview/shared/") :])
     await expect(visitor.get_by_role("heading", name="High consumption")).to_be_visible()
-    await expect(visitor.frame_locator("iframe").get_by_role("heading")).to_have_text("More energy than usual")
+    await expect(visitor.frame_locator("iframe").get_by_role("heading")).to_have_text("A limit is reached")
     assert (await overflow_pixels(visitor))["across"] == 0
     assert await violations_in_both_schemes(visitor) == []
     frame = visitor.locator("iframe")
@@ -502,7 +502,7 @@ async def test_empty_text_is_generated_from_html(page: Page) -> None:
     await page.get_by_role("radio", name="Text", exact=True).last.check(force=True)
     await expect(page.get_by_test_id("plain")).to_have_text("A text for Robin Demo")
     await page.get_by_test_id("text-source").fill("")
-    await expect(page.get_by_test_id("plain")).to_contain_text("More energy than usual")
+    await expect(page.get_by_test_id("plain")).to_contain_text("A limit is reached")
 
 
 @pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
@@ -545,7 +545,7 @@ async def test_translation_starts_from_the_text_of_the_other_culture_and_templat
     await expect(page.get_by_test_id("name")).to_have_value("Budget of the month")
     await page.get_by_test_id("culture").fill("ga-IE")
     await page.get_by_test_id("subject").fill("ערב טוב {{ recipient.name }}")
-    await expect(page.get_by_test_id("rendered-subject")).to_have_text("ערב טוב Robin Demo")
+    await expect(page.get_by_test_id("rendered-subject")).to_have_text("ערב טוב Ada Lovelace")
     await expect(page.get_by_test_id("rendered-subject")).to_have_css("direction", "rtl")
     await page.get_by_test_id("save").click()
     await expect(page.get_by_test_id("edit-state")).to_have_text("Draft")
