@@ -239,7 +239,10 @@ async def test_an_interrupted_import_continues_on_another_gateway(
     with pytest.raises(RateLimited):
         await import_on(served.gateway, 2)
     assert recorded == [100, 100]
-    report = await import_on(other, 100)
+    try:
+        report = await import_on(other, 100)
+    finally:
+        await other.database.close()
     assert recorded == [100, 100, 100, 100, 80]
     assert (report.unchanged, report.added, report.recorded) == (200, 280, 480)
 
