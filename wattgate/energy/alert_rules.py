@@ -505,12 +505,13 @@ def evaluate_pace(
 
     `amount` is the total until `known_until`, the end of the newest reading, because readings come late. The projection
     assumes that use continues at the average rate until then. The projected total of a period that is known to its end
-    is its total. `state` is that of the same period.
+    is its total. `state` is that of the same period. Without its first part, the condition is not known to be met, and
+    no alert waits.
     """
     start, stop = span
     known = min(known_until, stop) - start
     if known < max(rule.first_part, 1):
-        return state, None
+        return state if state.notified else INACTIVE, None
     projected = amount * (stop - start), known
     after = _state_after(rule.budget, rule.quiet_hours, state, projected, moment)
     return after, _firing(state, after, moment, projected)
@@ -542,7 +543,8 @@ class PaceReplay:
         self._rule, self._edges, self._periods, self._ownership = rule, edges, periods, ownership
         self._totals = [0, *accumulate(amounts)]
         self._known = [0, *accumulate(known, max)]
-        self._position, self._state = -1, INACTIVE
+        self._states: dict[int, RuleState] = {}
+        """The states of the period of the last moment and of those since the oldest one whose alert waits."""
 
     def add(self, moments: Iterable[int]) -> None:
         """Evaluate the rule at the next moments, which are in order."""
@@ -551,15 +553,19 @@ class PaceReplay:
             position = bisect_left(self._periods, known_until) - 1
             if not 0 <= position < len(self._periods) - 1:
                 continue
-            if position != self._position:
-                self._position, self._state = position, INACTIVE
-            span = self._periods[position], self._periods[position + 1]
-            amount = self._total_until(known_until) - self._total_until(span[0])
-            self._state, firing = evaluate_pace(
-                self._rule, self._state, amount, own_part(span, self._ownership), known_until, moment
-            )
-            if firing:
-                self.firings.append(firing)
+            for judged in range(min(self._states, default=position), position + 1):
+                self._judge(judged, known_until, moment)
+            waiting = (judged for judged, state in self._states.items() if state.active and not state.notified)
+            oldest = min(waiting, default=position)
+            self._states = {judged: state for judged, state in self._states.items() if judged >= oldest}
+
+    def _judge(self, position: int, known_until: int, moment: int) -> None:
+        span = self._periods[position], self._periods[position + 1]
+        amount = self._total_until(min(known_until, span[1])) - self._total_until(span[0])
+        part, before = own_part(span, self._ownership), self._states.get(position, INACTIVE)
+        self._states[position], firing = evaluate_pace(self._rule, before, amount, part, known_until, moment)
+        if firing:
+            self.firings.append(firing)
 
     def _total_until(self, at: int) -> int:
         return self._totals[min(bisect_left(self._edges, at), len(self._totals) - 1)]

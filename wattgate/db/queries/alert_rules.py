@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from heapq import merge
-from itertools import pairwise
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
@@ -24,7 +23,6 @@ from wattgate.db.readings.series_keys import require_field, series_key
 from wattgate.db.rows.rows import Rows
 from wattgate.energy import alert_rules, buckets
 from wattgate.energy.alert_rules import (
-    INACTIVE,
     RULE_CLASSES,
     AnyRule,
     Episode,
@@ -40,7 +38,7 @@ from wattgate.energy.alert_rules import (
     TimedValue,
     state_before,
 )
-from wattgate.energy.buckets import HOUR_MS
+from wattgate.energy.budget_periods import BudgetPeriods
 from wattgate.energy.consent_gaps import ConsentGaps, find_gap, last_gap_end
 from wattgate.energy.ownership import Ownership
 from wattgate.energy.storage_fields import ReadingField
@@ -313,38 +311,24 @@ async def _evaluate_silence(rows: Rows, loaded_rule: LoadedRule, rule: SilenceRu
 
 
 async def _evaluate_pace(rows: Rows, loaded_rule: LoadedRule, rule: PaceRule) -> RuleEvaluation:
-    """Evaluate the present period, and earlier ones whose last readings came since the last evaluation.
-
-    An episode of a budget begins with its period.
-    """
-    row, now = loaded_rule.row, to_ms(rows.now)
+    """Evaluate the present period, and earlier ones whose last readings came since the last evaluation."""
+    row, now, fresh_from = loaded_rule.row, to_ms(rows.now), to_ms(rows.now - MAX_NOTIFIED_AGE)
     since = min(row.judged_to, now if row.late_from is None else row.late_from)
-    since = max(since, row.judged_from, to_ms(rows.now - MAX_NOTIFIED_AGE))
-    until = rows.now + timedelta(milliseconds=1)
-    periods = buckets.build_grid(from_ms(since), until, rule.period, loaded_rule.zone)
-    grid = buckets.build_grid(from_ms(periods.start), until, Period.P1D, loaded_rule.zone)
+    since = max(since, row.judged_from, fresh_from)
+    history = [Episode.from_json(stored) for stored in row.episodes]
+    periods = BudgetPeriods(rule, loaded_rule.zone, history, since=since, fresh_from=fresh_from, now=now)
+    start, until = from_ms(periods.spans[0][0]), rows.now + timedelta(milliseconds=1)
+    grid = buckets.build_grid(start, until, Period.P1D, loaded_rule.zone)
     (aggregates,) = await load_consented_aggregates(rows, [loaded_rule.resource], [loaded_rule.field], grid)
     if isinstance(aggregates, GatewayError):
         raise aggregates
     known_until = min(max(_known_ends(aggregates, loaded_rule.field), default=0), now)
-    stored = map(Episode.from_json, row.episodes)
-    states = {episode.start: RuleState(active=episode.end is None, notified=episode.notified) for episode in stored}
-    firings, episodes = list[RuleFiring](), list[Episode]()
-    for span in pairwise(periods.edges):
-        days = zip(grid.starts, aggregates.sum, strict=True)
-        amount = sum(value for start, value in days if span[0] <= start < span[1])
-        before = states.get(span[0], INACTIVE)
-        part = alert_rules.own_part(span, loaded_rule.ownership)
-        after, firing = alert_rules.evaluate_pace(rule, before, amount, part, known_until, now)
-        if after.active:
-            episodes.append(Episode(span[0], notified=after.notified))
-        if firing:
-            firings.append(loaded_rule.to_rule_firing(firing))
-    state = after  # of the present period
-    due = now - now % HOUR_MS + HOUR_MS
-    if rule.quiet_hours is not None and state.active and not state.notified:
-        due = min(due, rule.quiet_hours.next_allowed(now))
-    return RuleEvaluation(state, max(row.judged_to, known_until), from_ms(due), firings, episodes)
+    days = list(zip(grid.starts, aggregates.sum, strict=True))
+    amounts = [sum(value for at, value in days if first <= at < stop) for first, stop in periods.spans]
+    judged = periods.judge(amounts, known_until, loaded_rule.ownership)
+    firings = [loaded_rule.to_rule_firing(firing) for firing in judged.firings]
+    judged_to = max(row.judged_to, known_until)
+    return RuleEvaluation(judged.state, judged_to, from_ms(judged.due_at), firings, judged.episodes)
 
 
 def _known_ends(aggregates: Aggregates, field: ReadingField) -> Iterator[int]:
