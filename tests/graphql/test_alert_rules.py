@@ -3,9 +3,13 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
+from sqlalchemy import event
+from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 from strawberry import ID
 
@@ -16,14 +20,16 @@ from tests.support.timed import NOW, RECORD
 from wattgate.app.workers import alert_rules as worker_module
 from wattgate.app.workers.alert_rules import AlertRuleWorker
 from wattgate.clock import to_ms
+from wattgate.db.connections.engine import Database
 from wattgate.db.models import Alert, AlertRule, Resource
 from wattgate.db.queries import alert_rules as queries
 from wattgate.db.queries.alert_rules import BackTest
 from wattgate.enums import Channel, Function, Period, RuleKind, ThresholdSide
-from wattgate.errors import BadInput, ConsentRevoked
+from wattgate.errors import BadInput, ConsentRevoked, Unavailable
 from wattgate.operations.alerts import alert_rules as operations
 from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.operation import Call, OperationKind, operation
+from wattgate.operations.core.runner import Runner
 from wattgate.operations.moves import resource_changes
 from wattgate.operations.readings import recording
 from wattgate.operations.templates import templates
@@ -33,6 +39,7 @@ from wattgate.operations.types.messages import alerts as alert_types
 from wattgate.operations.types.meters import readings as reading_types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
+from wattgate.realtime.events import Event, RuleReadingRecorded
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
@@ -267,6 +274,28 @@ async def test_a_budget_is_judged_when_the_last_readings_of_its_period_come_afte
     assert len(await meter.alerts(rule)) == 1
 
 
+async def test_a_correction_of_a_period_that_is_over_sends_its_alert_once(meter: Meter) -> None:
+    rule = await meter.add(RuleKind.PACE, threshold=Decimal(10), period=Period.P1D, time_zone="UTC")
+    first = NOW.replace(hour=0, minute=0) + DAY
+    await judged_at(meter, first + DAY, (first + 23 * HOUR, "20"))
+    assert len(await meter.alerts(rule)) == 1
+    await judged_at(meter, first + DAY + 12 * HOUR, (first + DAY, "0.1"))
+    await judged_at(meter, first + DAY + 13 * HOUR, (first + HALF_HOUR, "1"))
+    assert len(await meter.alerts(rule)) == 1
+
+
+async def test_a_period_that_ends_in_quiet_hours_sends_its_alert_after_them(meter: Meter) -> None:
+    quiet: dict[str, Any] = {"quiet_from": "22:00", "quiet_to": "07:30", "time_zone": "UTC"}
+    rule = await meter.add(RuleKind.PACE, threshold=Decimal(10), period=Period.P1D, **quiet)
+    first = NOW.replace(hour=0, minute=0) + DAY
+    await judged_at(meter, first + DAY + HOUR, (first + 23 * HOUR, "20"))
+    await judged_at(meter, first + DAY + 6 * HOUR, (first + DAY + 5 * HOUR, "0.1"))
+    assert await meter.alerts(rule) == []
+    await judged_at(meter, first + DAY + 7 * HOUR + HALF_HOUR)
+    assert [alert["value"] for alert in await meter.alerts(rule)] == [20]
+    assert (await meter.back_test(rule, days=2)).count == 1
+
+
 async def test_steady_use_below_the_budget_sends_nothing_between_two_readings(meter: Meter) -> None:
     rule = await meter.add(RuleKind.PACE, threshold=Decimal("48.5"), period=Period.P1D, time_zone="UTC")
     today = NOW.replace(hour=0, minute=0) + DAY
@@ -295,6 +324,12 @@ async def test_rules_that_fail_wait_for_longer_each_time_and_hold_up_no_other(
     await meter.record(NOW + 20 * MINUTE, "5")
     await meter.worker.evaluate_pending()
     assert len(await meter.alerts(good)) == 1
+    meter.post.pass_time(MINUTE // 2)
+    await meter.record(NOW + 50 * MINUTE, "5")  # a new reading does not end the pause
+    await meter.worker.evaluate_pending()
+    (rule,) = await meter.post.rows(AlertRule, col(AlertRule.rule_id) == failing[0].rule_id)
+    assert rule.failures == 1
+    meter.post.pass_time(-MINUTE // 2)
     pauses = []
     for _ in range(3):
         (rule,) = await meter.post.rows(AlertRule, col(AlertRule.rule_id) == failing[0].rule_id)
@@ -303,6 +338,71 @@ async def test_rules_that_fail_wait_for_longer_each_time_and_hold_up_no_other(
         meter.post.clock.now = rule.due_at
         await meter.worker.evaluate_pending()
     assert pauses == [MINUTE, 2 * MINUTE, 4 * MINUTE]
+    failed = {"rule_id": failing[0].rule_id, "problem": "It failed."}
+    await meter.post.run(operations.remove_alert_rule, rule_id=failing[0].rule_id)  # between its failure and the pause
+    assert await meter.post.run(operations.postpone_failed_rule, **failed) == 0
+
+
+@pytest.mark.parametrize("conflicts", [1, worker_module.MAX_CONFLICTS])
+async def test_a_conflict_of_two_workers_is_no_failure_of_the_rule(meter: Meter, conflicts: int) -> None:
+    rule, left = await meter.add(), conflicts
+
+    def refuse(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
+        nonlocal left
+        if left and statement.startswith("INSERT INTO alert "):
+            left -= 1
+            raise IntegrityError(statement, {}, ValueError("another transaction was first"))
+
+    meter.post.pass_time(HOUR)
+    await meter.record(NOW + 20 * MINUTE, "5")
+    engine = meter.post.tenant.gateway.database.engine.sync_engine
+    event.listen(engine, "before_cursor_execute", refuse)
+    try:
+        await meter.worker.evaluate_pending()
+    finally:
+        event.remove(engine, "before_cursor_execute", refuse)
+    assert left == 0
+    assert len(await meter.alerts(rule)) == 1
+    (row,) = await meter.post.rows(AlertRule, col(AlertRule.rule_id) == rule.rule_id)
+    assert row.failures == 0
+
+
+async def test_new_readings_are_evaluated_after_the_database_was_unavailable(meter: Meter, tmp_path: Path) -> None:
+    rule = await meter.add()
+    await judged_at(meter, NOW + 40 * MINUTE)
+    meter.post.pass_time(10 * MINUTE)
+    await meter.record(NOW + 20 * MINUTE, "5")
+    missing = Database(f"sqlite:///{tmp_path / 'missing' / 'folder.sqlite3'}")
+    meter.worker._runner = Runner(missing, meter.post.bus, clock=meter.post.clock)
+    with pytest.raises(Unavailable):
+        await meter.worker.evaluate_pending()
+    await missing.close()
+    meter.worker._runner = meter.post.runner
+    await meter.worker.evaluate_pending()
+    assert len(await meter.alerts(rule)) == 1
+
+
+def _seconds_of_events(worker: AlertRuleWorker, applications: int) -> float:
+    """Return the processor time of 4,000 events, after one of each of these applications."""
+
+    def record(application: int) -> None:
+        payload = RuleReadingRecorded(f"application {application}", "resource", "ENERGY", 0)
+        worker.wake_signal.on_event(Event(topics.rule_readings(), "resource:ENERGY", payload))
+
+    for application in range(applications):
+        record(application)
+    started = process_time()
+    for number in range(4_000):
+        record(number % applications)
+    return process_time() - started
+
+
+async def test_an_event_costs_the_same_for_one_application_as_for_many(meter: Meter) -> None:
+    def measured(applications: int) -> float:
+        workers = [AlertRuleWorker(meter.post.runner, meter.post.hub) for _ in range(3)]
+        return min(_seconds_of_events(worker, applications) for worker in workers)
+
+    assert measured(4_000) < 10 * measured(1)
 
 
 async def test_all_due_rules_are_evaluated_without_a_pause_between_batches(

@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 from wattgate.app.workers.background import WakeSignal, run_forever
-from wattgate.errors import GatewayError, NotFound, Unavailable
+from wattgate.errors import Conflict, GatewayError, NotFound, Unavailable
 from wattgate.operations.alerts import alert_rules
 from wattgate.operations.core.runner import Runner
 from wattgate.principal import Principal, Role
@@ -29,6 +30,9 @@ MAX_RULES_PER_BATCH = 200
 MAX_PENDING_FIELDS = 10_000
 """Maximum number of fields with new readings to remember. Rules of further fields wait until they are due."""
 
+MAX_CONFLICTS = 3
+"""Maximum evaluations of a rule that may end because another worker changes the same records. One more is a failure."""
+
 
 class AlertRuleWorker:
     """Evaluate alert rules until cancelled. Several workers may run, because an evaluation locks its rule."""
@@ -37,6 +41,7 @@ class AlertRuleWorker:
         self._runner = runner
         self._pending: dict[str, dict[tuple[str, str], int]] = {}
         """The instant of the first new reading, by application and by resource id and field."""
+        self._pending_count = 0
         self.wake_signal = WakeSignal(hub, topics.rule_readings(), self._on_recorded)
 
     async def run(self) -> None:
@@ -51,14 +56,7 @@ class AlertRuleWorker:
 
         Due rules are evaluated in turns, a batch of each application, until none is due.
         """
-        pending, self._pending = self._pending, {}
-        sent = 0
-        for application_id, oldest_by_field in pending.items():
-            rules = await self._runner.run(
-                alert_rules.rules_for_recorded_fields, _system(application_id), {"oldest_by_field": oldest_by_field}
-            )
-            for rule_id, oldest in rules.items():
-                sent += await self._evaluate(application_id, {"rule_id": rule_id, "late_from": oldest})
+        sent = await self._evaluate_recorded()
         has_more = True
         while has_more and not self._pending:
             has_more = False
@@ -73,12 +71,38 @@ class AlertRuleWorker:
                     sent += await self._evaluate(application_id, {"rule_id": rule_id})
         return sent
 
+    async def _evaluate_recorded(self) -> int:
+        """Evaluate the rules of fields with new readings. Fields that an error leaves over are evaluated next time."""
+        pending, self._pending, self._pending_count = self._pending, {}, 0
+        sent = 0
+        try:
+            while pending:
+                application_id, oldest_by_field = next(iter(pending.items()))
+                rules = await self._runner.run(
+                    alert_rules.rules_for_recorded_fields, _system(application_id), {"oldest_by_field": oldest_by_field}
+                )
+                for rule_id, oldest in rules.items():
+                    sent += await self._evaluate(application_id, {"rule_id": rule_id, "late_from": oldest})
+                del pending[application_id]
+        finally:
+            for application_id, oldest_by_field in pending.items():
+                for field, oldest in oldest_by_field.items():
+                    self._remember(application_id, field, oldest)
+        return sent
+
     def _on_recorded(self, event: Event) -> None:
         """Remember a field with new readings whose resource has rules."""
         reading: RuleReadingRecorded = event.payload
-        if sum(map(len, self._pending.values())) < MAX_PENDING_FIELDS:
-            fields, key = self._pending.setdefault(reading.application_id, {}), (reading.resource_id, reading.field)
-            fields[key] = min(reading.oldest, fields.get(key, reading.oldest))
+        self._remember(reading.application_id, (reading.resource_id, reading.field), reading.oldest)
+
+    def _remember(self, application_id: str, field: tuple[str, str], oldest: int) -> None:
+        fields = self._pending.get(application_id, {})
+        if field not in fields:
+            if self._pending_count >= MAX_PENDING_FIELDS:
+                return
+            self._pending_count += 1
+            self._pending[application_id] = fields
+        fields[field] = min(oldest, fields.get(field, oldest))
 
     async def _run_iteration(self) -> None:
         self.wake_signal.clear()
@@ -90,7 +114,7 @@ class AlertRuleWorker:
         """Evaluate a rule and return the number of alerts. A rule that fails is postponed, each time for longer."""
         system, rule_id = _system(application_id), arguments["rule_id"]
         try:
-            return cast(int, await self._runner.run(alert_rules.evaluate_rule, system, arguments))
+            return await self._evaluate_despite_conflicts(system, arguments)
         except NotFound:  # it was removed in the meantime
             return 0
         except Unavailable:  # no fault of the rule
@@ -103,6 +127,13 @@ class AlertRuleWorker:
             log.exception("Alert rule %s could not be evaluated", rule_id)
         await self._runner.run(alert_rules.postpone_failed_rule, system, {"rule_id": rule_id, "problem": problem})
         return 0
+
+    async def _evaluate_despite_conflicts(self, system: Principal, arguments: Mapping[str, Any]) -> int:
+        """Evaluate a rule, again if another worker has changed the same records meanwhile. That is no failure of it."""
+        for _ in range(MAX_CONFLICTS):
+            with suppress(Conflict):
+                return cast(int, await self._runner.run(alert_rules.evaluate_rule, system, arguments))
+        return cast(int, await self._runner.run(alert_rules.evaluate_rule, system, arguments))
 
 
 def _system(application_id: str) -> Principal:

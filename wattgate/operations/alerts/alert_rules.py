@@ -23,7 +23,7 @@ from wattgate.energy.alert_rules import RULE_CLASSES
 from wattgate.energy.functions import function_problem, is_register
 from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields
 from wattgate.enums import Function, RuleKind
-from wattgate.errors import BadInput, ConsentRevoked, Problem
+from wattgate.errors import BadInput, ConsentRevoked, NotFound, Problem
 from wattgate.operations.alerts.alert_types import find_alert_type, sending_problem
 from wattgate.operations.alerts.alerts import create_alert
 from wattgate.operations.core.context import require_user_id
@@ -157,13 +157,14 @@ async def rules_for_recorded_fields(call: Call, *, oldest_by_field: Mapping[tupl
     """Return the ids of the rules to evaluate after readings of these resource ids and fields.
 
     Each has the instant of the first new reading (ms since 1970). Readings matter to rules of some kinds only while
-    they are active, because they can only end the condition.
+    they are active, because they can only end the condition. A rule that failed waits until it is due.
     """
     rules = await call.rows.all(
         models.AlertRule,
         col(models.AlertRule.enabled).is_(True),
         col(models.AlertRule.resource_id).in_({resource_id for resource_id, _ in oldest_by_field}),
         or_(col(models.AlertRule.kind).in_(_WOKEN_BY_READINGS), col(models.AlertRule.active).is_(True)),
+        or_(col(models.AlertRule.failures) == 0, col(models.AlertRule.due_at) <= call.rows.now),
         order_by=[models.AlertRule.due_at, models.AlertRule.rule_id],
     )
     fields = {rule.rule_id: (rule.resource_id, rule.field) for rule in rules}
@@ -215,9 +216,13 @@ def _postpone(call: Call, rule: models.AlertRule) -> int:
 async def postpone_failed_rule(call: Call, *, rule_id: str, problem: str) -> int:
     """Postpone the next evaluation of a rule that failed, each time for longer. Return the number of failures.
 
-    Otherwise rules that always fail would be evaluated first for ever, and no other rule would be.
+    Otherwise rules that always fail would be evaluated first for ever, and no other rule would be. A rule that was
+    removed meanwhile has none.
     """
-    rule = await call.rows.edit(models.AlertRule, rule_id)
+    try:
+        rule = await call.rows.edit(models.AlertRule, rule_id)
+    except NotFound:
+        return 0
     pause = min(_FIRST_PAUSE * 2 ** min(rule.failures, 20), _LONGEST_PAUSE)
     rule.failures, rule.problem, rule.due_at = rule.failures + 1, problem, call.rows.now + pause
     return rule.failures
