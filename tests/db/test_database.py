@@ -24,8 +24,11 @@ from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.tenancy_guard import UnscopedStatementError
 from wattgate.errors import BadInput, Conflict, NotFound, Unavailable
 from wattgate.operations.accounts import provisioning
+from wattgate.operations.core.operation import Delegation, OperationKind, operation
+from wattgate.operations.core.runner import Runner
 from wattgate.operations.homes import virtual_entities
 from wattgate.principal import Permission, Principal, Role
+from wattgate.realtime.bus.memory import MemoryBus
 
 
 def modes_in(folder: Path) -> dict[str, int]:
@@ -215,4 +218,18 @@ async def test_pool_timeout_raises_unavailable(postgresql_url: str) -> None:
         with pytest.raises(Unavailable):
             async with database.reader(EVERYTHING):
                 pass
+    await database.close()
+
+
+async def test_the_system_needs_no_session_before_the_parts_of_an_operation(tmp_path: Path) -> None:
+    """Such a session asks for the credential of the caller. The system has none, and a database is not needed here."""
+
+    @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM, delegates=True)
+    async def count_parts(run: Delegation) -> int:
+        """Return the number of parts, which is 0."""
+        return 0
+
+    database = Database(f"sqlite:///{tmp_path / 'missing' / 'folder.sqlite3'}")
+    runner = Runner(database, MemoryBus())
+    assert await runner.run(count_parts, Principal(Role.SYSTEM), {}) == 0
     await database.close()

@@ -195,7 +195,7 @@ class Runner(RowReader):
             raise Unauthenticated(EXPIRED_CREDENTIALS)
         check_arguments(operation, arguments)
         if operation.delegates:
-            if not operation.is_read:  # before its first part, which may be a query
+            if not operation.is_read and _has_credential(principal):  # before its first part, which may be a query
                 async with self._open_session(
                     operation, _session_scope(operation, principal, scope_of_rows(principal, scope))
                 ) as session:
@@ -289,7 +289,7 @@ class Runner(RowReader):
         transaction ends, every act that would end the credential waits for it. A query changes nothing, so it does not
         ask again.
         """
-        if not isinstance(session, AsyncSession) or principal.role in (Role.SYSTEM, Role.ANONYMOUS):
+        if not isinstance(session, AsyncSession) or not _has_credential(principal):
             return
         reader = await transaction_reader(session)
         hold_credential(reader, principal, alone=operation.needs in OWN_CREDENTIAL_PERMISSIONS)
@@ -396,6 +396,11 @@ class Runner(RowReader):
     async def clear_log(self) -> None:
         """Overwrite what the write-ahead log of SQLite still has of deleted rows."""
         await self._database.clear_log()
+
+
+def _has_credential(principal: Principal) -> bool:
+    """Return whether a principal has a credential, which can end."""
+    return principal.role not in (Role.SYSTEM, Role.ANONYMOUS)
 
 
 def _units_of_hashes(operation: Operation) -> int:
