@@ -52,18 +52,13 @@ def rest_type(declared: GraphQLArgument | GraphQLInputField) -> GraphQLInputType
     return GraphQLNonNull(nullable) if null_means_default(declared) else nullable
 
 
-def without_nulls_for_defaults(
-    values: dict[str, Any], declared: Sequence[StrawberryArgument], config: StrawberryConfig
-) -> dict[str, Any]:
-    """Return coerced arguments by GraphQL name, without the nulls that stand for defaults."""
-    if None not in values.values():
-        return values
-    with_default = {
+def names_with_default(declared: Sequence[StrawberryArgument], config: StrawberryConfig) -> frozenset[str]:
+    """Return the GraphQL names of the arguments for which null stands for the default."""
+    return frozenset(
         config.name_converter.from_argument(argument)
         for argument in declared
         if argument.default not in (None, UNSET) and not isinstance(argument.type, StrawberryOptional)
-    }
-    return {name: value for name, value in values.items() if value is not None or name not in with_default}
+    )
 
 
 def install_converters(schema: GraphQLSchema, config: StrawberryConfig) -> None:

@@ -29,8 +29,8 @@ from wattgate.errors import BadInput, GatewayError, Internal
 from wattgate.graphql.cost.directives import COST_DIRECTIVES, add_cost_directives
 from wattgate.graphql.execution.audience_tags import Tag, add_audience_tags
 from wattgate.graphql.execution.executor import Executor
-from wattgate.graphql.execution.input_conversion import install_converters, without_nulls_for_defaults
-from wattgate.operations.core.fields import build_root_field, edge_of, is_rest_only
+from wattgate.graphql.execution.input_conversion import install_converters, names_with_default
+from wattgate.operations.core.fields import build_root_field, edge_of, is_rest_only, without_nulls_for_defaults
 from wattgate.operations.core.input_limits import describe_limits
 from wattgate.operations.core.operation import Operation, OperationKind
 from wattgate.operations.vocabulary.directives import ONLY_ON_ERROR, STRAWBERRY_DEFINITION, Cost, declared_facts
@@ -83,7 +83,9 @@ class Schema(strawberry.Schema):
 
     def convert_arguments(self, values: dict[str, Any], declared: list[StrawberryArgument]) -> dict[str, Any]:
         """Return values that graphql-core has coerced, by GraphQL names, as keyword arguments of a resolver."""
-        return convert_for_resolver(self, without_nulls_for_defaults(values, declared, self.config), declared)
+        if None in values.values():
+            values = without_nulls_for_defaults(values, names_with_default(declared, self.config))
+        return convert_for_resolver(self, values, declared)
 
 
 def normalize_error(error: GraphQLError) -> None:

@@ -1,7 +1,7 @@
 """Strawberry fields for operations (`build_root_field`) and for edges (`edge`)."""
 
 import inspect
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Mapping, Sequence
 from dataclasses import dataclass
 from keyword import iskeyword
 from typing import Any, cast, get_args, get_type_hints
@@ -34,9 +34,10 @@ _RESUME_ARGUMENTS = {"since": Argument(terms.Since | None, None)}
 
 def build_root_field(operation: Operation) -> StrawberryField:
     """Return the root field of an operation. It is nullable, so that an error leaves the other fields as they are."""
+    with_default = _names_with_default(operation.arguments)
 
     async def resolve(info: Info, **arguments: Any) -> Any:
-        given = _without_nulls_for_defaults(arguments, operation.arguments)
+        given = without_nulls_for_defaults(arguments, with_default)
         return await info.context.run_operation(str(info.path.key), operation, given, _node_id(info))
 
     async def subscribe(info: Info, **arguments: Any) -> AsyncIterator[Any]:
@@ -90,7 +91,7 @@ def edge(
     declared = EdgeField(load, needs, weight, tuple(sizes), result_units, value_fields, load_values)
 
     async def resolve(root: Any, info: Info, **arguments: Any) -> Any:
-        given = _without_nulls_for_defaults(arguments, parameters)
+        given = without_nulls_for_defaults(arguments, with_default)
         return await info.context.load(declared, root, given, _node_id(info))
 
     hints = get_type_hints(load, include_extras=True)
@@ -99,6 +100,7 @@ def edge(
         for name, parameter in inspect.signature(load).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
+    with_default = _names_with_default(parameters)
     _set_signature(resolve, parameters, root=True)
     return strawberry.field(
         resolver=resolve,
@@ -108,15 +110,20 @@ def edge(
     )
 
 
-def _without_nulls_for_defaults(values: dict[str, Any], declared: Mapping[str, Argument]) -> dict[str, Any]:
-    """Return the arguments of a resolver without the nulls that stand for defaults."""
+def _names_with_default(declared: Mapping[str, Argument]) -> frozenset[str]:
+    """Return the names of the arguments of a resolver for which null stands for the default."""
+    return frozenset(
+        name
+        for name, argument in declared.items()
+        if not argument.required and type(None) not in get_args(argument.annotation)
+    )
+
+
+def without_nulls_for_defaults(values: dict[str, Any], with_default: Container[str]) -> dict[str, Any]:
+    """Return arguments without the nulls that stand for defaults. `with_default` are the names that have one."""
     if None not in values.values():
         return values
-    return {
-        name: value
-        for name, value in values.items()
-        if value is not None or declared[name].required or type(None) in get_args(declared[name].annotation)
-    }
+    return {name: value for name, value in values.items() if value is not None or name not in with_default}
 
 
 def optional_type(name: str, module: str) -> Any:
