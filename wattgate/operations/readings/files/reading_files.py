@@ -7,7 +7,9 @@ request: see `rest_compat.file_intake`.
 import binascii
 import io
 from base64 import b64decode
-from typing import Annotated
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated, NotRequired, TypedDict, Unpack
 
 from wattgate.db import models
 from wattgate.db.queries import virtual_entities as queries
@@ -61,6 +63,15 @@ Content = Annotated[
 Options = Annotated[types.ReadingFileOptions, Described("How to read the file, as far as it does not say it.")]
 
 
+class FileArguments(TypedDict):
+    """The arguments of each operation on a file."""
+
+    content: Content
+    home_id: NotRequired[HomeId | None]
+    resource_ids: NotRequired[FileResourceIds | None]
+    options: NotRequired[Options | None]
+
+
 @operation(OperationKind.QUERY, returns=FileHome, needs=Permission.READINGS_WRITE, internal=True)
 async def home_of_file(call: Call, *, home_id: Id | None, resource_ids: list[Id] | None) -> FileHome:
     """Return the resources that a file may fill, by home, or by resource."""
@@ -99,23 +110,13 @@ def _selected(resources: list[models.Resource], resource_ids: list[Id]) -> list[
     delegates=True,
     weight=INSPECTION_WEIGHT + STATEMENT_WEIGHT,
 )
-async def inspect_reading_file(
-    run: Delegation,
-    *,
-    content: Content,
-    home_id: HomeId | None = None,
-    resource_ids: FileResourceIds | None = None,
-    options: Options | None = None,
-) -> types.ReadingFileInspection:
+async def inspect_reading_file(run: Delegation, **file: Unpack[FileArguments]) -> types.ReadingFileInspection:
     """Return what a file of readings looks like, and the questions that it leaves open. Nothing is stored.
 
     The cost also has the processor time of the work.
     """
-    upload = await _open_content(run, content, home_id, resource_ids, options)
-    try:
+    async with _opened(run, file) as upload:
         return await inspect_file(upload)
-    finally:
-        upload.close()
 
 
 @operation(
@@ -127,23 +128,13 @@ async def inspect_reading_file(
     delegates=True,
     weight=INSPECTION_WEIGHT + STATEMENT_WEIGHT,
 )
-async def preview_reading_file(
-    run: Delegation,
-    *,
-    content: Content,
-    home_id: HomeId | None = None,
-    resource_ids: FileResourceIds | None = None,
-    options: Options | None = None,
-) -> types.ReadingFileReport:
+async def preview_reading_file(run: Delegation, **file: Unpack[FileArguments]) -> types.ReadingFileReport:
     """Return what the import of a file of readings would store. Nothing is stored.
 
     The cost also has the processor time of the work, and that of the check of the readings.
     """
-    upload = await _open_content(run, content, home_id, resource_ids, options)
-    try:
+    async with _opened(run, file) as upload:
         return await import_file(upload, run.charged, dry_run=True)
-    finally:
-        upload.close()
 
 
 @operation(
@@ -156,36 +147,27 @@ async def preview_reading_file(
     delegates=True,
     weight=INSPECTION_WEIGHT + MUTATION_WEIGHT,
 )
-async def import_reading_file(
-    run: Delegation,
-    *,
-    content: Content,
-    home_id: HomeId | None = None,
-    resource_ids: FileResourceIds | None = None,
-    options: Options | None = None,
-) -> types.ReadingFileReport:
+async def import_reading_file(run: Delegation, **file: Unpack[FileArguments]) -> types.ReadingFileReport:
     """Record the readings of a file. A line that cannot be recorded is refused by its number; the others are recorded.
 
     Readings are stored in batches. If a call is interrupted, send the same file again, to any gateway: readings that
     are stored are counted as unchanged. The cost also has the processor time of the work, and that of each batch.
     """
-    upload = await _open_content(run, content, home_id, resource_ids, options)
-    try:
+    async with _opened(run, file) as upload:
         return await import_file(upload, run.charged, dry_run=False)
-    finally:
-        upload.close()
 
 
-async def _open_content(
-    run: Delegation,
-    content: str,
-    home_id: str | None,
-    resource_ids: list[Id] | None,
-    options: types.ReadingFileOptions | None,
-) -> UploadedFile:
+@asynccontextmanager
+async def _opened(run: Delegation, given: FileArguments) -> AsyncIterator[UploadedFile]:
+    """Open the file of a call until the context exits. Raise BadInput if it is not Base64."""
     try:
-        file = io.BytesIO(b64decode(content, validate=True))
+        file = io.BytesIO(b64decode(given["content"], validate=True))
     except (binascii.Error, ValueError):
         raise BadInput("The file is not Base64.", problems=[Problem(("content",), "is not Base64")]) from None
-    home = await run(home_of_file, {"home_id": home_id, "resource_ids": resource_ids})
-    return UploadedFile(file, home, FileOptions.from_input(options or types.ReadingFileOptions()), FileWork(run.pay))
+    home = await run(home_of_file, {name: given.get(name) for name in ("home_id", "resource_ids")})
+    options = FileOptions.from_input(given.get("options") or types.ReadingFileOptions())
+    upload = UploadedFile(file, home, options, FileWork(run.pay))
+    try:
+        yield upload
+    finally:
+        upload.close()
