@@ -1,11 +1,12 @@
 """The starter template of the editor and the built-in mails of rules fit the contracts of their alert types."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from wattgate.delivery.rule_mail_texts import COMMON, CULTURES, builtin_language, rule_mail
+from wattgate.delivery.rule_mail_texts import CULTURES, MAILS, builtin_language, rule_mail
 from wattgate.delivery.templates.language.contract import BASE_VARIABLES, RULE_VARIABLES, Contract, build_contract
 from wattgate.delivery.templates.language.diagnostics import Severity
 from wattgate.delivery.templates.rendering import TemplateSource
@@ -58,9 +59,16 @@ def test_mails_of_rules_state_value_limit_home_time_and_reason(
     rule = next(variable.sample for variable in RULE_VARIABLES[kind] if variable.name == "rule")
     for part in ("Rose Cottage", "Ada Lovelace", "18:30", rule):
         assert part in text
-    assert (display_url in text) if display_url else (COMMON[language].button not in text)
+    assert (display_url in text) if display_url else (MAILS[language].button not in text)
 
 
 def test_built_in_language_is_that_of_the_culture_or_english() -> None:
     found = {culture: builtin_language(culture) for culture in ("fr-CA", "FR", "en-US", "de-DE", "zh-Hant-TW")}
     assert found == {"fr-CA": "fr", "FR": "fr", "en-US": "en", "de-DE": "en", "zh-Hant-TW": "en"}
+
+
+def test_a_language_without_the_text_of_a_kind_is_an_error() -> None:
+    for kind in RuleKind:
+        texts = {other: text for other, text in MAILS["fr"].texts.items() if other is not kind}
+        with pytest.raises(ValueError, match=kind.name):
+            replace(MAILS["fr"], texts=texts)

@@ -32,15 +32,25 @@ class RuleText:
 
 
 @dataclass(frozen=True, slots=True)
-class CommonText:
-    """The parts that the mails of all kinds of rules share in a language."""
+class MailLanguage:
+    """The built-in texts of a language: the parts that all mails share, and the text of each kind of rule.
 
+    `culture` formats them for a recipient whose language has no text. A kind without a text is an error when the module
+    is imported.
+    """
+
+    culture: str
     home: str
     greeting: str
     button: str
     why: str
     unsubscribe: str
     preferences: str
+    texts: Mapping[RuleKind, RuleText]
+
+    def __post_init__(self) -> None:
+        if missing := [kind.name for kind in RuleKind if kind not in self.texts]:
+            raise ValueError(f"The mails of rules have no text for {', '.join(missing)}.")
 
 
 _WINDOW = '{{ windowMinutes | times: 60 | quantity: "s" }}'
@@ -52,9 +62,10 @@ _PREHEADER = "{{ rule }}. {{ at | at }}"
 _PERIOD = "{% case period %}{% when 'P1D' %}day{% when 'P1W' %}week{% else %}month{% endcase %}"
 _THIS_PERIOD = "{% case period %}{% when 'P1D' %}ce jour{% when 'P1W' %}cette semaine{% else %}ce mois{% endcase %}"
 
-COMMON: Mapping[str, CommonText] = MappingProxyType(
+MAILS: Mapping[str, MailLanguage] = MappingProxyType(
     {
-        "en": CommonText(
+        "en": MailLanguage(
+            culture="en-GB",
             home=_HOME,
             greeting="Hello {{ recipient.name }},",
             button="Open the display",
@@ -62,8 +73,35 @@ COMMON: Mapping[str, CommonText] = MappingProxyType(
             "on your display.",
             unsubscribe="Stop these mails",
             preferences="Choose your alerts",
+            texts={
+                RuleKind.THRESHOLD: RuleText(
+                    name="High consumption",
+                    title="A limit is reached",
+                    subject=f"{_HOME}: {_VALUE}, limit {_LIMIT}",
+                    reached="{{ resource }} in " + _WINDOW,
+                    limit=f"The limit of your rule is {_LIMIT}.",
+                    advice="Is a heater or the oven on for long? If so, all is well.",
+                ),
+                RuleKind.NO_DATA: RuleText(
+                    name="No readings",
+                    title="No readings arrive",
+                    subject=f"{_HOME}: no readings for {_VALUE}",
+                    reached="without a reading of {{ resource }}",
+                    limit=f"Your rule allows {_WINDOW}.",
+                    advice="Import newer readings, or look whether the meter and its display are on.",
+                ),
+                RuleKind.PACE: RuleText(
+                    name="Budget",
+                    title="More than the budget is expected",
+                    subject=f"{_HOME}: {_VALUE} expected, budget {_LIMIT}",
+                    reached="{{ resource }} expected in the " + _PERIOD,
+                    limit=f"At the present pace, the {_PERIOD} ends above your budget of {_LIMIT}.",
+                    advice="The display compares the days, so that you see which of them were high.",
+                ),
+            },
         ),
-        "fr": CommonText(
+        "fr": MailLanguage(
+            culture="fr-FR",
             home=_HOME_IN_FRENCH,
             greeting="Bonjour {{ recipient.name }},",
             button="Ouvrir l'afficheur",
@@ -71,81 +109,51 @@ COMMON: Mapping[str, CommonText] = MappingProxyType(
             "Règles sur votre afficheur.",
             unsubscribe="Ne plus recevoir ces messages",
             preferences="Choisir vos alertes",
+            texts={
+                RuleKind.THRESHOLD: RuleText(
+                    name="Forte consommation",
+                    title="Une limite est atteinte",
+                    subject=f"{_HOME_IN_FRENCH} : {_VALUE}, limite {_LIMIT}",
+                    reached="{{ resource }} en " + _WINDOW,
+                    limit=f"La limite de votre règle est de {_LIMIT}.",
+                    advice="Le four ou un chauffage reste allumé longtemps ? Alors tout va bien.",
+                ),
+                RuleKind.NO_DATA: RuleText(
+                    name="Aucun relevé",
+                    title="Aucun relevé n'arrive",
+                    subject=f"{_HOME_IN_FRENCH} : aucun relevé depuis {_VALUE}",
+                    reached="sans relevé de {{ resource }}",
+                    limit=f"Votre règle admet {_WINDOW}.",
+                    advice="Importez de nouveaux relevés, ou vérifiez que le compteur et son afficheur sont allumés.",
+                ),
+                RuleKind.PACE: RuleText(
+                    name="Budget",
+                    title="Le budget sera dépassé",
+                    subject=f"{_HOME_IN_FRENCH} : {_VALUE} prévus, budget {_LIMIT}",
+                    reached="{{ resource }} prévus pour " + _THIS_PERIOD,
+                    limit=f"À ce rythme, {_THIS_PERIOD} dépassera votre budget de {_LIMIT}.",
+                    advice="L'afficheur compare les jours : vous y voyez lesquels étaient élevés.",
+                ),
+            },
         ),
     }
 )
 
-TEXTS: Mapping[str, Mapping[RuleKind, RuleText]] = MappingProxyType(
-    {
-        "en": {
-            RuleKind.THRESHOLD: RuleText(
-                name="High consumption",
-                title="A limit is reached",
-                subject=f"{_HOME}: {_VALUE}, limit {_LIMIT}",
-                reached="{{ resource }} in " + _WINDOW,
-                limit=f"The limit of your rule is {_LIMIT}.",
-                advice="Is a heater or the oven on for long? If so, all is well.",
-            ),
-            RuleKind.NO_DATA: RuleText(
-                name="No readings",
-                title="No readings arrive",
-                subject=f"{_HOME}: no readings for {_VALUE}",
-                reached="without a reading of {{ resource }}",
-                limit=f"Your rule allows {_WINDOW}.",
-                advice="Import newer readings, or look whether the meter and its display are on.",
-            ),
-            RuleKind.PACE: RuleText(
-                name="Budget",
-                title="More than the budget is expected",
-                subject=f"{_HOME}: {_VALUE} expected, budget {_LIMIT}",
-                reached="{{ resource }} expected in the " + _PERIOD,
-                limit=f"At the present pace, the {_PERIOD} ends above your budget of {_LIMIT}.",
-                advice="The display compares the days, so that you see which of them were high.",
-            ),
-        },
-        "fr": {
-            RuleKind.THRESHOLD: RuleText(
-                name="Forte consommation",
-                title="Une limite est atteinte",
-                subject=f"{_HOME_IN_FRENCH} : {_VALUE}, limite {_LIMIT}",
-                reached="{{ resource }} en " + _WINDOW,
-                limit=f"La limite de votre règle est de {_LIMIT}.",
-                advice="Le four ou un chauffage reste allumé longtemps ? Alors tout va bien.",
-            ),
-            RuleKind.NO_DATA: RuleText(
-                name="Aucun relevé",
-                title="Aucun relevé n'arrive",
-                subject=f"{_HOME_IN_FRENCH} : aucun relevé depuis {_VALUE}",
-                reached="sans relevé de {{ resource }}",
-                limit=f"Votre règle admet {_WINDOW}.",
-                advice="Importez de nouveaux relevés, ou vérifiez que le compteur et son afficheur sont allumés.",
-            ),
-            RuleKind.PACE: RuleText(
-                name="Budget",
-                title="Le budget sera dépassé",
-                subject=f"{_HOME_IN_FRENCH} : {_VALUE} prévus, budget {_LIMIT}",
-                reached="{{ resource }} prévus pour " + _THIS_PERIOD,
-                limit=f"À ce rythme, {_THIS_PERIOD} dépassera votre budget de {_LIMIT}.",
-                advice="L'afficheur compare les jours : vous y voyez lesquels étaient élevés.",
-            ),
-        },
-    }
-)
+LANGUAGES = tuple(MAILS)
 
-LANGUAGES = tuple(TEXTS)
-
-CULTURES: Mapping[str, str] = MappingProxyType({"en": "en-GB", "fr": "fr-FR"})
+CULTURES: Mapping[str, str] = MappingProxyType({language: mail.culture for language, mail in MAILS.items()})
 """The culture in which a text is formatted for a recipient whose language has none."""
 
 
 def builtin_language(culture: str) -> str:
     """Return the language of the built-in texts for a culture: its own, or else English."""
-    return next(code for code in culture_fallbacks(culture.lower(), DEFAULT_LANGUAGE) if code in TEXTS)
+    return next(code for code in culture_fallbacks(culture.lower(), DEFAULT_LANGUAGE) if code in MAILS)
 
 
 def rule_mail(kind: RuleKind, language: str, display_url: str | None = None) -> TemplateSource:
     """Return the mail of a kind of rule in a language. With a URL of the display, it has a button that opens it."""
-    text, common = TEXTS[language][kind], COMMON[language]
+    common = MAILS[language]
+    text = common.texts[kind]
     button = "" if display_url is None else _BUTTON.format(url=escape(display_url), label=common.button)
     html = _PAGE.format(
         language=language,

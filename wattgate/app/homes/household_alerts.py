@@ -12,7 +12,7 @@ from wattgate.app.homes.records import Note, find_or_add
 from wattgate.app.homes.series import find_operation
 from wattgate.db.models import AlertType, Template, TermsConditions
 from wattgate.db.queries.templates import application_culture
-from wattgate.delivery.rule_mail_texts import LANGUAGES, TEXTS, rule_mail
+from wattgate.delivery.rule_mail_texts import LANGUAGES, MAILS, rule_mail
 from wattgate.enums import Channel, RuleKind
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.flexibility import DFS_REFERENCE
@@ -104,7 +104,7 @@ def build_template(
     source = rule_mail(kind, language, display_url)
     return NewTemplate(
         alert_type_id=Id(alert_type_id),
-        name=TEXTS[language][kind].name,
+        name=MAILS[language].texts[kind].name,
         channel_type=Channel.EMAIL,
         culture_code=application_culture if _language(application_culture) == language else language,
         subject=source.subject,
