@@ -231,5 +231,6 @@ async def test_the_system_needs_no_session_before_the_parts_of_an_operation(tmp_
 
     database = Database(f"sqlite:///{tmp_path / 'missing' / 'folder.sqlite3'}")
     runner = Runner(database, MemoryBus())
-    assert await runner.run(count_parts, Principal(Role.SYSTEM), {}) == 0
+    system = Principal(Role.SYSTEM, application_id="application")
+    assert await runner.run(count_parts, system, {}) == 0
     await database.close()

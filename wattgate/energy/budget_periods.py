@@ -32,8 +32,8 @@ class BudgetPeriods:
     """The periods of a budget to judge at a moment.
 
     They are those that overlap the time from `since` on, and those whose alert waits for the end of quiet hours. An
-    episode of a budget begins with its period. `history` are the episodes of the last evaluation. Those of periods that
-    end after `fresh_from` are remembered, because a correction can still change these periods.
+    episode of a budget begins with its period. `history` are the episodes of the last evaluation. A period that ends
+    after `fresh_from` stays remembered, because a correction can still change it.
     """
 
     def __init__(
