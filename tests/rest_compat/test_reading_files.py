@@ -21,6 +21,7 @@ from wattgate.operations.readings.bulk_recording import record_reading_arrays
 from wattgate.operations.readings.files import file_unpacking, uploaded_files
 from wattgate.operations.readings.files.reading_files import home_of_file
 from wattgate.operations.types.meters import reading_files as types
+from wattgate.rest_compat import file_intake
 
 FIELDS = "stored recorded added replaced unchanged isKnown refused contradicting refusedLines { line reason }"
 REPORT = f"{FIELDS} series {{ classifier unit readings total months {{ month readings total }} missing }}"
@@ -173,6 +174,54 @@ async def test_files_that_are_not_understood_are_refused_whole(
             answer = await send(served, "import", home, content, times="start")
             assert (answer.status_code, message in answer.json()["error"]) == (status, True), answer.text
     assert (await served.one.run("raw_readings", resource_id=await resource_of(served, home))).value == []
+
+
+async def test_each_bound_of_an_upload_refuses_the_file_and_stores_nothing(
+    served: House, home: str, subtests: pytest.Subtests
+) -> None:
+    """The limits of bytes, unpacked bytes and members of an archive have tests of their own."""
+    by_meter_point = b"at,mpan,value\n" + b"".join(
+        b"2026-03-01T00:00:00Z,23000000%05d,1\n" % number for number in range(11)
+    )
+    cases: dict[str, tuple[str, Any, bytes, str]] = {
+        "lines": ("MAX_LINES", 40, table(1).encode(), "more than 40 lines"),
+        "series": ("MAX_SERIES", 10, by_meter_point, "more than 10 series"),
+        "processor time": ("MAX_SECONDS", 0.0, table(1).encode(), "of processor time"),
+    }
+    for name, (bound, maximum, content, message) in cases.items():
+        options = {"profile": "wattgate"} if name == "series" else {"times": "start"}
+        for act in ("preview", "import"):
+            with subtests.test(f"{name}, {act}"), pytest.MonkeyPatch.context() as patch:
+                patch.setattr(uploaded_files, bound, maximum)
+                answer = await send(served, act, home, content, **options)
+                assert (answer.status_code, message in answer.json()["error"]) == (413, True), answer.text
+    assert (await served.one.run("raw_readings", resource_id=await resource_of(served, home))).value == []
+
+
+async def test_uploads_that_wait_for_their_budget_leave_places_to_other_applications(served: House, home: str) -> None:
+    """One application fills its share of the places with files whose last part does not come."""
+    ended = asyncio.Event()
+    file = table(1).encode()
+
+    async def slow_body() -> AsyncIterator[bytes]:
+        yield file
+        await ended.wait()
+
+    uploads = [asyncio.create_task(send(served, "preview", home, slow_body(), times="start")) for _ in range(12)]
+    try:
+        async with asyncio.timeout(60):
+            while len(file_intake.FILE_SLOTS._waiting) < 4:  # noqa: ASYNC110 (callers begin to wait without an event)
+                await asyncio.sleep(0.01)
+        other = served.other
+        headers = {**other.headers["account"], "Content-Type": "text/csv"}
+        where = {"homeId": other.ids["virtual_entity"]}
+        answer = await served.call("POST", "/reading-files/inspect", headers, content=file, params=where)
+        assert (answer.status_code, answer.json()["profile"]) == (200, "german-spreadsheet")
+        assert len(file_intake.FILE_SLOTS._waiting) == 4
+    finally:
+        ended.set()
+        answers = await asyncio.gather(*uploads)
+    assert {answer.status_code for answer in answers} == {200}
 
 
 async def resource_of(house: House, home: str) -> str:
