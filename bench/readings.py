@@ -24,13 +24,15 @@ from bench.gateway import SeededGateway, ServedGateway, served_gateway
 from bench.goals import Judgement, at_least
 from bench.table import print_table
 from tests.support.servers import database_on, postgresql
-from wattgate.clock import TimeRange, format_iso_ms, to_ms
+from wattgate.clock import TimeRange, format_iso_ms, from_ms, to_ms
 from wattgate.db.models import Reading
 from wattgate.db.readings import partitions
 from wattgate.energy.buckets import DAY_MS
-from wattgate.enums import Period
+from wattgate.enums import Period, Times
 from wattgate.operations.readings import readings
 from wattgate.operations.readings.files.file_import import import_csv
+from wattgate.reading_files.profiles import ProfileOptions, packaged_profile, with_options
+from wattgate.reading_files.reader import ReadingFile
 
 HALF_HOUR = 30 * 60 * 1000
 START = to_ms(datetime(2025, 1, 1, tzinfo=UTC))
@@ -49,7 +51,10 @@ ROUNDS = 60
 PLAIN = "plain {kind}, one call"
 """The name of the database's own bulk load in the table. `kind` is COPY or executemany."""
 
+PROFILE_IMPORT = "import with a file profile"
+
 WRITE_GOALS = {
+    PROFILE_IMPORT: at_least(1_000_000 / 60, "import with a file profile into PostgreSQL: lines/s"),
     "bulk, NDJSON": at_least(0.5, "bulk NDJSON into PostgreSQL: rows/s, x plain COPY"),
     "recordReadings, 10,000 a call": at_least(100_000, "recordReadings into PostgreSQL: rows/s"),
     "MQTT, one reading a message": at_least(20_000, "MQTT into PostgreSQL: messages/s"),
@@ -84,7 +89,7 @@ async def bench_readings() -> list[Judgement]:
 
 async def _bench_on(name: str, url: str) -> Mapping[str, float]:
     """Measure writes and reads on a database. Return the rows per second of each way to write."""
-    ways_in = 6
+    ways_in = 7
     async with served_gateway(url, count=RESOURCES_PER_PATH * ways_in) as gateway, open_driver(url) as driver:
         rates = await _bench_writes(name, gateway, driver)
         await _bench_reads(name, gateway, driver)
@@ -110,6 +115,7 @@ async def _write_rates(gateway: ServedGateway, driver: Driver, rows: Rows) -> li
     first = next(first_resources)
     lines, revised_lines = _ndjson(gateway, rows, first), _ndjson(gateway, _build_rows(add=1), first)
     arrow, csv = _arrow_stream(gateway, rows, next(first_resources)), _csv_file(gateway, rows, next(first_resources))
+    tables = _tables(gateway, next(first_resources))
     graphql_calls, rest_calls = (
         _graphql_calls(gateway, fewer_rows, next(first_resources)),
         _rest_calls(gateway, fewer_rows, next(first_resources)),
@@ -124,6 +130,7 @@ async def _write_rates(gateway: ServedGateway, driver: Driver, rows: Rows) -> li
         (NDJSON_FLOOR, await _rate_of(len(rows), bare_bulk.load_lines(driver, lines))),
         ("bulk, Arrow", _rest_rate(gateway, len(rows), [("/readings", arrow, "application/vnd.apache.arrow.stream")])),
         ("CSV import", await _rate_of(len(rows), _import_csv(gateway, csv))),
+        (PROFILE_IMPORT, await _rate_of(len(rows), _import_tables(gateway, tables))),
         ("recordReadings, 10,000 a call", _graphql_rate(gateway, len(fewer_rows), graphql_calls)),
         ("POST /resource/.../readings", _rest_rate(gateway, len(fewer_rows), rest_calls)),
         ("MQTT, one reading a message", await mqtt.intake_rate(gateway, resource_id, MESSAGES)),
@@ -218,6 +225,28 @@ def _csv_file(gateway: ServedGateway, rows: Rows, first: int) -> bytes:
     ids = gateway.resource_ids[first:]
     lines = (f"{ids[home]},{format_iso_ms(at)},{value / 1000}\n" for home, at, value in rows)
     return ("resourceId,at,value\n" + "".join(lines)).encode()
+
+
+def _tables(gateway: ServedGateway, first: int) -> Mapping[str, bytes]:
+    """Return a file of each resource as a German spreadsheet writes it, with as many lines in all as the other ways."""
+    times = [from_ms(START + n * HALF_HOUR).strftime("%d.%m.%Y %H:%M") for n in range(SAMPLES_PER_RESOURCE)]
+    table = "Datum;Verbrauch (kWh)\r\n" + "".join(f"{time};0,{n * 7919 % 1000:03}\r\n" for n, time in enumerate(times))
+    return dict.fromkeys(gateway.resource_ids[first : first + RESOURCES_PER_PATH], table.encode())
+
+
+async def _import_tables(gateway: ServedGateway, tables: Mapping[str, bytes]) -> None:
+    profile = with_options(packaged_profile("german-spreadsheet"), ProfileOptions(times=Times.START))
+    for resource_id, table in tables.items():
+        report = await import_csv(
+            io.BytesIO(table),
+            run=gateway.gateway.runner.run_as(gateway.system),
+            resource_id=resource_id,
+            zone=UTC,
+            refuse=lambda line, reason: None,
+            progress=lambda done: None,
+            source=ReadingFile(io.BytesIO(table), profile, UTC),
+        )
+        assert report.recorded == SAMPLES_PER_RESOURCE
 
 
 async def _import_csv(gateway: ServedGateway, csv: bytes) -> None:
