@@ -6,6 +6,7 @@ Instants and durations are milliseconds. Instants count from 1970 (UTC).
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import NamedTuple
@@ -18,6 +19,9 @@ from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import FreshnessCause, FreshnessState
 
 SECOND_MS = 1000
+
+MAX_AHEAD_READINGS = 1_000
+"""How many readings that are dated ahead a snapshot keeps until their instants. Further ones are left out."""
 
 
 class Receipt(NamedTuple):
@@ -221,15 +225,19 @@ class FreshnessSnapshot:
     - `devices`: by device id
     - `device_by_resource`: the id of the device that feeds a resource
     - `intakes`: by name
+    - `ahead`: a heap of the instants, resources and fields of readings that are dated ahead. Each counts from its
+      instant on: nothing in the future is fresh.
     """
 
     heartbeats: dict[str, HeartbeatsByField]
     devices: dict[str, FeedingDevice] = dataclasses.field(default_factory=dict)
     device_by_resource: dict[str, str] = dataclasses.field(default_factory=dict)
     intakes: dict[str, IntakeStatus] = dataclasses.field(default_factory=dict)
+    ahead: list[tuple[int, str, str]] = dataclasses.field(default_factory=list)
 
     def resource_heartbeat(self, resource_id: str, field: ReadingField | None, now: int) -> Heartbeat:
         """Return the heartbeat of a field, or without a field that of the most informative one."""
+        self._record_begun(now)
         by_field = self.heartbeats[resource_id]
         return most_informative_heartbeat(by_field.values(), now) if field is None else by_field[field]
 
@@ -241,14 +249,28 @@ class FreshnessSnapshot:
 
     def device_freshness(self, device_id: str, now: int) -> Freshness:
         """Return the freshness of a device. One that never sent anything is OFFLINE with the cause UNKNOWN."""
+        self._record_begun(now)
         heartbeat = freshest_heartbeat(self._device_heartbeats(device_id), now)
         return build_freshness(heartbeat, now, self._device_cause(device_id, heartbeat, now))
 
-    def record_reading(self, resource_id: str, name: str, at: int) -> Heartbeat | None:
-        """Record a reading of a field. Return the field's new heartbeat, or None if there is no such field."""
+    def _record_begun(self, now: int) -> None:
+        """Record the readings that were dated ahead and are no longer."""
+        while self.ahead and self.ahead[0][0] <= now:
+            at, resource_id, name = heappop(self.ahead)
+            self.record_reading(resource_id, name, at, now)
+
+    def record_reading(self, resource_id: str, name: str, at: int, now: int) -> Heartbeat | None:
+        """Record a reading of a field. Return the field's heartbeat, or None if there is no such field.
+
+        A reading that is dated ahead counts from its instant on.
+        """
         by_field = self.heartbeats.get(resource_id, {})
         for field, heartbeat in by_field.items():
             if field.name == name:
+                if at > now:
+                    if len(self.ahead) < MAX_AHEAD_READINGS:
+                        heappush(self.ahead, (at, resource_id, name))
+                    return heartbeat
                 by_field[field] = advanced = heartbeat.advanced_to(sample_end(field, at))
                 return advanced
         return None
@@ -273,11 +295,13 @@ class FreshnessSnapshot:
         return heartbeat
 
     def next_change(self, now: int) -> int | None:
-        """Return the next instant at which a state changes if nothing arrives; None if all are OFFLINE."""
+        """Return the next instant at which a state may change if nothing arrives; None if all are OFFLINE."""
+        self._record_begun(now)
         heartbeats = [heartbeat for by_field in self.heartbeats.values() for heartbeat in by_field.values()]
         heartbeats += [device.heartbeat for device in self.devices.values()]
         heartbeats += [intake.heartbeat for intake in self.intakes.values()]
         changes = [heartbeat.next_change(now) for heartbeat in heartbeats]
+        changes += [at for at, _, _ in self.ahead[:1]]
         return min((change for change in changes if change is not None), default=None)
 
     def _cause(self, resource_id: str, heartbeat: Heartbeat, now: int) -> FreshnessCause:

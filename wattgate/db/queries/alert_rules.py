@@ -293,7 +293,7 @@ def _with_due_firings(
 
 async def _evaluate_silence(rows: Rows, loaded_rule: LoadedRule, rule: SilenceRule) -> RuleEvaluation:
     now = to_ms(rows.now)
-    newest = (await rows.readings.latest([loaded_rule.series_key])).get(loaded_rule.series_key)
+    newest = (await rows.readings.latest([loaded_rule.series_key], until=now)).get(loaded_rule.series_key)
     ends = [last_gap_end(loaded_rule.gaps, now) or 0, 0 if newest is None else newest.at]
     last = max(loaded_rule.row.judged_to, *ends)  # the time without consent is no silence
     state, firing = alert_rules.evaluate_silence(

@@ -140,7 +140,7 @@ async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus |
         for resource_id, fields in fields_by_id.items()
         for field in fields
     ]
-    latest = await rows.readings.latest(keys)
+    latest = await rows.readings.latest(keys, until=to_ms(rows.now))
 
     def status(device: Device) -> DeviceStatus:
         packets = [

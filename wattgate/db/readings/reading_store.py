@@ -42,7 +42,7 @@ _SELECT_EXTREME = f"""
     SELECT s.number, s.field, {_READING_COLUMNS}
     FROM {{series}} s CROSS JOIN {{reading}} r
     WHERE r.resource_number = s.number AND r.field = s.field AND r.at = (
-        SELECT at FROM {{reading}} WHERE resource_number = s.number AND field = s.field
+        SELECT at FROM {{reading}} WHERE resource_number = s.number AND field = s.field{{until}}
         ORDER BY at {{order}} LIMIT 1)"""  # noqa: S608 (names of our own columns only; values are parameters)
 _SELECT_LIST = f"""
     SELECT {_READING_COLUMNS} FROM {{reading}} r
@@ -331,9 +331,18 @@ class ReadingStore:
         rows = await self._fetch(_SELECT_FIRST_GAP, _GAPS, spans)
         return {(number, field, start): at for number, field, start, at in rows}
 
-    async def latest(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
-        """Return the newest reading of each series. Series without readings are left out."""
-        return await self._fetch_extreme("DESC", series)
+    async def latest(self, series: Sequence[SeriesKey], *, until: int | None = None) -> dict[SeriesKey, StoredReading]:
+        """Return the newest reading of each series. Series without readings are left out.
+
+        Meters' clocks are not exact, so a reading may be dated ahead. With `until`, return the newest up to it: the
+        present instant for what is current. It costs a second statement only if a reading is dated ahead.
+        """
+        newest = await self._fetch_extreme("DESC", series)
+        ahead = [key for key, reading in newest.items() if until is not None and reading.at > until]
+        if until is None or not ahead:
+            return newest
+        earlier = await self._fetch_extreme("DESC", ahead, until=until)
+        return {key: earlier.get(key, reading) for key, reading in newest.items() if key in earlier or key not in ahead}
 
     async def earliest(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
         """Return the oldest reading of each series. Series without readings are left out."""
@@ -398,8 +407,11 @@ class ReadingStore:
         )
         return [((number, field), StoredReading(*stored)) for number, field, *stored in rows]
 
-    async def _fetch_extreme(self, order: str, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
-        result_rows = await self._fetch(_SELECT_EXTREME.replace("{order}", order), _SERIES, series)
+    async def _fetch_extreme(
+        self, order: str, series: Sequence[SeriesKey], **until: int
+    ) -> dict[SeriesKey, StoredReading]:
+        sql = _SELECT_EXTREME.replace("{order}", order).replace("{until}", " AND at <= :until" if until else "")
+        result_rows = await self._fetch(sql, _SERIES, series, **until)
         return {(number, field): StoredReading(*stored) for number, field, *stored in result_rows}
 
     async def _fetch(

@@ -191,7 +191,7 @@ class Home(msgspec.Struct, frozen=True):
                 meter.with_estimate(finished, finished_end) if meter.source_index == source_index else meter
                 for meter in meters
             )
-        self.freshness_snapshot.record_reading(source.resource_id, source.field.name, at)
+        self.freshness_snapshot.record_reading(source.resource_id, source.field.name, at, at)
         return replace(self, sources=sources, meters=meters)
 
     def with_carbon(self, at: int, intensity: float) -> "Home":

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Sequence
 from datetime import datetime
+from heapq import heappop, heappush
 
 from msgspec.structs import replace
 
@@ -14,8 +15,9 @@ from wattgate.db.queries.display_inputs import carbon_resources
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.display import frame
 from wattgate.energy.display.frame import Display, render_frame
+from wattgate.energy.display.home import Home
 from wattgate.energy.display.live_power import to_watts
-from wattgate.energy.freshness import SECOND_MS
+from wattgate.energy.freshness import MAX_AHEAD_READINGS, SECOND_MS
 from wattgate.errors import GatewayError
 from wattgate.realtime import topics
 from wattgate.realtime.events import AlertsRead, DeviceStateChanged, Event, IntakeHeartbeat, ReadingRecorded
@@ -45,11 +47,16 @@ class DisplayReducer:
     A reading of power or carbon intensity changes the frame without the database. Another reading, a tariff, an alert
     or a change of the home, its resources or their devices requires a reload. So does a new day: until then, the frame
     has no amounts.
+
+    A reading of power that is dated ahead waits in the reducer until its instant, because nothing in the future is
+    current. So each group of subscriptions needs its own reducer.
     """
 
     def __init__(self, ve_id: str) -> None:
         self._ve_id = ve_id
         self._reload_delay_ms = zlib.crc32(ve_id.encode()) % RELOAD_SPREAD_SECONDS * SECOND_MS
+        self._ahead: list[tuple[int, int, ReadingRecorded]] = []
+        self._ahead_number = 0
 
     async def load(self, rows: Rows) -> Display:
         (home,) = await queries.load_homes(rows, [await rows.get(VirtualEntity, self._ve_id)])
@@ -80,6 +87,8 @@ class DisplayReducer:
     def advance(self, state: Display, now: datetime) -> Display | None:
         if _has_consent_ended(state, now):
             return None
+        while self._ahead and self._ahead[0][0] <= to_ms(now):
+            state = self._apply_reading(state, heappop(self._ahead)[-1], now) or state
         display = render_frame(state.home, now)
         if display.at_ms >= self._reload_at(state) and display.freshness.state is state.freshness.state:
             return None
@@ -90,7 +99,8 @@ class DisplayReducer:
 
     def next_change(self, state: Display) -> int:
         reload_at = self._reload_at(state)
-        return min(frame.next_change(state), reload_at) if reload_at > state.at_ms else reload_at
+        changes = [frame.next_change(state), *(at for at, _, _ in self._ahead[:1])]
+        return min(*changes, reload_at) if reload_at > state.at_ms else reload_at
 
     def _reload_at(self, state: Display) -> int:
         """Return the instant (ms since 1970) at which the state is reloaded if no event requires it earlier."""
@@ -98,17 +108,29 @@ class DisplayReducer:
 
     def _apply_reading(self, state: Display, reading: ReadingRecorded, now: datetime) -> Display | None:
         home, at = state.home, to_ms(reading.at)
+        if at > to_ms(now) and self._keep_ahead(home, reading):
+            return state
         if home.is_carbon_field(reading.resource_id, reading.field):
             changed = home.with_carbon(at, reading.value)
             return state if changed is home else render_frame(changed, now)
         source_index = home.find_source_index(reading.resource_id, reading.field)
         if source_index is None:
-            home.freshness_snapshot.record_reading(reading.resource_id, reading.field, at)
+            home.freshness_snapshot.record_reading(reading.resource_id, reading.field, at, to_ms(now))
             is_input = (reading.resource_id, reading.field) in home.input_fields
             return None if is_input else _redraw_if_freshness_changed(state, now)
         if at <= home.sources[source_index].at:
             return state
         return render_frame(home.with_reading(source_index, at, to_watts(reading.value, reading.unit)), now)
+
+    def _keep_ahead(self, home: Home, reading: ReadingRecorded) -> bool:
+        """Keep a reading of power or carbon until its instant. Return False for another reading."""
+        series = reading.resource_id, reading.field
+        if not home.is_carbon_field(*series) and home.find_source_index(*series) is None:
+            return False
+        if len(self._ahead) < MAX_AHEAD_READINGS:
+            self._ahead_number += 1
+            heappush(self._ahead, (to_ms(reading.at), self._ahead_number, reading))
+        return True
 
 
 def _has_consent_ended(state: Display, now: datetime) -> bool:

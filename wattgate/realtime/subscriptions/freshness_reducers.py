@@ -113,7 +113,7 @@ class _FreshnessListReducer(ABC, Generic[ItemT]):
         match event.payload:
             case ReadingRecorded(resource_id=resource_id, field=field, at=read_at):
                 heartbeat, indexes = (
-                    freshness.record_reading(resource_id, field, to_ms(read_at)),
+                    freshness.record_reading(resource_id, field, to_ms(read_at), now_ms),
                     self._indexes_by_source.get(resource_id, ()),
                 )
             case DeviceStateChanged(device_id=device_id, network_state=network_state):
@@ -124,6 +124,8 @@ class _FreshnessListReducer(ABC, Generic[ItemT]):
             case IntakeHeartbeat(name=name, at=heard_at, connected=connected):
                 heartbeat, indexes = freshness.record_intake(name, to_ms(heard_at), connected), range(len(state))
         next_change_ms = None if heartbeat is None else heartbeat.next_change(now_ms)
+        if freshness.ahead:
+            next_change_ms = min(next_change_ms or freshness.ahead[0][0], freshness.ahead[0][0])
         self._next_change_ms = (
             self._next_change_ms if next_change_ms is None else min(self._next_change_ms, next_change_ms)
         )

@@ -132,7 +132,7 @@ async def _load(rows: Rows, resources: Sequence[Resource]) -> list[CurrentReadin
     pairs = list(zip(resources, sources, strict=True))
     fields = [_current_fields(resource, source) for resource, source in pairs]
     keys = [series_key(source, field) for (_, source), names in zip(pairs, fields, strict=True) for field in names]
-    latest = await rows.readings.latest(keys) if keys else {}
+    latest = await rows.readings.latest(keys, until=to_ms(rows.now)) if keys else {}
     costs = [resource for resource in resources if resource.cost_of]
     rates = (
         dict(zip([cost.resource_id for cost in costs], await current_rates(rows, costs), strict=True)) if costs else {}

@@ -143,7 +143,7 @@ async def _load_heartbeats(rows: Rows, resources: Sequence[Resource]) -> dict[st
         for resource in resources
         for field in parse_fields(resource.storage)
     }
-    latest = await rows.readings.latest(list(fields))
+    latest = await rows.readings.latest(list(fields), until=to_ms(rows.now))
     series_by_count: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for key, newest in latest.items():
         series_by_count[learning_sample_count(fields[key])].append((*key, newest.at - learning_window_ms(fields[key])))
