@@ -20,7 +20,7 @@ query ($id: ID!, $range: TimeRange!, $period: Period!, $baseline: Baseline!, $fu
   resource(resourceId: $id) {
     readings(range: $range, period: $period, timeZone: "Europe/London", function: $function) {
       comparison(baseline: $baseline) {
-        baseline change changeRatio
+        baseline baselineIsShorter change changeRatio
         current { start end value count completeness quality }
         previous { start end value count completeness quality }
         series { start end buckets { start value } }
@@ -66,6 +66,49 @@ def test_comparison_range_of_each_baseline(
     comparison = comparison_range(wall(start), wall(end), wall(until), baseline, LONDON)
     assert (comparison.base_start, comparison.base_until, comparison.base_end) == tuple(wall(text) for text in expected)
     assert (comparison.start, comparison.until) == (wall(start), wall(until))
+
+
+@pytest.mark.parametrize(
+    ("zone", "start", "until", "expected"),
+    [
+        # the day begins at 01:00, because the clocks skip its midnight
+        ("America/Santiago", "2026-09-06T01:00", "2026-09-06T20:22", ("2026-09-05T00:00", "2026-09-05T20:22")),
+        ("Asia/Beirut", "2026-03-29T01:00", "2026-03-29T09:10", ("2026-03-28T00:00", "2026-03-28T09:10")),
+        ("America/Asuncion", "2023-10-01T01:00", "2023-10-01T13:05", ("2023-09-01T00:00", "2023-09-01T13:05")),
+        # the day before begins at 01:00
+        ("America/Santiago", "2026-09-07T00:00", "2026-09-07T05:30", ("2026-09-06T01:00", "2026-09-06T05:30")),
+        ("Asia/Kathmandu", "2026-11-20T00:00", "2026-11-20T05:30", ("2026-11-19T00:00", "2026-11-19T05:30")),
+    ],
+)
+def test_comparison_of_a_day_so_far_has_the_same_wall_clock_time(
+    zone: str, start: str, until: str, expected: tuple[str, str]
+) -> None:
+    """The first day of a month is compared as a day of the month so far, as in `open_range_end`."""
+    tz = ZoneInfo(zone)
+    begin, reached, base, base_until = (
+        datetime.fromisoformat(each).replace(tzinfo=tz) for each in (start, until, *expected)
+    )
+    end = open_range_end(begin, reached, tz)
+    found = comparison_range(begin, end, reached, BEFORE, tz)
+    assert (found.base_start, found.base_until, found.is_shorter) == (base, base_until, False)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "until", "is_shorter"),
+    [
+        ("2026-03-01", "2026-04-01", "2026-03-28T23:30", False),
+        ("2026-03-01", "2026-04-01", "2026-03-29T00:00", False),
+        ("2026-03-01", "2026-04-01", "2026-03-29T10:00", True),  # February has no 29th day
+        ("2026-03-01", "2026-04-01", "2026-04-01", True),
+        ("2024-03-01", "2024-04-01", "2024-03-29T10:00", False),
+        ("2026-07-01", "2026-08-01", "2026-07-31T10:00", True),  # June has no 31st day
+        ("2026-05-01", "2026-06-01", "2026-05-31T00:30", True),
+        ("2026-12-01", "2027-01-01", "2026-12-30T10:00", False),
+        ("2026-03-29", "2026-03-30", "2026-03-29T22:00", False),  # 23 hours, compared by the wall clock
+    ],
+)
+def test_comparison_says_when_the_baseline_has_less_time(start: str, end: str, until: str, is_shorter: bool) -> None:
+    assert comparison_range(wall(start), wall(end), wall(until), BEFORE, LONDON).is_shorter is is_shorter
 
 
 @pytest.mark.parametrize(

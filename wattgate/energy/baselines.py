@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from wattgate.clock import to_ms
+from wattgate.energy.buckets import day_start
 from wattgate.enums import Baseline
 
 _MONTHS_PER_YEAR = 12
@@ -13,7 +15,8 @@ _COMPARISON_YEAR = timedelta(weeks=52)
 class ComparisonRange:
     """Two spans with the same elapsed wall-clock time: [start, until) and its baseline [base_start, base_until).
 
-    `base_end` is the end of the whole baseline. Only the part before `base_until` is compared.
+    `base_end` is the end of the whole baseline. Only the part before `base_until` is compared. The baseline
+    `is_shorter` if it ends before the same elapsed time: 29 March at 10:00 has no counterpart in February.
     """
 
     start: datetime
@@ -21,6 +24,7 @@ class ComparisonRange:
     base_start: datetime
     base_until: datetime
     base_end: datetime
+    is_shorter: bool
 
 
 def comparison_range(
@@ -35,8 +39,9 @@ def comparison_range(
     first, last, reached = (_to_wall_clock(instant, zone) for instant in (start, end, until))
     base_first, base_last = _baseline_bounds(first, last, baseline)
     base_reached = base_last if until >= end else min(base_first + (reached - first), base_last)
-    base = (_to_instant(wall, zone) for wall in (base_first, base_reached, base_last))
-    return ComparisonRange(start, min(until, end), *base)
+    is_shorter = base_reached - base_first < min(reached, last) - first
+    base_start, base_until, base_end = (_to_instant(wall, zone) for wall in (base_first, base_reached, base_last))
+    return ComparisonRange(start, min(until, end), base_start, base_until, base_end, is_shorter)
 
 
 def open_range_end(start: datetime, now: datetime, zone: tzinfo) -> datetime:
@@ -81,7 +86,9 @@ def _subtract_months(wall: datetime, months: int) -> datetime:
 
 
 def _to_wall_clock(instant: datetime, zone: tzinfo) -> datetime:
-    return instant.astimezone(zone).replace(tzinfo=None)
+    """Return the wall-clock time of an instant. The start of a day is its midnight, also where clocks skip that."""
+    wall = instant.astimezone(zone).replace(tzinfo=None)
+    return datetime(wall.year, wall.month, wall.day) if to_ms(instant) == day_start(wall.date(), zone) else wall
 
 
 def _to_instant(wall: datetime, zone: tzinfo) -> datetime:

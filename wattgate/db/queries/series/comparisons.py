@@ -54,6 +54,11 @@ class Comparison:
         return self.reading_series.includes_vat
 
     @property
+    def baseline_is_shorter(self) -> bool:
+        """Whether the baseline ends before the same elapsed time, so that all of it is compared."""
+        return self.comparison_range.is_shorter
+
+    @property
     def change(self) -> float | None:
         """The current value minus the baseline's value; None if one of them is unknown."""
         now, before = self.current.value, self.previous.value

@@ -212,6 +212,10 @@ class Comparison:
         "compared with the months before, whole days with the days before, and other ranges with the time directly "
         "before. One year before is twelve months, or 52 weeks for whole weeks."
     )
+    baseline_is_shorter: bool = strawberry.field(
+        description="Whether the baseline ends before the same elapsed time, so that `previous` is all of it: 29 March "
+        "has no counterpart in February."
+    )
     change: float | None = strawberry.field(
         description="Current value minus previous value, in the unit of the series. Null if one of them is null."
     )
