@@ -7,6 +7,7 @@ import zipfile
 from base64 import b64decode
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -72,7 +73,8 @@ def _check_content(planted: Planted, files: dict[str, str]) -> None:
     assert (account["name"], account["email"], "passwordHash" in account) == (NAME, EMAIL, False)
     (device,) = json.loads(files["records/device.json"])
     assert (device["hardwareId"], device["description"]) == (HARDWARE_ID, TEXT)
-    assert len(json.loads(files["records/tariff.json"])) == 2
+    tariffs = json.loads(files["records/tariff.json"])
+    assert [(Decimal(each["rate"]), each["currency"]) for each in tariffs] == [(Decimal("0.245"), "GBP")] * 2
     assert [item["mpxn"] for item in json.loads(files["records/meter_point_consent.json"])] == [MPAN]
     readings = files[f"readings/{planted.ids['billed']}/0-ENERGY.csv"].splitlines()
     assert readings[0] == "timestamp,value_kWh,quality"

@@ -25,6 +25,8 @@ from wattgate.db.personal_data.tables import USER_RULES
 from wattgate.db.readings.series_keys import resource_number
 from wattgate.db.rows.lookups import model_columns
 from wattgate.db.rows.rows import Rows
+from wattgate.energy.costs.timeline import from_scaled
+from wattgate.energy.quantities import CURRENCY, to_major
 from wattgate.energy.storage_fields import QUALITIES, ReadingField, parse_fields
 from wattgate.enums import TariffKind, to_camel_case
 
@@ -54,7 +56,8 @@ records/*.json       your records, one file for each kind: a JSON array of objec
 readings/ID/*.csv    your readings, one file for each field of a resource. ID is the resourceId in resource.json
 tariff-prices/*.csv  the prices of your tariffs with changing prices. The name is the tariffId in tariff.json
 
-All times are in UTC (ISO 8601). Passwords, tokens and other secrets are not included.
+All times are in UTC (ISO 8601). Rates and charges of tariffs are in the major unit of the currency beside them, such as
+0.245 GBP. Passwords, tokens and other secrets are not included.
 """
 
 
@@ -145,12 +148,28 @@ def _json_pages(read: ReadRows, model: type[Tenanted], user_id: str) -> Callable
     async def pages() -> AsyncIterator[tuple[bytes, int]]:
         separator = b"[\n"
         async for page in _pages_of(read, model, _owner_condition(model, user_id)):
-            encoded = [msgspec.json.encode({name: getattr(row, key) for key, name in columns.items()}) for row in page]
+            records = ({name: getattr(row, key) for key, name in columns.items()} | _in_major(row) for row in page)
+            encoded = [msgspec.json.encode(record) for record in records]
             yield separator + b",\n".join(encoded), len(page)
             separator = b",\n"
         yield (b"\n]\n" if separator == b",\n" else b"[]\n"), 0
 
     return pages
+
+
+def _in_major(row: Tenanted) -> dict[str, Any]:
+    """Return the amounts of a record in the major unit, with their currency. The database has hundredths of it."""
+    match row:
+        case models.Tariff():
+            return {
+                "rate": None if row.rate is None else to_major(row.rate),
+                "standingCharge": to_major(row.standing_charge),
+                "bands": [msgspec.structs.replace(band, rate=to_major(band.rate)) for band in row.bands],
+                "blocks": [msgspec.structs.replace(block, rate=to_major(block.rate)) for block in row.blocks],
+                "currency": CURRENCY,
+            }
+        case _:
+            return {}
 
 
 def exported_columns(model: type[Tenanted]) -> Mapping[str, str]:
@@ -223,7 +242,7 @@ def _reading_lines(readings: Sequence[Any], decimals: int) -> Iterator[str]:
 
 def _price_pages(read: ReadRows, tariff_id: str) -> Callable[[], AsyncIterator[tuple[bytes, int]]]:
     async def pages() -> AsyncIterator[tuple[bytes, int]]:
-        yield b"timestamp,pence_per_unit\n", 0
+        yield b"timestamp,rate,currency\n", 0
         start: int | None = -MAX_TIMESTAMP_MS
         while start is not None:
 
@@ -232,7 +251,8 @@ def _price_pages(read: ReadRows, tariff_id: str) -> Callable[[], AsyncIterator[t
                 return found.get(tariff_id, [])
 
             prices = await read(query)
-            lines = (f"{format_iso_ms(price.at)},{Decimal(price.rate).scaleb(-6):f}\n" for price in prices)
+            rates = ((price.at, to_major(from_scaled(price.rate))) for price in prices)
+            lines = (f"{format_iso_ms(at)},{rate:f},{CURRENCY}\n" for at, rate in rates)
             yield "".join(lines).encode(), len(prices)
             start = prices[-1].at + 1 if len(prices) == PAGE_READINGS else None
 
