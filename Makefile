@@ -7,7 +7,7 @@ TESTS ?= tests
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
 test test-all test-quick unstable coverage faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-all test-quick test-js image unstable fresh coverage faults fuzz conformance check check-style check-types check-pages audit sbom dist generate tour bench flood docs lock format
+.PHONY: run test test-all test-quick test-js image unstable fresh coverage faults fuzz figures conformance check check-style check-types check-pages audit sbom dist generate tour bench flood docs lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -92,6 +92,12 @@ fuzz: .venv/installed-dev
 	@$(FUZZ) tests/app/test_framing.py
 	@echo "wattgate: drawing many more random examples for the property tests (some minutes)"
 	@$(FUZZ) -m hypothesis tests
+
+# Other homes: make figures FROM=1000. A home takes about a second of processor time.
+N ?= 200
+figures: .venv/installed-dev
+	@echo "wattgate: comparing the figures of $(N) drawn homes with a slow model, from home $(FROM) on (some minutes)"
+	@WATTGATE_TEST_FIGURES=$(N) $(FUZZ) -n 0 tests/graphql/test_figures.py
 
 conformance: .venv/installed-dev
 	@echo "wattgate: running graphql-core's own tests of execution by way of compiled documents"

@@ -140,7 +140,7 @@ def test_households_pay_together_what_one_that_never_moved_pays(
 
 def energy_field() -> ReadingField:
     field = StorageField(field_name="ENERGY", unit="kWh", datatype="fixedpoint(3)")
-    definition = StorageDefinition("timeseries", "regular", "2014-01-06T00:10:00Z", (field,), interval="PT30M")
+    definition = StorageDefinition("timeseries", "regular", "1970-01-01T00:10:00Z", (field,), interval="PT30M")
     return parse_fields([definition])[0]
 
 

@@ -316,9 +316,9 @@ def test_usual_power_is_not_learned_from_a_time_without_consent() -> None:
     energy.count, energy.sum = [1] * count, [250] * count
     field = parse_fields(msgspec.convert([msgspec.to_builtins(STORAGE[0])], tuple[StorageDefinition, ...]))[0]
     stored = StoredEnergy("id", MeterKind.ELECTRICITY, field, grid, energy, grid.start, 0)
-    consented = learn_levels([stored], today, ZoneInfo("UTC"))
-    withheld = learn_levels([replace(stored, gaps=((grid.start, today),))], today, ZoneInfo("UTC"))
-    assert withheld == learn_levels([replace(stored, aggregates=Aggregates.empty(count))], today, ZoneInfo("UTC"))
+    consented = learn_levels([stored], grid, today, ZoneInfo("UTC"))
+    withheld = learn_levels([replace(stored, gaps=((grid.start, today),))], grid, today, ZoneInfo("UTC"))
+    assert withheld == learn_levels([replace(stored, aggregates=Aggregates.empty(count))], grid, today, ZoneInfo("UTC"))
     assert withheld != consented
 
 

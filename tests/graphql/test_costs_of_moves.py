@@ -26,9 +26,6 @@ from wattgate.operations.types.messages.alert_rules import AlertRule, NewAlertRu
 MONTH = {"start": "2026-05-31T23:00:00Z", "end": "2026-06-30T23:00:00Z"}
 """June 2026 in London. It begins on a Monday."""
 
-DAYS_OF_MONTH, DAYS_OF_LAST_WEEK = 30, 5
-"""The number of its days, and of those of July in its last week."""
-
 START = datetime(2026, 5, 31, 23, tzinfo=UTC)
 NOW = datetime(2026, 6, 28, 10, 10, tzinfo=UTC)
 SO_FAR = datetime(2026, 6, 27, 23, tzinfo=UTC)
@@ -118,11 +115,11 @@ async def faults_of(timed: Timed, name: str, stay: Stay) -> list[str]:
     charged = [
         day for day, bucket in enumerate(resource["days"]["buckets"], 1) if Decimal(bucket["standingChargesWithVat"])
     ]
-    found["charged"] = charged, list(stay.days)
-    following = DAYS_OF_LAST_WEEK if stay.days[-1] == DAYS_OF_MONTH else 0
-    for period, days in {"days": 0, "weeks": following, "months": 0}.items():
+    begun = [day for day in stay.days if day <= NOW.day]
+    found["charged"] = charged, begun
+    for period in ("days", "weeks", "months"):
         total = sum(Decimal(bucket["standingChargesWithVat"]) for bucket in resource[period]["buckets"])
-        found[period] = total, Decimal("0.5") * (len(stay.days) + days)
+        found[period] = total, Decimal("0.5") * len(begun)
     found["quality"] = (series["quality"], series["completeness"]), ("ACTUAL", 1)
     found["cost resource"] = answer["costs"]["readings"], {"total": count * 10, "quality": "ACTUAL"}
     period = f"period=P1D&function=sum&from=2026-05-31T23:00:00&to={SO_FAR:%Y-%m-%dT%H:%M:%S}&offset=0"
@@ -190,7 +187,7 @@ async def test_a_household_without_a_successor_pays_until_it_leaves(timed: Timed
     for active in (True, False, True):
         await send(timed.house, ada, "PUT", f"/resource/{point.resource_id}", "acting", active=active)
         charged.append(await charged_days(timed, point.resource_id, ada.headers["acting"]))
-    assert charged == [30, 28, 30]
+    assert charged == [28, 28, 28]  # the days that have begun
 
 
 async def test_each_day_is_charged_once_for_a_resource_and_the_one_that_replaces_it(timed: Timed) -> None:
@@ -220,7 +217,7 @@ async def test_each_day_is_charged_once_for_a_resource_and_the_one_that_replaces
     for resource_id, active in ((new, False), (old, True)):
         await send(timed.house, ada, "PUT", f"/resource/{resource_id}", "acting", active=active)
     days.append(await charged())
-    assert days == [[30, 0], [10, 20], [0, 30], [30, 0]]
+    assert days == [[28, 0], [10, 18], [0, 28], [28, 0]]  # the days that have begun
     with statements_with("classifier IN ") as asked:
         await charged_days(timed, old, headers)
         assert asked == []  # an open resource needs no other one

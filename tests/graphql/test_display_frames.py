@@ -145,9 +145,9 @@ async def test_first_minute_of_a_day_has_no_number_that_is_not_known(timed: Time
     assert today["start"] == today["completeTo"] == format_iso(LONDON_MIDNIGHT)
     assert (today["electricity"]["energy"], today["gas"]["energy"]) == (None, None)
     assert today["cost"] == {
-        "total": None,
+        "total": pounds("0.50"),
         "standingChargesWithVat": pounds("0.50"),
-        "unpriced": {"value": "0", "unit": "KILOWATT_HOUR"},
+        "unpriced": [],
         "estimated": False,
     }
     assert today["noCostReason"] == "NO_READINGS"

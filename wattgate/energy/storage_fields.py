@@ -126,10 +126,13 @@ class ReadingField:
         return self.is_learning or has_hourly_rollup(self.interval_ms)
 
     def expected_samples(self, start_ms: int, stop_ms: int) -> int | None:
-        """Return the number of samples of regular sampling in [start, stop); None if sampling is irregular."""
+        """Return the number of samples of regular sampling in [start, stop); None if sampling is irregular.
+
+        No sample is expected before the start of storage.
+        """
         if self.interval_ms is None:
             return None
-        before, until = ((self.start_ms - ms) // self.interval_ms for ms in (start_ms, stop_ms))
+        before, until = (min(0, (self.start_ms - ms) // self.interval_ms) for ms in (start_ms, stop_ms))
         return before - until
 
     def from_stored(self, scaled: int) -> float:

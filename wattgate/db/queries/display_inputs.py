@@ -30,7 +30,7 @@ from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpa
 from wattgate.energy.display.rate_schedule import RateSchedule
 from wattgate.energy.ownership import ALWAYS, Ownership
 from wattgate.energy.quantities import energy_unit, to_minor
-from wattgate.energy.storage_fields import ReadingField, parse_fields
+from wattgate.energy.storage_fields import MAX_AHEAD_MS, ReadingField, parse_fields
 from wattgate.enums import AmbientBasis, Period, TariffKind
 from wattgate.values.decimals import InvalidDecimal, parse_decimal
 
@@ -52,7 +52,10 @@ _WATTS_PER_HALF_HOUR_KWH = 2000.0
 
 @dataclass(frozen=True, slots=True)
 class StoredEnergy:
-    """The energy of a field in the half hours of a grid, and its energy between `counted_since` and the grid.
+    """The energy of a field in the buckets of a grid, and its energy between `counted_since` and the grid.
+
+    The buckets are the half hours of the home, divided where the rate changes inside them (`divide_by_rate`). So one
+    rate applies to all energy of a bucket.
 
     `gaps` are the times of the grid without the consent of the household. The usual power is not learned from them.
     `ownership` is when the household has the meter. No sample of another time is expected.
@@ -69,7 +72,7 @@ class StoredEnergy:
     ownership: Ownership = ALWAYS
 
     def samples(self) -> list[EnergySample]:
-        """Return the energy of each half hour in order. The first sample is the energy before the grid."""
+        """Return the energy of each bucket in order. The first sample is the energy before the grid."""
         scale = 10 ** (timeline.ENERGY_DECIMALS - self.field.decimals)
         samples = (
             [EnergySample(self.counted_since, self.energy_before_grid * scale, False)]
@@ -96,13 +99,14 @@ class StoredEnergy:
         return field.unit == "kWh" and field.interval_ms == HALF_HOUR_MS and not field.start_ms % HALF_HOUR_MS
 
     def known_ms(self, start: int, now: int) -> int | None:
-        """Return the time since `start` that stored samples cover, or that is of another household.
+        """Return the time since `start` that stored samples cover, or in which the household expects none.
 
         It is None if sampling is irregular.
         """
         if self.field.interval_ms is None:
             return None
-        other = max(0, now - start) - sum(end - begin for begin, end in self.ownership.within(start, now))
+        since = min(max(start, self.field.start_ms), max(start, now))
+        other = max(0, now - start) - sum(end - begin for begin, end in self.ownership.within(since, now))
         first, last = bisect_left(self.grid.edges, start), bisect_left(self.grid.edges, now)
         return other + sum(self.aggregates.count[first:last]) * self.field.interval_ms
 
@@ -128,11 +132,23 @@ def build_calendar(now: datetime, zone: ZoneInfo) -> HomeCalendar:
 def build_half_hour_grid(now: datetime, home_calendar: HomeCalendar, zone: ZoneInfo) -> BucketGrid:
     """Return the half hours from which the totals of the day and the month and the usual power are computed.
 
-    The grid is the same for the whole half hour, so that homes share the cached one.
+    The grid is the same for a quarter hour, so that homes share the cached one. It contains the readings that are dated
+    ahead, as each other sum of the day does.
     """
     start = min(home_calendar.month.start, _learning_start(home_calendar.day.start, zone))
-    stop = -(-to_ms(now) // QUARTER_HOUR_MS) * QUARTER_HOUR_MS
+    stop = -(-(to_ms(now) + MAX_AHEAD_MS) // QUARTER_HOUR_MS) * QUARTER_HOUR_MS
     return buckets.build_grid(from_ms(start), from_ms(stop), Period.PT30M, zone)
+
+
+def divide_by_rate(grid: BucketGrid, tariffs: Sequence[Tariff], prices: timeline.PricesByTariff) -> BucketGrid:
+    """Return a grid whose buckets do not contain a change of the rate.
+
+    Rates change inside the half hours of a home where its zone, or that of the tariff, has a quarter hour, and at the
+    start of a tariff. Other homes keep the grid, which they share.
+    """
+    starts = {span.start for span in timeline.rate_spans(tariffs, prices, grid.start, grid.stop)} if tariffs else set()
+    inside = starts.difference(grid.edges)
+    return buckets.refine_grid(grid, [(start, start) for start in sorted(inside)]) if inside else grid
 
 
 def build_rate_schedule(
@@ -160,7 +176,8 @@ def build_meter(stored: StoredEnergy, rate_schedule: RateSchedule | None, spans:
         parts = list(price_samples(samples, rate_schedule.spans, start))
     period_counts = []
     for span in (spans.day, spans.month):
-        period_parts = parts[bisect_left(parts, span.start, key=_sample_start) :]
+        first, last = (bisect_left(parts, bound, key=_sample_start) for bound in span)
+        period_parts = parts[first:last]
         period_counts.append(
             PeriodCount(
                 span,
@@ -252,13 +269,15 @@ def standing_charges(
     return [(at, add_vat(tariff, tariff.standing_charge)) for at, tariff in charges]
 
 
-def learn_levels(electricity: Sequence[StoredEnergy], today: int, zone: ZoneInfo) -> LearnedPower:
+def learn_levels(
+    electricity: Sequence[StoredEnergy], half_hours: BucketGrid, today: int, zone: ZoneInfo
+) -> LearnedPower:
     """Learn the levels of imported power at each half hour of the wall clock from the days before today."""
     days: dict[date, list[float | None]] = {}
-    edges = electricity[0].grid.edges if electricity else [today]
+    edges = half_hours.edges if electricity else [today]
     for position in range(bisect_left(edges, _learning_start(today, zone)), bisect_left(edges, today)):
         local = from_ms(edges[position]).astimezone(zone)
-        watts = [_mean_watts(stored, position) for stored in electricity]
+        watts = [_mean_watts(stored, edges[position], edges[position + 1]) for stored in electricity]
         watts_by_slot = days.setdefault(local.date(), [None] * DAY_SLOTS)
         watts_by_slot[local.hour * 2 + local.minute // 30] = None if None in watts else sum(filter(None, watts))
     return learn_power(list(days.values()))
@@ -290,15 +309,16 @@ def _parse_pence(amount_in_major_unit: Any) -> Decimal | None:
     return amount if amount > 0 else None
 
 
-def _mean_watts(stored: StoredEnergy, position: int) -> float | None:
+def _mean_watts(stored: StoredEnergy, start: int, stop: int) -> float | None:
     """Return the mean power (W) of a half hour; None if it is not complete, or partly without consent."""
-    field, amounts, edges = stored.field, stored.aggregates, stored.grid.edges
-    if any(start < edges[position + 1] and edges[position] < stop for start, stop in stored.gaps):
+    field, edges = stored.field, stored.grid.edges
+    if any(begin < stop and start < end for begin, end in stored.gaps):
         return None
-    expected = field.expected_samples(edges[position], edges[position + 1])
-    if not amounts.count[position] or (expected and amounts.count[position] < expected):
+    part = slice(bisect_left(edges, start), bisect_left(edges, stop))
+    count, expected = sum(stored.aggregates.count[part]), field.expected_samples(start, stop)
+    if not count or (expected and count < expected):
         return None
-    return field.from_stored(amounts.sum[position]) * _WATTS_PER_HALF_HOUR_KWH
+    return field.from_stored(sum(stored.aggregates.sum[part])) * _WATTS_PER_HALF_HOUR_KWH
 
 
 def _current_and_next_period(now: datetime, period: Period, zone: ZoneInfo) -> tuple[TimeSpan, TimeSpan]:
@@ -347,7 +367,8 @@ async def load_carbon(rows: Rows, series: Sequence[tuple[Resource, ReadingField]
     """Return the newest carbon intensity of each resource that has one, by resource id."""
     if not series:
         return {}
-    latest = await rows.readings.latest([series_key(resource, field) for resource, field in series])
+    keys = [series_key(resource, field) for resource, field in series]
+    latest = await rows.readings.latest(keys, until=to_ms(rows.now))
     return {
         resource.resource_id: DisplayCarbon.build(field, newest.at, field.from_stored(newest.value))
         for resource, field in series

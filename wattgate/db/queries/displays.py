@@ -235,7 +235,7 @@ class _StoredInputs:
         snapshot = await freshness.load_snapshot(rows, list(resources.values()))
         owner_ids = {plan.entity.owner_id for plan in plans}
         return cls(
-            energy=await _load_energy(rows, plans, tariffs),
+            energy=await _load_energy(rows, plans, tariffs, prices),
             tariffs=tariffs,
             prices=prices,
             freshness_snapshot=snapshot,
@@ -246,7 +246,10 @@ class _StoredInputs:
 
 
 async def _load_energy(
-    rows: Rows, plans: Sequence[_HomePlan], tariffs: Mapping[str, Sequence[Tariff]]
+    rows: Rows,
+    plans: Sequence[_HomePlan],
+    tariffs: Mapping[str, Sequence[Tariff]],
+    prices: timeline.PricesByTariff,
 ) -> dict[str, StoredEnergy]:
     """Load the energy of each resource in its home's half hours, and the earlier energy that block tariffs need."""
     now = to_ms(rows.now)
@@ -258,7 +261,11 @@ async def _load_energy(
                 earlier_grids[series.resource.resource_id] = BucketGrid(
                     (BucketRun(needed_from, plan.grid.start - needed_from, 1),)
                 )
-    series_grids = [(series, plan.grid) for plan in plans for series in plan.energy_series]
+    series_grids = [
+        (series, display_inputs.divide_by_rate(plan.grid, tariffs.get(series.resource.resource_id, ()), prices))
+        for plan in plans
+        for series in plan.energy_series
+    ]
     aggregates = await _load_aggregates(rows, series_grids)
     earlier_aggregates = await _load_aggregates(
         rows,
@@ -324,7 +331,7 @@ async def _load_live_power(rows: Rows, plans: Sequence[_HomePlan], inputs: _Stor
                 since[series_key(resource, power)] = start - start % HALF_HOUR_MS, hold_of_interval(interval_ms)
     if not sources:
         return {}
-    latest = await rows.readings.latest(list(sources))
+    latest = await rows.readings.latest(list(sources), until=now)
     integrals = await rows.readings.power_integrals([(*key, *span) for key, span in since.items()], now)
     return {
         resource.resource_id: display_inputs.build_live_power(
@@ -365,7 +372,7 @@ def _build_home(plan: _HomePlan, inputs: _StoredInputs, live: Mapping[str, LiveP
         meters=tuple(meters),
         sources=tuple(source for source, _ in live_sources.values()),
         standing_charges=tuple(standing_charges),
-        learned_power=display_inputs.learn_levels(electricity, plan.calendar.day.start, plan.zone),
+        learned_power=display_inputs.learn_levels(electricity, plan.grid, plan.calendar.day.start, plan.zone),
         preferences=display_inputs.parse_preferences(plan.entity.attributes),
         freshness_snapshot=inputs.freshness_snapshot,
         main_resource_id=next((series.resource.resource_id for series in plan.resources), None),

@@ -4,7 +4,7 @@ A bucket is read from the rollups of whole days and hours inside it, and from si
 chooses the spans. All instants and lengths are in milliseconds, all values are scaled integers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby, islice
@@ -18,6 +18,7 @@ from wattgate.db.column_types import TableParameter, cached_text
 from wattgate.db.connections.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.rollups import AGGREGATE_COLUMNS, DAY_SOURCE, HOUR_SOURCE, READING_SOURCE, ReadingSource
 from wattgate.energy.buckets import BucketGrid, BucketRun
+from wattgate.energy.costs.pricing import divide_half_up
 from wattgate.energy.costs.tariffs import CostBasis
 from wattgate.energy.storage_fields import has_hourly_rollup
 from wattgate.enums import NoValueReason
@@ -35,12 +36,31 @@ class ReadSpan(NamedTuple):
     stop: int
 
 
+class ExactSums(NamedTuple):
+    """The sums of buckets before rounding. `unit` of them is one of a rounded sum."""
+
+    amounts: Sequence[int]
+    unit: int
+
+    def merge(self, positions: Iterable[int | None], size: int) -> "ExactSums":
+        """Return the sums of coarser buckets. `positions` has that of each bucket; None leaves the bucket out."""
+        merged = [0] * size
+        for amount, position in zip(self.amounts, positions, strict=True):
+            if position is not None:
+                merged[position] += amount
+        return ExactSums(merged, self.unit)
+
+    @property
+    def rounded(self) -> list[int]:
+        return [divide_half_up(amount, self.unit) for amount in self.amounts]
+
+
 @dataclass(slots=True)
 class Aggregates:
     """The aggregates of one series in each bucket, in columns. If `count` is 0, the other values have no meaning.
 
-    A computed series of costs has `samples`, the values by instant, and `cost_basis`. `energy_count` is then the number
-    of readings of the energy in each bucket, with and without a price.
+    A computed series of costs has `samples`, the values by instant, `cost_basis`, and the `exact` sums. `energy_count`
+    is then the number of readings of the energy in each bucket, with and without a price.
     """
 
     count: list[int]
@@ -55,10 +75,16 @@ class Aggregates:
     samples: Mapping[int, int] | None = field(default=None, init=False)
     cost_basis: CostBasis | None = field(default=None, init=False)
     energy_count: Sequence[int] = field(default=(), init=False)
+    exact: ExactSums | None = field(default=None, init=False)
 
     @classmethod
     def empty(cls, size: int) -> "Aggregates":
         return cls(*([0] * size for _ in AGGREGATE_COLUMNS))
+
+    @property
+    def total(self) -> int:
+        """The sum of all buckets. Costs are rounded once, so that it does not depend on the buckets."""
+        return sum(self.sum) if self.exact is None else divide_half_up(sum(self.exact.amounts), self.exact.unit)
 
     def no_value_reason(self, edges: Sequence[int], first: int, last: int) -> NoValueReason | None:
         """Return why the buckets from `first` to `last` have no value; None if they have readings.
@@ -108,7 +134,7 @@ class EncodedSamples(Aggregates):
 
     def __init__(self, starts: list[int], value: bytes, *origin: bytes) -> None:
         self._starts, self._value, self._origin = starts, value, origin
-        self.samples, self.cost_basis, self.energy_count = None, None, ()
+        self.samples, self.cost_basis, self.energy_count, self.exact = None, None, (), None
 
     def __getattr__(self, name: str) -> list[int]:  # Python calls it for a column that is not set yet
         column = self._decode(name)

@@ -160,12 +160,12 @@ class ReadingSeries:
         """The sum of all readings; None if there are none, or if a sum has no meaning for the field."""
         if not self.count or function_problem(self.reading_field, Function.SUM):
             return None
-        return self.reading_field.from_stored(sum(self.aggregates.sum))
+        return self.reading_field.from_stored(self.aggregates.total)
 
     @property
     def mean(self) -> float | None:
         """The mean of all readings; None if there are none."""
-        return self.reading_field.from_stored(sum(self.aggregates.sum)) / self.count if self.count else None
+        return self.reading_field.from_stored(self.aggregates.total) / self.count if self.count else None
 
     @property
     def highest(self) -> ReadingBucket | None:
@@ -271,9 +271,9 @@ class ReadingSeries:
         interval, start = self.reading_field.interval_ms, self.reading_field.start_ms
         if interval is None:
             return None
-        if all(run.step % interval == 0 for run in self.grid.runs):
+        if start <= self.grid.start and all(run.step % interval == 0 for run in self.grid.runs):
             return [count for run in self.grid.runs for count in [run.step // interval] * run.count]
-        samples_to_start = [(start - edge) // interval for edge in self.grid.edges]
+        samples_to_start = [min(0, (start - edge) // interval) for edge in self.grid.edges]
         return [count - next_count for count, next_count in pairwise(samples_to_start)]
 
     def bucket_reason(self, position: int) -> NoValueReason | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from itertools import accumulate, groupby
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -234,6 +234,20 @@ def cost_by_sample(parts: Iterable[PricedPart]) -> Iterator[tuple[int, int, bool
 def add_vat(tariff: TariffTerms, amount: Decimal) -> Decimal:
     """Return a rate or standing charge (pence) with the tariff's VAT, without rounding."""
     return to_decimal(to_scaled(amount) * (VAT_WHOLE + to_scaled(tariff.vat_rate)), VAT_DECIMALS - ENERGY_DECIMALS)
+
+
+AmountT = TypeVar("AmountT", int, Decimal)
+
+
+def add_standing_charge(energy_cost: AmountT | None, standing_charge: AmountT) -> AmountT | None:
+    """Return the cost of a span so far: the known cost of its energy, and the standing charges of its begun days.
+
+    Standing charges are due without energy. So the days of a week add up to the week. The cost is None if the energy
+    has no known cost and no standing charge is due.
+    """
+    if energy_cost is None:
+        return standing_charge or None
+    return energy_cost + standing_charge
 
 
 def divide_half_up(amount: int, unit: int) -> int:

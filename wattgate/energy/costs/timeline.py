@@ -113,6 +113,13 @@ def standing_charge_days(
                 yield midnight, tariff
 
 
+def begun_days(
+    tariffs: Sequence[TariffTerms], start: int, stop: int, ownership: Ownership, now: int
+) -> Iterator[tuple[int, TariffTerms]]:
+    """Yield the days of `standing_charge_days` that have begun. A cost so far contains no later ones."""
+    return standing_charge_days(tariffs, start, min(stop, now + 1), ownership)
+
+
 def energy_needed_from(tariffs: Sequence[TariffTerms], start: int, stop: int) -> int:
     """Return from when energy must be known to price [start, stop): the period of a block tariff may begin earlier."""
     return min((start, *earlier_block_starts(tariffs, start, stop)))

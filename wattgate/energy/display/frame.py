@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from wattgate.clock import from_ms, to_ms
+from wattgate.energy.costs.pricing import add_standing_charge
 from wattgate.energy.costs.tariffs import CostBasis
 from wattgate.energy.display.ambient import AmbientReference, DisplayAmbient
 from wattgate.energy.display.carbon import DisplayCarbon
@@ -19,7 +20,7 @@ from wattgate.energy.display.meter import EnergyEstimate, Meter, MeterKind, Peri
 from wattgate.energy.display.rate_schedule import DisplaySlot, DisplayTariff
 from wattgate.energy.freshness import Freshness
 from wattgate.energy.quantities import CURRENCY, Energy, Money
-from wattgate.enums import AmbientBasis, EnergyUnit, FreshnessState, NoValueReason
+from wattgate.enums import AmbientBasis, FreshnessState, NoValueReason
 
 FRAME_VERSION = 1
 """The version of frames. It changes if a screen that knows only the old frames would show something wrong.
@@ -29,8 +30,6 @@ Further fields do not change it. A screen ignores the fields that it does not kn
 
 LINK_TIMEOUT_SECONDS = 35
 """How long a screen waits for anything from the gateway before it blanks live values (docs/reference/realtime.md)."""
-
-_NO_ENERGY = {unit: Energy(Decimal(0), unit) for unit in EnergyUnit}
 
 STATES_WITHOUT_POWER = (FreshnessState.STALE, FreshnessState.OFFLINE)
 """States in which a frame has no power, because the number would be old."""
@@ -54,18 +53,18 @@ class DisplayEnergy(msgspec.Struct, frozen=True, gc=False):
 
 
 class DisplayCost(msgspec.Struct, frozen=True, gc=False):
-    """The cost of a span so far; `total` is None if none of its energy has a price."""
+    """The cost of a span so far, by the rule of `add_standing_charge`. `unpriced` has an amount for each unit."""
 
     total: Money | None
     standing_charges_with_vat: Money
-    unpriced: Energy
+    unpriced: tuple[Energy, ...]
     estimated: bool
 
 
 class DisplayPeriod(msgspec.Struct, frozen=True, gc=False):
     """A day or a month so far. Energy that the home does not measure is None; so is the cost without a tariff.
 
-    `no_cost_reason` says why the cost, or its total, is None.
+    `no_cost_reason` says why the energy has no cost.
     """
 
     span: TimeSpan
@@ -264,20 +263,24 @@ def _build_cost(meters: Sequence[_CountedMeter], total: EnergyTotal, standing_ch
     if not any(item.meter.rates for item in meters):
         return None
     standing = scale_pence(standing_charge)
+    cost = add_standing_charge(total.amount if total.has_price else None, standing)
     return DisplayCost(
-        total=to_money(total.amount + standing) if total.has_price else None,
+        total=None if cost is None else to_money(cost),
         standing_charges_with_vat=to_money(standing),
-        unpriced=_sum_unpriced(meters) if total.unpriced else _NO_ENERGY[meters[0].meter.energy_unit],
+        unpriced=_sum_unpriced(meters),
         estimated=total.estimated,
     )
 
 
-def _sum_unpriced(meters: Sequence[_CountedMeter]) -> Energy:
-    """Return the energy without a price, in the unit of the first meter that has some. Other units are left out."""
-    unpriced = [item for item in meters if item.counted.total.unpriced]
-    first = unpriced[0].meter
-    total = _sum_counts([item for item in unpriced if item.meter.unit == first.unit])
-    return Energy(total.unpriced_energy, first.energy_unit)
+def _sum_unpriced(meters: Sequence[_CountedMeter]) -> tuple[Energy, ...]:
+    """Return the energy without a price in each unit in which there is some."""
+    by_unit: dict[str, list[_CountedMeter]] = {}
+    for item in meters:
+        if item.counted.total.unpriced:
+            by_unit.setdefault(item.meter.unit.lower(), []).append(item)
+    return tuple(
+        Energy(_sum_counts(same_unit).unpriced_energy, same_unit[0].meter.energy_unit) for same_unit in by_unit.values()
+    )
 
 
 def _no_cost_reason(meters: Sequence[_CountedMeter], total: EnergyTotal, span: TimeSpan) -> NoValueReason:

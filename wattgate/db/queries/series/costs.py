@@ -19,7 +19,7 @@ from wattgate.db.models import Resource
 from wattgate.db.queries.consent import find_consent_errors
 from wattgate.db.queries.ownership import load_ownerships, load_with_sources
 from wattgate.db.queries.series.tariffs import histories, load_timelines, priced_resource_id
-from wattgate.db.readings.aggregates import Aggregates, SeriesKey
+from wattgate.db.readings.aggregates import Aggregates, ExactSums, SeriesKey
 from wattgate.db.readings.reading_series import stored_share
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows.rows import Rows
@@ -33,6 +33,7 @@ from wattgate.energy.costs.pricing import (
     BucketCost,
     EnergySample,
     PricedPart,
+    add_standing_charge,
     add_vat,
     build_bill,
     cost_by_bucket,
@@ -71,9 +72,9 @@ class CostExplanation(Bill, gc=False, kw_only=True):
 
 
 class CostBucket(msgspec.Struct, gc=False):
-    """The cost of one span in the major unit, with VAT. The cost of energy and the total are None without a price.
+    """The cost of one span so far in the major unit, with VAT, by the rule of `add_standing_charge`.
 
-    `no_value_reason` then says why.
+    `no_value_reason` says why the energy has no cost.
     """
 
     start: datetime
@@ -122,7 +123,7 @@ async def explain_costs(
     start, end = _check_range(range, rows.now)
     energy_by_resource = await _load_priced_energy(rows, resources, to_ms(start), to_ms(end))
     return [
-        priced if isinstance(priced, GatewayError) else _build_explanation(priced, to_ms(start), to_ms(end))
+        priced if isinstance(priced, GatewayError) else _build_explanation(priced, to_ms(start), to_ms(end), rows.now)
         for priced in (energy_by_resource[priced_resource_id(resource)] for resource in resources)
     ]
 
@@ -147,8 +148,8 @@ async def cost_series(
     """Return the costs of each resource's energy in the buckets of a range; None if no tariff applies.
 
     Buckets are whole periods of the zone's wall clock. Energy counts in the bucket in which its sample begins. The
-    standing charge of a day counts in the bucket that contains its midnight, if the household lives there then and no
-    resource that follows a closed one pays for it.
+    standing charge of a day that has begun counts in the bucket that contains its midnight, if the household lives
+    there then and no resource that follows a closed one pays for it.
     """
     start, end = _check_range(range, rows.now)
     check_bucket_count(start, end, period)
@@ -160,7 +161,7 @@ async def cost_series(
         if isinstance(priced, GatewayError):
             results.append(priced)
         else:
-            unit, buckets = energy_unit(priced.field.unit), _build_buckets(priced, edges)
+            unit, buckets = energy_unit(priced.field.unit), _build_buckets(priced, edges, rows.now)
             results.append(CostSeries(resource, period, unit, buckets) if priced.tariffs else None)
     return results
 
@@ -220,7 +221,8 @@ async def _aggregate_costs(
             exact_sums[position] += amount
     costs.samples = samples
     costs.cost_basis, costs.energy_count = CostBasis.from_tariffs(priced.tariffs), stored.count
-    costs.sum = [divide_half_up(amount, unit) for amount in exact_sums]
+    costs.exact = ExactSums(exact_sums, unit)
+    costs.sum = costs.exact.rounded
     costs.revision = stored.revision
     costs.received_at = [max(at, changed_at) for at in stored.received_at]
     return costs
@@ -306,10 +308,11 @@ def dynamic_tariff_ids(tariffs: Iterable[TariffTerms]) -> set[str]:
     return {tariff.tariff_id for tariff in tariffs if tariff.kind is TariffKind.DYNAMIC}
 
 
-def _build_explanation(priced: _PricedEnergy, start: int, stop: int) -> CostExplanation | None:
+def _build_explanation(priced: _PricedEnergy, start: int, stop: int, now: datetime) -> CostExplanation | None:
     if not priced.tariffs:
         return None
-    days = (tariff for _, tariff in timeline.standing_charge_days(priced.tariffs, start, stop, priced.paid))
+    begun = timeline.begun_days(priced.tariffs, start, stop, priced.paid, to_ms(now))
+    days = (tariff for _, tariff in begun)
     return CostExplanation(
         **msgspec.structs.asdict(build_bill(priced.parts, days, priced.field.unit)),
         start=from_ms(start),
@@ -320,13 +323,13 @@ def _build_explanation(priced: _PricedEnergy, start: int, stop: int) -> CostExpl
 
 def _completeness(priced: _PricedEnergy, start: int, stop: int) -> float | None:
     """Return the stored share of a range's samples; None without regular sampling or expected samples."""
-    expected = priced.ownership.expected_samples(priced.field, max(start, priced.field.start_ms), stop)
-    return stored_share(len({part.at for part in priced.parts}), None if expected is None else max(expected, 0))
+    expected = priced.ownership.expected_samples(priced.field, start, stop)
+    return stored_share(len({part.at for part in priced.parts}), expected)
 
 
-def _build_buckets(priced: _PricedEnergy, edges: Sequence[int]) -> list[CostBucket]:
+def _build_buckets(priced: _PricedEnergy, edges: Sequence[int], now: datetime) -> list[CostBucket]:
     cost_by_position = cost_by_bucket(priced.parts, edges)
-    standing_charges = _standing_charges_by_bucket(priced, edges)
+    standing_charges = _standing_charges_by_bucket(priced, edges, to_ms(now))
     basis, cost_buckets = CostBasis.from_tariffs(priced.tariffs), []
     for position, (start, end) in enumerate(pairwise(edges)):
         bucket_cost = cost_by_position.get(position, BucketCost())
@@ -339,7 +342,7 @@ def _build_buckets(priced: _PricedEnergy, edges: Sequence[int]) -> list[CostBuck
                 end=from_ms(end),
                 energy_cost_with_vat=energy_cost,
                 standing_charges_with_vat=standing_charge,
-                total=None if energy_cost is None else energy_cost + standing_charge,
+                total=add_standing_charge(energy_cost, standing_charge),
                 unpriced=bucket_cost.unpriced_kwh,
                 estimated=bucket_cost.estimated > 0,
                 no_value_reason=None
@@ -350,12 +353,11 @@ def _build_buckets(priced: _PricedEnergy, edges: Sequence[int]) -> list[CostBuck
     return cost_buckets
 
 
-def _standing_charges_by_bucket(priced: _PricedEnergy, edges: Sequence[int]) -> dict[int, Decimal]:
-    """Return, by position of the bucket, the standing charges with VAT of the own days that begin in it."""
+def _standing_charges_by_bucket(priced: _PricedEnergy, edges: Sequence[int], now: int) -> dict[int, Decimal]:
+    """Return, by position of the bucket, the standing charges with VAT of the own days that have begun in it."""
     charges: dict[int, Decimal] = {}
     position = 0
-    days = timeline.standing_charge_days(priced.tariffs, edges[0], edges[-1], priced.paid)
-    for midnight, tariff in days:
+    for midnight, tariff in timeline.begun_days(priced.tariffs, edges[0], edges[-1], priced.paid, now):
         while midnight >= edges[position + 1]:
             position += 1
         charges[position] = charges.get(position, Decimal(0)) + add_vat(tariff, tariff.standing_charge)

@@ -141,13 +141,18 @@ def _merge(parts: Aggregates, refined: BucketGrid, grid: BucketGrid, gaps: Seque
     merged = Aggregates.empty(grid.count)
     merged.cost_basis, energy_count = parts.cost_basis, [0] * grid.count
     columns = [getattr(parts, name) for name in AGGREGATE_COLUMNS]
-    for index, (start, position) in enumerate(zip(refined.starts, grid.positions_of(refined.starts), strict=True)):
-        if not _is_within(start, gaps):
+    located = zip(refined.starts, grid.positions_of(refined.starts), strict=True)
+    positions = [None if _is_within(start, gaps) else position for start, position in located]
+    for index, position in enumerate(positions):
+        if position is not None:
             if parts.count[index]:
                 merged.add(position, [column[index] for column in columns])
             if parts.energy_count:
                 energy_count[position] += parts.energy_count[index]
     merged.energy_count = energy_count if parts.energy_count else ()
+    if parts.exact is not None:
+        merged.exact = parts.exact.merge(positions, grid.count)
+        merged.sum = merged.exact.rounded
     if parts.samples is not None:
         merged.samples = {at: value for at, value in parts.samples.items() if not _is_within(at, gaps)}
     return merged
@@ -319,7 +324,8 @@ async def newest_register(rows: Rows, resource: Resource) -> RegisterReading | N
     """
     storage_fields = parse_fields(resource.storage)
     fields = [field for name in REGISTER_FIELDS if (field := find_field(storage_fields, name))]
-    latest = await rows.readings.latest([series_key(resource, field) for field in fields]) if fields else {}
+    keys = [series_key(resource, field) for field in fields]
+    latest = await rows.readings.latest(keys, until=to_ms(rows.now)) if keys else {}
     stored = [(reading, field) for field in fields if (reading := latest.get(series_key(resource, field)))]
     if not stored:
         return None

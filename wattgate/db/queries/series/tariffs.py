@@ -25,6 +25,7 @@ from wattgate.energy.quantities import (
     rate_from_pence,
     rate_unit,
     strip_zeros,
+    to_major,
 )
 from wattgate.energy.storage_fields import parse_fields
 from wattgate.enums import EnergyUnit, Period, RateUnit, TariffKind, Weekday
@@ -49,10 +50,11 @@ COST_SUFFIX = ".cost"
 
 
 class HalfHourPrice(msgspec.Struct, gc=False):
-    """The rate of a dynamic tariff (major unit, without VAT) for the half hour that starts at `at`."""
+    """The rate of a dynamic tariff (major unit, without and with VAT) for the half hour that starts at `at`."""
 
     at: datetime
     rate: Decimal
+    rate_with_vat: Decimal
 
 
 # Tariffs as the API shows them: with the unit of the energy that they price, and rates with and without VAT.
@@ -239,7 +241,11 @@ async def prices(
         raise BadInput(f"The range has more than {MAX_PRICES:,} prices. Request a shorter range.")
     return [
         [
-            HalfHourPrice(from_ms(at), to_decimal(rate, RATE_DECIMALS + MINOR_DECIMALS))
+            HalfHourPrice(
+                from_ms(at),
+                to_decimal(rate, RATE_DECIMALS + MINOR_DECIMALS),
+                to_major(add_vat(tariff.stored, to_decimal(rate, RATE_DECIMALS))),
+            )
             for at, rate in prices_by_tariff.get(tariff.tariff_id, ())
         ]
         for tariff in tariffs

@@ -49,15 +49,15 @@ class DisplayEnergy:
 class DisplayCost:
     total: Money | None = strawberry.field(
         description="Cost of electricity and gas with standing charges and VAT, rounded to two decimals. Exported "
-        "energy does not reduce it. Null if no energy of the period is known and priced yet."
+        "energy does not reduce it. Standing charges are due without energy. Null if no energy of the period is known "
+        "and priced yet, and no standing charge is due."
     )
     standing_charges_with_vat: Money = strawberry.field(
         description="Standing charges with VAT of the days that have begun while the household lives there, rounded to "
         "two decimals. Closed resources are left out."
     )
-    unpriced: Energy = strawberry.field(
-        description="Energy without a known tariff or price. If the meters count in several units, it is that of the "
-        "first unit with such energy."
+    unpriced: list[Energy] = list_field(
+        1, description="Energy without a known tariff or price, one amount for each unit. Empty if all has a price."
     )
     estimated: bool = strawberry.field(description="Whether some of the energy is estimated.")
 
@@ -75,7 +75,8 @@ class DisplayPeriod:
     gas: DisplayEnergy | None = strawberry.field(description="Gas used. Null if it is not measured.")
     cost: DisplayCost | None = strawberry.field(description="Cost so far. Null if no tariff is known.")
     no_cost_reason: NoValueReason | None = strawberry.field(
-        description="Why `cost` or its `total` is null: no readings, tariff or price. Null if both are known."
+        description="Why the cost of the energy is not known: no readings, tariff or price. `total` is then null, or "
+        "contains standing charges alone. Null if some energy has a cost."
     )
     complete_to: datetime | None = strawberry.field(
         description="Instant up to which no measured sample is missing. Null if the home measures nothing."

@@ -50,6 +50,7 @@ class TariffBlock:
 class TariffPrice:
     at: datetime = strawberry.field(description="Start of the half hour.")
     rate: Decimal = strawberry.field(description="Rate in the major unit, without VAT. It may be negative.")
+    rate_with_vat: Decimal = strawberry.field(description="Rate in the major unit, with VAT, without rounding.")
 
 
 async def _load_prices(
@@ -148,7 +149,8 @@ class CostVat:
     description="Bill for the energy in a time range. Its lines add up to its totals: each line is rounded once to two "
     "decimals, halves away from zero, and VAT once for each percentage, on the sum of the rounded lines with it. The "
     "tariff and band at the start of a sample set its price. A standing charge belongs to the range that contains the "
-    "midnight at which its day starts. The household that lives at the meter point at that midnight pays it."
+    "midnight at which its day starts, once the day has begun. The household that lives at the meter point at that "
+    "midnight pays it."
 )
 class CostExplanation:
     start: datetime = strawberry.field(description="Start of the range, inclusive.")
@@ -180,17 +182,17 @@ class CostBucket:
         description="Cost of the energy with VAT. Null, never zero, if no energy is stored or none has a price."
     )
     standing_charges_with_vat: Decimal = strawberry.field(
-        description="Standing charges with VAT of the days that start in the bucket while the household lives at the "
-        "meter point."
+        description="Standing charges with VAT of the days that have begun, start in the bucket, and at whose start "
+        "the household lives at the meter point."
     )
     total: Decimal | None = strawberry.field(
-        description="Cost of the energy plus standing charges, with VAT. Null if the cost of the energy is null."
+        description="Cost of the energy plus standing charges, with VAT. Standing charges are due without energy. Null "
+        "if the cost of the energy is null and no standing charge is due."
     )
     unpriced: Decimal = strawberry.field(description="Energy without a known tariff or price, in `unit` of the series.")
     estimated: bool = strawberry.field(description="Whether some of the energy is estimated.")
     no_value_reason: NoValueReason | None = strawberry.field(
-        description="Why `energyCostWithVat` and `total` are null: no readings, no tariff or no price. Null if they "
-        "are not."
+        description="Why `energyCostWithVat` is null: no readings, no tariff or no price. Null if it is not."
     )
 
 
