@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 
 import { inclusionText, reasonText } from "../../wattgate/app/static/display/cost-basis.js";
 import { setCurrency } from "../../wattgate/app/static/display/format.js";
-import { basisText } from "../../wattgate/app/static/display/period-panel.js";
+import { limitTexts } from "../../wattgate/app/static/display/period-panel.js";
 
 setCurrency("GBP");
 
@@ -22,22 +22,28 @@ describe("the text about the parts of an amount", () => {
   });
 });
 
-describe("the basis of the cost of a period", () => {
-  const cost = {
-    total: { amount: "5.29" },
-    standingChargesWithVat: { amount: "0.85" },
-    unpriced: { value: "0" },
-    estimated: false,
-  };
+describe("the limits of the amounts of a period", () => {
+  const amount = { energy: { value: "1", unit: "KILOWATT_HOUR" }, estimated: false, unknownShare: null };
+  const cost = { total: { amount: "5.29" }, standingChargesWithVat: { amount: "0.85" }, unpriced: [], estimated: false };
+  const period = { electricity: amount, gas: null, exported: null, cost, noCostReason: null };
 
-  test("has the amount of the standing charge", () => {
-    assert.equal(basisText(cost), "incl. 85p standing charge and VAT");
-  });
-
-  test("says that energy is missing in it, or estimated", () => {
-    const expected = "incl. 85p standing charge and VAT, partly without a price, partly estimated";
-    assert.equal(basisText({ ...cost, unpriced: { value: "1.25" }, estimated: true }), expected);
-  });
+  for (const [name, changes, expected] of [
+    ["none", {}, []],
+    ["energy without a price", { cost: { ...cost, unpriced: [{ value: "1.25" }] } }, ["partly without a price"]],
+    ["an estimated cost", { cost: { ...cost, estimated: true } }, ["partly estimated"]],
+    ["estimated energy that has no cost", { cost: null, gas: { ...amount, estimated: true } }, ["partly estimated"]],
+    ["an unknown share", { gas: { ...amount, unknownShare: 0.12 } }, ["12% of the time unknown"]],
+    ["the greatest unknown share", {
+      electricity: { ...amount, unknownShare: 0.5 }, gas: { ...amount, unknownShare: 0.12 },
+    }, ["50% of the time unknown"]],
+    ["a cost of standing charges alone", { noCostReason: "NO_READINGS" }, ["No readings"]],
+    ["no cost, whose reason stands for it", { cost: { ...cost, total: null }, noCostReason: "NO_PRICE" }, []],
+    ["several", {
+      cost: { ...cost, unpriced: [{ value: "2" }], estimated: true }, electricity: { ...amount, unknownShare: 0.04 },
+    }, ["partly without a price", "partly estimated", "4% of the time unknown"]],
+  ]) {
+    test(`are ${name}`, () => assert.deepEqual(limitTexts({ ...period, ...changes }), expected));
+  }
 });
 
 describe("the reason of an unknown cost", () => {

@@ -24,7 +24,7 @@ const HOUR = 60 * MINUTE;
 test("money has no symbol before its currency is known", () => {
   assert.equal(formatMoney(1234.5), "1,234.50");
   assert.equal(formatMoneyShort(0.5), "0.50");
-  assert.equal(formatRate("0.2456"), "0.246");
+  assert.equal(formatRate("0.2456"), "0.2456");
   assert.equal(formatAxisMoney(2), "2");
   assert.equal(setCurrency("GBP"), true);
   assert.equal(setCurrency("GBP"), false);
@@ -83,9 +83,9 @@ describe("money", () => {
   check(formatRate, [
     [null, NOTHING],
     ["0.245000", "24.5p"],
-    ["0.2496", "25p"],
+    ["0.2496", "24.96p"],
     [0.07, "7p"],
-    ["-0.0125", "-1.3p"],
+    ["-0.0125", "-1.25p"],
   ]);
 });
 
@@ -183,7 +183,7 @@ describe("notation of a locale", () => {
     assert.equal(formatPower(1234).number, "1,23");
     assert.equal(formatMoney(1234.5), `1${NARROW}234,50${FIXED}€`);
     assert.equal(formatMoneyShort(0.534), `53${FIXED}ct`);
-    assert.equal(formatRate("0.2456"), `24,6${FIXED}ct`);
+    assert.equal(formatRate("0.2456"), `24,56${FIXED}ct`);
     assert.equal(formatAxisMoney(2), `2${FIXED}€`);
     assert.equal(formatAge(3 * HOUR), `3${FIXED}heures`);
   }));
@@ -195,7 +195,7 @@ describe("notation of a locale", () => {
 
   test("a currency whose hundredths have no name has decimals", () => using("en-GB", "CHF", () => {
     assert.equal(formatMoneyShort(0.534), `CHF${FIXED}0.53`);
-    assert.equal(formatRate("0.2456"), `CHF${FIXED}0.246`);
+    assert.equal(formatRate("0.2456"), `CHF${FIXED}0.2456`);
   }));
 
   test("an existing clock follows the locale", () => {

@@ -15,7 +15,7 @@ const at = (text) => Date.parse(text);
 const NOON = at("2026-11-23T12:00Z"); // a Monday
 
 function tariff(kind, values = {}) {
-  const rest = { vatPercent: "0", timeZone: LONDON, validFrom: "2026-01-01T00:00Z", bands: [], prices: [] };
+  const rest = { timeZone: LONDON, validFrom: "2026-01-01T00:00Z", bands: [], prices: [] };
   const { rate, ...others } = values;
   return { kind, rateWithVat: rate ? { amount: rate } : null, ...rest, ...others };
 }
@@ -25,7 +25,7 @@ const night = (rate, values = {}) => {
 /** Prices of consecutive half hours. */
 function prices(start, rates) {
   return rates.map((rate, index) => {
-    return { at: new Date(at(start) + index * 30 * MINUTE).toISOString(), rate: String(rate) };
+    return { at: new Date(at(start) + index * 30 * MINUTE).toISOString(), rateWithVat: String(rate) };
   });
 }
 const clockTimes = (steps) => {
@@ -97,7 +97,7 @@ describe("several tariffs", () => {
 
 describe("a dynamic tariff", () => {
   test("shows today only until a price of tomorrow is known", () => {
-    const known = tariff("DYNAMIC", { vatPercent: "5", prices: prices("2026-11-23T00:00Z", Array(48).fill(10)) });
+    const known = tariff("DYNAMIC", { prices: prices("2026-11-23T00:00Z", Array(48).fill(10.5)) });
     const curve = buildCurve([known], NOON, LONDON);
     assert.deepEqual([curve.tomorrowKnown, curve.end, curve.isDynamic], ["none", curve.tomorrow, true]);
     assert.deepEqual(clockTimes(curve.steps), ["23T00:00 10.5"]);
@@ -115,6 +115,27 @@ describe("a dynamic tariff", () => {
       "23T00:00 5", "23T00:30 null", "23T01:00 6", "23T01:30 null",
     ]);
     assert.equal(buildCurve([tariff("DYNAMIC")], NOON, LONDON), null);
+  });
+
+  test("has the price of the half hour in which the day begins, where the zone has a quarter hour", () => {
+    for (const [zone, first] of [["Asia/Kathmandu", "2026-11-22T18:00Z"], ["Pacific/Chatham", "2026-11-23T10:00Z"]]) {
+      const known = tariff("DYNAMIC", { timeZone: zone, prices: prices(first, [4, ...Array(60).fill(7)]) });
+      const [begin] = buildCurve([known], NOON, zone).steps;
+      assert.deepEqual([begin.rate, begin.end - begin.start], [4, 15 * MINUTE]);
+    }
+  });
+
+  test("is rounded as the gateway rounds, also where a float is a little less than a half", () => {
+    const wrong = [];
+    for (let number = 0; number <= 7_000; number += 1) {
+      const rateWithVat = `0.${String(number).padStart(4, "0")}5`;
+      const known = tariff("DYNAMIC", { prices: [{ at: "2026-11-23T00:00Z", rateWithVat }] });
+      const { rate } = buildCurve([known], NOON, LONDON).steps[0];
+      if (Math.abs(rate * 10_000 - (number + 1)) > 1e-6) wrong.push(rateWithVat);
+    }
+    assert.deepEqual(wrong, []);
+    const negative = tariff("DYNAMIC", { prices: [{ at: "2026-11-23T00:00Z", rateWithVat: "-0.00125" }] });
+    assert.equal(buildCurve([negative], NOON, LONDON).steps[0].rate, -0.0013);
   });
 
   test("has both half hours that clocks show twice", () => {

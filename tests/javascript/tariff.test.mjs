@@ -84,7 +84,7 @@ describe("texts of the power panel", () => {
     );
     assert.equal(
       comparisonText({ level: "LOW", basis: "PRICE", powerLevels: null, rateLevels }),
-      "Based on the current price of electricity: low under 15p, high from 30.3p",
+      "Based on the current price of electricity: low under 15p, high from 30.25p",
     );
     assert.equal(comparisonText(null), "");
   });

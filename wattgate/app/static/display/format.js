@@ -108,7 +108,8 @@ export function energySymbol(unit) {
 }
 
 /**
- * Return a price, in hundredths of the currency to a tenth, where these have a name.
+ * Return a price, in hundredths of the currency where these have a name. It keeps the four decimals of the currency to
+ * which the gateway rounds, because a second rounding could make it differ from other screens.
  * @param {string | number | null} price  In the currency.
  * @returns {string}
  */
@@ -116,8 +117,8 @@ export function formatRate(price) {
   if (price === null) return NOTHING;
   const minor = minorText();
   const amount = Number(price);
-  if (minor) return text(minor, { amount: formatUpTo(toMinor(amount), 1) });
-  return currency ? numbers({ ...currencyStyle(currency), maximumFractionDigits: 3 }).format(amount) : formatUpTo(amount, 3);
+  if (minor) return text(minor, { amount: formatUpTo(toMinor(amount), 2) });
+  return currency ? numbers({ ...currencyStyle(currency), maximumFractionDigits: 4 }).format(amount) : formatUpTo(amount, 4);
 }
 
 /**

@@ -1,14 +1,14 @@
 /** A panel with the energies and the cost of a period so far: today or this month. */
 
 import { now } from "../shared/clock.js";
-import { find, findAll } from "../shared/dom.js";
+import { element, find, findAll } from "../shared/dom.js";
 import { inclusionText, reasonText } from "./cost-basis.js";
-import { NOTHING, energySymbol, formatEnergy, formatMoney, formatMoneyShort } from "./format.js";
+import { NOTHING, energySymbol, formatEnergy, formatMoney, formatMoneyShort, formatShare } from "./format.js";
 import { text } from "./texts.js";
 
 /** @import { ResourceIds } from "../shared/gateway.js" */
 /** @import { WallClock } from "./format.js" */
-/** @import { Cost, EnergyAmount, Period } from "./subscription.js" */
+/** @import { EnergyAmount, Period } from "./subscription.js" */
 
 const ENERGIES = /** @type {const} */ (["electricity", "gas", "exported"]);
 
@@ -32,7 +32,7 @@ export class PeriodPanel {
   /** Remove all amounts. */
   clear() {
     this.#part(".amount").textContent = NOTHING;
-    for (const name of [".basis", ".basis-short", ".complete-to"]) this.#part(name).textContent = "";
+    for (const name of [".basis", ".basis-short", ".limits", ".complete-to"]) this.#part(name).textContent = "";
     for (const amount of findAll(this.#section, "dl > div > :last-child")) amount.textContent = NOTHING;
   }
 
@@ -51,11 +51,24 @@ export class PeriodPanel {
     const { cost, noCostReason } = period;
     const total = cost?.total;
     this.#part(".amount").textContent = total ? formatMoney(Number(total.amount)) : mainEnergy(period);
-    this.#part(".basis").textContent = cost && total ? basisText(cost) : reasonText(noCostReason);
+    const charge = cost && total ? formatMoneyShort(Number(cost.standingChargesWithVat.amount)) : "";
+    this.#part(".basis").textContent = total ? inclusionText(true, charge) : reasonText(noCostReason);
     this.#part(".basis-short").textContent = total ? inclusionText(true) : reasonText(noCostReason);
     const completeTo = completeMoment(period);
-    this.#part(".complete-to").textContent =
-      completeTo === null ? "" : text("period.completeTo", { time: wallClock.endMoment(completeTo, now()) });
+    const time = completeTo === null ? "" : wallClock.endMoment(completeTo, now());
+    this.#part(".complete-to").textContent = time && text("period.completeTo", { time });
+    this.#showLimits(limitTexts(period), time);
+  }
+
+  /**
+   * Show what limits the amounts. It is shown at each size. The time replaces the line about it where that has no room.
+   * @param {string[]} limits
+   * @param {string} time  Empty if no part of the period is complete.
+   */
+  #showLimits(limits, time) {
+    const words = limits.join(", ");
+    const moment = element("span", { class: "limit-time" }, time && text("period.to", { time }));
+    this.#part(".limits").replaceChildren(words, element("span", { class: "limit-time" }, words && time ? ", " : ""), moment);
   }
 
   /**
@@ -114,13 +127,18 @@ function energyText({ energy }) {
 }
 
 /**
- * Return what the cost of a period includes, and what limits it.
- * @param {Cost} cost
- * @returns {string}
+ * Return what makes the amounts of a period less than the truth, or not exact.
+ * @param {Pick<Period, "electricity" | "gas" | "exported" | "cost" | "noCostReason">} period
+ * @returns {string[]}
  */
-export function basisText(cost) {
-  const texts = [inclusionText(true, formatMoneyShort(Number(cost.standingChargesWithVat.amount)))];
-  if (Number(cost.unpriced.value) !== 0) texts.push(text("cost.unpriced"));
-  if (cost.estimated) texts.push(text("cost.estimated"));
-  return texts.join(", ");
+export function limitTexts({ cost, noCostReason, ...energies }) {
+  const amounts = ENERGIES.flatMap((name) => energies[name] ?? []);
+  const unknown = Math.max(0, ...amounts.map(({ unknownShare }) => unknownShare ?? 0));
+  const limits = [];
+  // The total is then of standing charges alone.
+  if (cost?.total && noCostReason) limits.push(reasonText(noCostReason));
+  else if (cost?.total && cost.unpriced.length) limits.push(text("cost.unpriced"));
+  if (cost?.estimated || amounts.some(({ estimated }) => estimated)) limits.push(text("cost.estimated"));
+  if (unknown > 0) limits.push(text("period.unknown", { share: formatShare(unknown) }));
+  return limits;
 }

@@ -9,11 +9,10 @@ import { localTime, startOfDay } from "./zone-days.js";
  * @typedef {object} PricedTariff
  * @property {"FLAT" | "TIME_OF_USE" | "BLOCK" | "DYNAMIC"} kind
  * @property {Amount | null} rateWithVat  The flat rate, or the rate outside all bands.
- * @property {string} vatPercent  To add to prices.
  * @property {string} timeZone
  * @property {string} validFrom
  * @property {Band[]} bands
- * @property {{ at: string, rate: string }[]} prices  Of half hours, without VAT.
+ * @property {{ at: string, rateWithVat: string }[]} prices  Of half hours.
  */
 
 /**
@@ -154,15 +153,14 @@ function mergedSteps(start, end, tomorrow, rateAt) {
  * @param {PricedTariff} tariff
  * @returns {(at: number) => number | null}
  */
-function rateFunction({ kind, rateWithVat, vatPercent, bands, prices, timeZone }) {
+function rateFunction({ kind, rateWithVat, bands, prices, timeZone }) {
   if (kind === "DYNAMIC") {
-    const factor = 1 + Number(vatPercent) / 100;
-    const byTime = new Map(prices.map(({ at, rate }) => [Date.parse(at), roundRate(Number(rate) * factor)]));
+    const byTime = new Map(prices.map((price) => [Date.parse(price.at), roundRate(price.rateWithVat)]));
     return (at) => byTime.get(at - (at % HALF_HOUR)) ?? null;
   }
   if (kind === "BLOCK") return () => null; // the price depends on the energy used
   /** @param {Amount | null} rate */
-  const rounded = (rate) => (rate ? roundRate(Number(rate.amount)) : null);
+  const rounded = (rate) => (rate ? roundRate(rate.amount) : null);
   if (kind === "FLAT") return () => rounded(rateWithVat);
   return (at) => {
     const local = localTime(at, timeZone);
@@ -190,9 +188,14 @@ function timeOfDay(text) {
 }
 
 /**
- * Round a price to four decimals, as frames do: VAT must not make equal prices differ.
- * @param {number} rate
+ * Round a price to four decimals, halves away from zero, as frames do. It reads the digits: as a float, some halves would
+ * be a little less and round the other way.
+ * @param {string} rate
  */
 function roundRate(rate) {
-  return Math.round(rate * 10_000) / 10_000;
+  const [, sign, whole, places] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(rate) ?? [];
+  if (whole === undefined) return Number(rate);
+  const digits = `${places ?? ""}00000`;
+  const size = Number(whole) * 10_000 + Number(digits.slice(0, 4)) + (digits[4] >= "5" ? 1 : 0);
+  return (sign && size ? -size : size) / 10_000;
 }

@@ -7,20 +7,24 @@ import { call, toTimeRange } from "../shared/gateway.js";
 const PRICES = `query Prices($resourceId: ID!, $range: TimeRange!) {
   resource(resourceId: $resourceId) {
     tariffs(upcoming: true) {
-      kind rateWithVat { amount } vatPercent timeZone validFrom
+      kind rateWithVat { amount } timeZone validFrom
       bands { name rateWithVat { amount } weekdays start end }
-      prices(range: $range) { at rate }
+      prices(range: $range) { at rateWithVat }
     }
   }
 }`;
 
+/** A day begins inside a half hour of prices where the zone has a quarter hour. */
+const HALF_HOUR = 1_800_000;
+
 /**
- * Return the tariffs of a resource, with the half-hourly prices of a range.
+ * Return the tariffs of a resource, with the half-hourly prices of a range, also of one that begins before it.
  * @param {string} token
  * @param {string} resourceId
  * @param {{ start: number, end: number }} range  In milliseconds since 1970.
  * @returns {Promise<PricedTariff[]>}
  */
 export async function readTariffs(token, resourceId, range) {
-  return (await call(PRICES, { resourceId, range: toTimeRange(range) }, token)).resource.tariffs;
+  const needed = toTimeRange({ ...range, start: range.start - HALF_HOUR });
+  return (await call(PRICES, { resourceId, range: needed }, token)).resource.tariffs;
 }

@@ -19,7 +19,7 @@
  * @property {EnergyAmount | null} gas
  * @property {EnergyAmount | null} exported
  * @property {Cost | null} cost
- * @property {NoValueReason | null} noCostReason  Why the cost or its total is null.
+ * @property {NoValueReason | null} noCostReason  Why the energy has no known cost.
  */
 
 /** @typedef {"WATT_HOUR" | "KILOWATT_HOUR" | "MEGAWATT_HOUR" | "CUBIC_METRE" | "OTHER"} EnergyUnit */
@@ -30,14 +30,17 @@
  */
 
 /**
- * The energy of a period. `energy` is null while none is known.
- * @typedef {{ energy: { value: Decimal, unit: EnergyUnit } | null }} EnergyAmount
+ * The energy of a period. `energy` is null while none is known. It may be partly estimated.
+ * @typedef {object} EnergyAmount
+ * @property {{ value: Decimal, unit: EnergyUnit } | null} energy
+ * @property {boolean} estimated
+ * @property {number | null} unknownShare  The share of the time so far in which it is not known.
  */
 
 /**
  * The cost of a period, with VAT and standing charges. `unpriced` is energy that the total does not contain, because it
  * has no price.
- * @typedef {{ total: Amount | null, standingChargesWithVat: Amount, unpriced: { value: Decimal }, estimated: boolean }} Cost
+ * @typedef {{ total: Amount | null, standingChargesWithVat: Amount, unpriced: { value: Decimal }[], estimated: boolean }} Cost
  */
 
 /**
@@ -140,9 +143,10 @@ fragment Period on DisplayPeriod {
   start
   end
   completeTo
-  electricity { energy { value unit } }
-  gas { energy { value unit } }
-  exported { energy { value unit } }
+  electricity { ...Energy }
+  gas { ...Energy }
+  exported { ...Energy }
   cost { total { amount } standingChargesWithVat { amount } unpriced { value } estimated }
   noCostReason
-}`;
+}
+fragment Energy on DisplayEnergy { energy { value unit } estimated unknownShare }`;

@@ -85,6 +85,8 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "period.today": "Today",
   "period.month": "This month",
   "period.completeTo": "Complete up to {time}",
+  "period.to": "to {time}",
+  "period.unknown": "{share} of the time unknown",
 
   "energy.electricity": "electricity",
   "energy.gas": "gas",
@@ -150,7 +152,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "measure.exportedStart": "Export",
   "measure.exportedEnd": "ed",
 
-  "mark.running": "so far",
+  "mark.running": "measured so far",
   "mark.late": "not all readings received",
   "mark.estimated": "partly estimated",
   "mark.gaps": "some readings missing",

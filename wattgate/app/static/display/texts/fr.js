@@ -80,6 +80,8 @@ export default /** @type {Catalogue} */ ({
   "period.today": "Aujourd’hui",
   "period.month": "Ce mois-ci",
   "period.completeTo": "Complet jusqu’à {time}",
+  "period.to": "jusqu’à {time}",
+  "period.unknown": "{share} du temps inconnu",
 
   "energy.electricity": "électricité",
   "energy.gas": "gaz",
@@ -144,7 +146,7 @@ export default /** @type {Catalogue} */ ({
   "measure.exportedStart": "Inject",
   "measure.exportedEnd": "ion",
 
-  "mark.running": "jusqu’ici",
+  "mark.running": "mesuré jusqu’ici",
   "mark.late": "relevés pas tous reçus",
   "mark.estimated": "en partie estimé",
   "mark.gaps": "relevés manquants",
