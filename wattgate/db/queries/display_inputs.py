@@ -148,7 +148,7 @@ def divide_by_rate(grid: BucketGrid, tariffs: Sequence[Tariff], prices: timeline
     """
     starts = {span.start for span in timeline.rate_spans(tariffs, prices, grid.start, grid.stop)} if tariffs else set()
     inside = starts.difference(grid.edges)
-    return buckets.refine_grid(grid, [(start, start) for start in sorted(inside)]) if inside else grid
+    return buckets.refine_grid(grid, [(start, start) for start in inside]) if inside else grid
 
 
 def build_rate_schedule(

@@ -32,7 +32,7 @@ export class PeriodPanel {
   /** Remove all amounts. */
   clear() {
     this.#part(".amount").textContent = NOTHING;
-    for (const name of [".basis", ".basis-short", ".limits", ".complete-to"]) this.#part(name).textContent = "";
+    for (const name of [".basis", ".basis-short", ".complete-to"]) this.#part(name).textContent = "";
     for (const amount of findAll(this.#section, "dl > div > :last-child")) amount.textContent = NOTHING;
   }
 
@@ -51,24 +51,19 @@ export class PeriodPanel {
     const { cost, noCostReason } = period;
     const total = cost?.total;
     this.#part(".amount").textContent = total ? formatMoney(Number(total.amount)) : mainEnergy(period);
-    const charge = cost && total ? formatMoneyShort(Number(cost.standingChargesWithVat.amount)) : "";
-    this.#part(".basis").textContent = total ? inclusionText(true, charge) : reasonText(noCostReason);
-    this.#part(".basis-short").textContent = total ? inclusionText(true) : reasonText(noCostReason);
     const completeTo = completeMoment(period);
     const time = completeTo === null ? "" : wallClock.endMoment(completeTo, now());
+    const charge = cost && total ? formatMoneyShort(Number(cost.standingChargesWithVat.amount)) : "";
+    const reason = total ? "" : reasonText(noCostReason);
+    const limits = limitTexts(period);
+    const words = [reason || (total ? inclusionText(true, charge) : ""), ...limits].filter(Boolean).join(", ");
+    // At each size, the line about the time or these words are shown.
+    const moment = time && text("period.to", { time });
+    const short = [reason || (total ? inclusionText(true) : ""), ...limits, moment].filter(Boolean).join(", ");
+    const limitTime = element("span", { class: "limit-time" }, moment && (words ? `, ${moment}` : moment));
+    this.#part(".basis").replaceChildren(words, ...(moment ? [limitTime] : []));
+    this.#part(".basis-short").textContent = short;
     this.#part(".complete-to").textContent = time && text("period.completeTo", { time });
-    this.#showLimits(limitTexts(period), time);
-  }
-
-  /**
-   * Show what limits the amounts. It is shown at each size. The time replaces the line about it where that has no room.
-   * @param {string[]} limits
-   * @param {string} time  Empty if no part of the period is complete.
-   */
-  #showLimits(limits, time) {
-    const words = limits.join(", ");
-    const moment = element("span", { class: "limit-time" }, time && text("period.to", { time }));
-    this.#part(".limits").replaceChildren(words, element("span", { class: "limit-time" }, words && time ? ", " : ""), moment);
   }
 
   /**
