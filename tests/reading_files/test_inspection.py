@@ -4,7 +4,9 @@ from datetime import UTC
 
 import pytest
 
-from wattgate.reading_files.inspection import Fit, describe_time, inspect_sample, option_words
+from wattgate.errors import TooLarge
+from wattgate.reading_files import inspection as inspection_module
+from wattgate.reading_files.inspection import SAMPLE_CELLS, Fit, describe_time, inspect_sample, option_words
 
 ENGLISH = "Date,Consumption (kWh)\n{} 00:30,0.5\n{} 01:00,0.4\n"
 
@@ -77,3 +79,18 @@ def test_dates_with_points_have_the_day_first() -> None:
 
 def test_days_between_two_readings_are_no_interval() -> None:
     assert describe_time(best_fit(ENGLISH.format("02/03/2026", "13/03/2026"))) == ""
+
+
+def test_the_work_of_an_inspection_is_bounded_and_no_profile_is_tried_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many columns, open orders of dates and open marks have hundreds of answers. A day in a line has 288 values."""
+    row = "0{0}/0{1}/24;00:30;1,234;1,222;1,111;1,223;2,223"
+    many = "date;time;kw;kwh;w;wh;mwh\n" + "\n".join(row.format(n % 9 + 1, n % 8 + 1) for n in range(100))
+    inspection = inspect_sample(many.encode(), is_whole=True, zone=UTC)
+    assert inspection.fits
+    assert inspection.tried < 20_000  # 33,100 if each answer reads the sample anew
+    labels = ",".join(f"{minute // 60:02}:{minute % 60:02}" for minute in range(0, 1440, 5))
+    wide = f"date,{labels}\n" + "\n".join(f"2024-01-{n % 28 + 1:02}{',1' * 288}" for n in range(800))
+    assert inspect_sample(wide.encode(), is_whole=True, zone=UTC).content.count(b",") <= SAMPLE_CELLS
+    monkeypatch.setattr(inspection_module, "MAX_TRIED", 1_000)
+    with pytest.raises(TooLarge, match="may be read in too many ways"):
+        inspect_sample(many.encode(), is_whole=True, zone=UTC)

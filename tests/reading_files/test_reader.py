@@ -395,6 +395,9 @@ BOMB = b"""<?xml version="1.0"?><!DOCTYPE feed [<!ENTITY a "aaaaaaaaaa"><!ENTITY
 <feed xmlns="http://www.w3.org/2005/Atom"><title>&b;</title></feed>"""
 
 
+METER = b"<content><MeterReading/></content>"
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -404,6 +407,14 @@ BOMB = b"""<?xml version="1.0"?><!DOCTYPE feed [<!ENTITY a "aaaaaaaaaa"><!ENTITY
         (b"<feed><a>" + b"x" * 20_000, "more than 10,000 characters"),
         (b"<feed><a></b>", "is not XML"),
         (b"<feed/>", "no block of intervals"),
+        (b"<feed>" + b"<entry/>" * 100_001, "more than 100,000 entries"),
+        (b"<feed><entry>" + b'<link rel="a" href="b"/>' * 101, "more than 100 links and values"),
+        (b"<feed><entry><content><ReadingType>" + b"<a>1</a>" * 101, "more than 100 links and values"),
+        (b'<feed><entry><link rel="' + b"a" * 10_001 + b'"/>', "link of the file has more than 10,000 characters"),
+        (
+            b"<feed>" + b"".join(b'<entry><link rel="self" href="%d"/>%s</entry>' % (n, METER) for n in range(1_002)),
+            "more than 1,000 meter readings",
+        ),
     ],
 )
 def test_xml_that_would_harm_is_refused(content: bytes, reason: str) -> None:
@@ -412,6 +423,51 @@ def test_xml_that_would_harm_is_refused(content: bytes, reason: str) -> None:
 
 
 # Bounds and profiles.
+
+
+METERED = b"Date and time,Meter,kWh\n"
+XML_START = b"<feed><entry><content><IntervalBlock><IntervalReading/></IntervalBlock></content></entry>"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("english-spreadsheet", METERED + b"\n" * 400_000),
+        ("english-spreadsheet", b" \n" * 400_000 + METERED),
+        ("english-spreadsheet", METERED + b"01/03/2026 00:00,other,1\n" * 20_000),
+        ("nem12", b"100,NEM12,202603010000,a,b\n" + b"500,O\n" * 100_000),
+        ("green-button", XML_START + b"<a/>" * 100_000 + b"</feed>"),
+    ],
+    ids=[
+        "blank lines",
+        "blank lines before the header",
+        "lines of other meters",
+        "records without readings",
+        "elements",
+    ],
+)
+def test_each_part_of_a_file_without_readings_ends(name: str, content: bytes) -> None:
+    """A part is work that nothing interrupts: no other file gets the thread, and nobody pays, until it ends."""
+    options = ProfileOptions(times=Times.START, columns={"source": "Meter"} if METERED in content else {})
+    file = io.BytesIO(content)
+    source = ReadingFile(
+        file, with_options(packaged_profile(name), options), LONDON, source="mine" if options.columns else ""
+    )
+    begun = longest = 0
+    try:
+        for _ in source.parts():
+            begun, longest = file.tell(), max(longest, file.tell() - begun)
+    except BadInput:  # such as for a header that comes late
+        longest = max(longest, file.tell() - begun)
+    assert longest < 150_000
+
+
+def test_a_message_lists_few_of_many_meter_readings() -> None:
+    entry = b'<entry><link rel="up" href="/meter/%d"/><content><IntervalBlock/></content></entry>'
+    content = b"<feed>" + b"".join(entry % number for number in range(5_000)) + b"</feed>"
+    with pytest.raises(BadInput, match="/meter/9, and 4,990 more") as error:
+        read(content, packaged_profile("green-button"), source="other")
+    assert len(error.value.message) < 300
 
 
 PEAKS_OF_MEMORY = """

@@ -56,7 +56,7 @@ SORTS = (
             "operations.readings.files.file_targets:_narrow calls sorted",
             "operations.readings.files.uploaded_files:_listed calls sorted",
             "reading_files.derived_energy:common_spacing_ms calls np.unique",
-            "reading_files.inspection:_read_sample calls np.unique",
+            "reading_files.inspection:_read calls np.unique",
         ),
     ),
     Demand(

@@ -5,10 +5,11 @@ depends on the number of blocks, and not on that of readings. A document type de
 make a small file large.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
@@ -24,10 +25,19 @@ from wattgate.reading_files.cells import Ambiguous, InvalidLine
 from wattgate.reading_files.csv_columns import SeriesName
 from wattgate.reading_files.derived_energy import FileReading, RefusedLine
 
-MAX_BLOCKS = 100_000
+MAX_ENTRIES = 100_000
+MAX_SERIES = 1_000
+MAX_VALUES = 100
 MAX_DEPTH = 64
 MAX_TEXT_CHARACTERS = 10_000
-"""Bounds of what a file may have: entries with blocks, elements in each other, and characters of a text."""
+"""Bounds of what a file may have: entries, meter readings and reading types, links and values of an entry, elements in
+each other, and characters of a text.
+
+A compressed file of some kilobytes may have millions of each.
+"""
+
+MAX_LISTED = 10
+"""Maximum addresses of meter readings in a message."""
 
 _CHUNK_BYTES = 64 * 1024
 
@@ -52,12 +62,30 @@ _QUALITIES: Mapping[str, ReadingQuality] = MappingProxyType(
 
 @dataclass(slots=True)
 class _Entry:
-    """An entry of the feed: its links, and the values of the elements in its content."""
+    """An entry of the feed: its links, the values of the elements in its content, and the start of its first block."""
 
     links: dict[str, list[str]] = field(default_factory=dict)
     kind: str = ""
     values: dict[str, str] = field(default_factory=dict)
-    block_starts: list[int] = field(default_factory=list)
+    start: int | None = None
+    count: int = 0
+
+    def add_link(self, rel: str, href: str) -> None:
+        """Add a link."""
+        self._count()
+        if len(rel) + len(href) > MAX_TEXT_CHARACTERS:
+            raise BadInput(f"A link of the file has more than {MAX_TEXT_CHARACTERS:,} characters.")
+        self.links.setdefault(rel, []).append(href)
+
+    def add_value(self, name: str, text: str) -> None:
+        """Add the value of an element."""
+        self._count()
+        self.values[name] = text
+
+    def _count(self) -> None:
+        self.count += 1
+        if self.count > MAX_VALUES:
+            raise BadInput(f"An entry of the file has more than {MAX_VALUES:,} links and values.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +110,14 @@ class _Feed:
     blocks: list[str] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     offset_s: int = 0
+    count: int = 0
 
     def add(self, entry: _Entry) -> None:
+        self.count += 1
+        if self.count > MAX_ENTRIES:
+            raise BadInput(f"The file has more than {MAX_ENTRIES:,} entries. Split it.")
+        if len(self.reading_types) > MAX_SERIES or len(self.meter_readings) > MAX_SERIES:
+            raise BadInput(f"The file has more than {MAX_SERIES:,} meter readings or reading types. Split it.")
         address = next(iter(entry.links.get("self", [])), "")
         if entry.kind == "ReadingType":
             self.reading_types[address] = entry.values
@@ -92,11 +126,9 @@ class _Feed:
         elif entry.kind == "LocalTimeParameters":
             self.offset_s = int(_whole(entry.values.get("tzOffset", "0"), "tzOffset"))
         elif entry.kind == "IntervalBlock":
-            if len(self.blocks) >= MAX_BLOCKS:
-                raise BadInput(f"The file has more than {MAX_BLOCKS:,} blocks of intervals. Split it.")
             up = next(iter(entry.links.get("up", [])), address.rpartition("/IntervalBlock")[0])
             self.blocks.append(up.removesuffix("/IntervalBlock"))
-            self.starts += entry.block_starts[:1]
+            self.starts += [] if entry.start is None else [entry.start]
 
     def series(self, source: str) -> _Series | str:
         """Return the series of a meter reading, or the reason why it cannot be imported."""
@@ -122,17 +154,20 @@ class _Feed:
 
 def read_green_button(
     file: BinaryIO, count_line: Callable[[], None], epoch: Epoch | None, *, classifier: str = "", source: str = ""
-) -> Iterator[FileReading | RefusedLine]:
-    """Yield the readings and the refused ones of a file. Raise BadInput if it is no XML, or cannot be read twice.
+) -> Iterator[FileReading | RefusedLine | None]:
+    """Yield the readings and the refused ones of a file, and None after each part of it.
 
-    `epoch` says what times count. If it is None, they are UTC, unless the blocks begin at a midnight of UTC in a zone
-    with another offset: then the file is Ambiguous. With `classifier` or `source`, only these readings are read.
+    Raise BadInput if it is no XML, or cannot be read twice. `epoch` says what times count. If it is None, they are UTC,
+    unless the blocks begin at a midnight of UTC in a zone with another offset: then the file is Ambiguous. With
+    `classifier` or `source`, only these readings are read.
     """
     if not file.seekable():
         raise BadInput("A Green Button file is read twice. Give the name of a regular file, and not of a pipe.")
     feed = _Feed()
     for event in _parse(file, _FeedReader()):
-        if isinstance(event, _Entry):
+        if event is None:
+            yield None
+        else:
             feed.add(event)
     file.seek(0)
     if not feed.blocks:
@@ -142,9 +177,9 @@ def read_green_button(
         _check_epoch(feed)
     reader = _ReadingReader(feed, chosen, is_local=epoch is Epoch.LOCAL)
     for event in _parse(file, reader):
-        if not isinstance(event, _Entry):
+        if event is not None:
             count_line()
-            yield event
+        yield event
 
 
 def _choose_series(feed: _Feed, classifier: str, source: str) -> dict[str, _Series | str]:
@@ -157,11 +192,17 @@ def _choose_series(feed: _Feed, classifier: str, source: str) -> dict[str, _Seri
         and (not classifier or isinstance(one, str) or one.name.classifier == classifier)
     }
     if not chosen:
-        raise BadInput(f"The file has no readings of {source or classifier}. It has: {', '.join(found)}.")
+        raise BadInput(f"The file has no readings of {source or classifier}. It has: {_listed(found)}.")
     kinds = [one.name.classifier for one in chosen.values() if isinstance(one, _Series)]
     if len(set(kinds)) < len(kinds):
-        raise Ambiguous(f"The file has several series of one kind: {', '.join(chosen)}. Use --source.", "source")
+        raise Ambiguous(f"The file has several series of one kind: {_listed(chosen)}. Use --source.", "source")
     return chosen
+
+
+def _listed(addresses: Collection[str]) -> str:
+    """Return the first addresses of meter readings, and the number of the others."""
+    shown = ", ".join(islice(addresses, MAX_LISTED))
+    return shown if len(addresses) <= MAX_LISTED else f"{shown}, and {len(addresses) - MAX_LISTED:,} more"
 
 
 def _check_epoch(feed: _Feed) -> None:
@@ -178,7 +219,7 @@ def _check_epoch(feed: _Feed) -> None:
 
 
 def _parse(file: BinaryIO, target: Any) -> Iterator[Any]:
-    """Feed the file to the parser of a target, and yield the events that the target collects."""
+    """Feed the file to the parser of a target. Yield the events that the target collects, and None after each part."""
     parser = DefusedXMLParser(target=target, forbid_dtd=True)
     target.line = lambda: parser.parser.CurrentLineNumber
     try:
@@ -186,6 +227,7 @@ def _parse(file: BinaryIO, target: Any) -> Iterator[Any]:
             parser.feed(chunk)
             events, target.events = target.events, []
             yield from events
+            yield None
         parser.close()
     except DefusedXmlException:
         raise BadInput("The file has a document type declaration, which Green Button has not. It is refused.") from None
@@ -214,7 +256,7 @@ class _FeedReader:
         if name == "entry":
             self._entry = _Entry()
         elif name == "link":
-            self._entry.links.setdefault(attributes.get("rel", ""), []).append(attributes.get("href", ""))
+            self._entry.add_link(attributes.get("rel", ""), attributes.get("href", ""))
         elif len(self._path) > 1 and self._path[-2] == "content" and not self._entry.kind:
             self._entry.kind = name
 
@@ -230,11 +272,15 @@ class _FeedReader:
         text = "".join(self._text).strip()
         self._text = []
         if name == "entry":
-            self.events.append(self._entry)
+            self._end_entry()
         elif name == "start" and path[-2:] == ["IntervalBlock", "interval"]:
-            self._entry.block_starts.append(int(_whole(text, "start")))
+            start = int(_whole(text, "start"))
+            self._entry.start = start if self._entry.start is None else self._entry.start
         elif path and path[-1] == self._entry.kind and text:
-            self._entry.values[name] = text
+            self._entry.add_value(name, text)
+
+    def _end_entry(self) -> None:
+        self.events.append(self._entry)
 
     def close(self) -> None:
         """End the document."""
@@ -268,8 +314,9 @@ class _ReadingReader(_FeedReader):
             if series is not None:
                 self.events.append(self._read(series))
         super().end(tag)
-        if name == "entry":
-            self.events = [event for event in self.events if not isinstance(event, _Entry)]
+
+    def _end_entry(self) -> None:
+        return  # the first pass has read the entries
 
     def _read(self, series: _Series | str) -> FileReading | RefusedLine:
         line = self.line()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
-from itertools import pairwise, starmap
+from itertools import accumulate, islice, pairwise, starmap, takewhile
 from operator import le
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from charset_normalizer import from_bytes
 
 from wattgate.clock import to_ms
 from wattgate.enums import DateOrder, Times
-from wattgate.errors import BadInput
+from wattgate.errors import BadInput, TooLarge
 from wattgate.reading_files.cells import Ambiguous, InvalidLine, parse_clock, parse_date, parse_time
 from wattgate.reading_files.derived_energy import FileReading, common_spacing_ms
 from wattgate.reading_files.line_reader import check_is_text, marked_encoding, open_utf8
@@ -38,8 +38,14 @@ from wattgate.reading_files.reader import ReadingFile, split_line
 SAMPLE_BYTES = 512 * 1024
 """The start of a file that is inspected."""
 
-SAMPLE_LINES = 4_000
+SAMPLE_LINES, SAMPLE_CELLS = 4_000, 50_000
+"""Maximum lines, and marks that may delimit cells, of the start of a file that profiles are tried on."""
+
+MAX_TRIED = 1_000_000
+"""Maximum readings and refused lines of all profiles and answers that are tried on the start of a file."""
+
 SHOWN_LINES, SHOWN_CHARACTERS = 6, 200
+MAX_REASON_CHARACTERS = 300
 MAX_QUESTIONS = 8
 MAX_EXAMPLES = 1_000
 """Readings among which an example is found that answers to a question read differently."""
@@ -116,7 +122,7 @@ class Fit:
 class Inspection:
     """The form of a file, as far as its start shows it. `fits` are the profiles that read it, the best first.
 
-    `content` is the inspected part in UTF-8.
+    `content` is the inspected part in UTF-8. `tried` counts the readings and refused lines of all that was tried.
     """
 
     encoding: str
@@ -126,6 +132,77 @@ class Inspection:
     header: list[str] | None = None
     fits: list[Fit] = field(default_factory=list)
     content: bytes = b""
+    tried: int = 0
+
+
+class _ReadSample(NamedTuple):
+    """The result of a profile on a sample: the refused lines, and facts about the readings."""
+
+    refused: Sequence[tuple[int, str]]
+    readings: int = 0
+    lines: int = 0
+    first: str = ""
+    total: float = 0.0
+    never_falls: bool = False
+    interval: timedelta | None = None
+
+
+@dataclass(slots=True)
+class Sample:
+    """The start of a file in UTF-8, and what the profiles that were tried read of it.
+
+    Questions that depend on each other try the same profile many times.
+    """
+
+    content: bytes
+    zone: tzinfo
+    tried: int = 0
+    _known: dict[str, _ReadSample | BadInput] = field(default_factory=dict)
+
+    def read(self, profile: FileProfile) -> _ReadSample:
+        """Return what a profile reads. Raise BadInput if it does not fit, and Ambiguous if it leaves a fact open."""
+        key = repr(profile)
+        if key not in self._known:
+            try:
+                self._known[key] = self._read(profile)
+            except BadInput as error:
+                self._known[key] = error
+        known = self._known[key]
+        if isinstance(known, BadInput):
+            raise known.with_traceback(None)
+        return known
+
+    def count(self, events: int) -> None:
+        """Count readings and refused lines. Raise TooLarge above the maximum."""
+        self.tried += events
+        if self.tried > MAX_TRIED:
+            raise TooLarge(
+                "The file may be read in too many ways, so the inspection ends. Name its form with --profile, and the "
+                "columns with --column."
+            )
+
+    def _read(self, profile: FileProfile) -> _ReadSample:
+        source = ReadingFile(io.BytesIO(self.content), profile, self.zone)
+        at, first, values, refused = list[int](), "", list[float](), list[tuple[int, str]]()
+        for event in source:
+            self.count(1)
+            if isinstance(event, FileReading):
+                first = first or f"{event.time.isoformat(' ')}: {event.value:g} {event.series.unit}".rstrip()
+                time = event.time if event.time.tzinfo else event.time.replace(tzinfo=UTC)
+                at.append(to_ms(time))
+                values.append(event.value)
+            else:
+                refused.append((event.line, event.reason[:MAX_REASON_CHARACTERS]))
+        spacing = common_spacing_ms(np.unique(np.array(at, np.int64)))
+        return _ReadSample(
+            refused,
+            len(at),
+            source.lines,
+            first,
+            round(sum(values), 6),
+            len(values) >= MIN_RISING and values[0] < values[-1] and all(starmap(le, pairwise(values))),
+            timedelta(milliseconds=spacing) if spacing and spacing <= DAY_MS else None,
+        )
 
 
 def inspect_sample(
@@ -146,14 +223,16 @@ def inspect_sample(
     inspection.content = content
     option = ProfileOptions(encoding=None if marked_encoding(sample) or encoding == "utf-8" else encoding)
     given, kind = msgspec.structs.replace(given, encoding=None), _kind(lines)
-    for tried in _profiles_to_try(kind, profile):
-        if fit := try_profile(content, _with_open_order(tried, text), zone, given):
-            fit.profile = tried
-            if fit.options.date_order is tried.time.date_order and not _asks_for_order(fit):
+    tried = Sample(content, zone)
+    for candidate in _profiles_to_try(kind, profile):
+        if fit := try_profile(tried, _with_open_order(candidate, text), given):
+            fit.profile = candidate
+            if fit.options.date_order is candidate.time.date_order and not _asks_for_order(fit):
                 fit.options = msgspec.structs.replace(fit.options, date_order=None)
             inspection.fits.append(fit)
     if not inspection.fits and kind is Format.TABLE and profile in (None, GENERIC):
-        inspection.fits += _generic_fits(content, lines, zone, given)
+        inspection.fits += _generic_fits(tried, lines, given)
+    inspection.tried = tried.tried
     inspection.fits.sort(key=lambda fit: (len(fit.refused), len(fit.questions), "spreadsheet" in fit.profile.name))
     for fit in inspection.fits:
         fit.options = _merged(fit.options, option)
@@ -209,7 +288,9 @@ def _whole_lines(sample: bytes, encoding: str, *, is_whole: bool) -> bytes:
     lines = content.splitlines(keepends=True)
     if not is_whole and lines:
         lines.pop()
-    return b"".join(lines[:SAMPLE_LINES])
+    cells = accumulate(sum(line.count(mark.encode()) for mark in DELIMITERS.values()) for line in lines)
+    count = sum(1 for _ in takewhile(SAMPLE_CELLS.__ge__, islice(cells, SAMPLE_LINES)))
+    return b"".join(lines[: max(count, 1)])
 
 
 def _kind(lines: Sequence[str]) -> Format:
@@ -219,9 +300,9 @@ def _kind(lines: Sequence[str]) -> Format:
     return Format.GREEN_BUTTON if first.startswith("<") else Format.TABLE
 
 
-def try_profile(content: bytes, profile: FileProfile, zone: tzinfo, given: ProfileOptions | None = None) -> Fit | None:
+def try_profile(sample: Sample, profile: FileProfile, given: ProfileOptions | None = None) -> Fit | None:
     """Return how a profile reads the sample, or None if it does not fit."""
-    tried = (_try_marks(content, profile, zone, _merged(marks, given)) for marks in _VARIANTS)
+    tried = (_try_marks(sample, profile, _merged(marks, given)) for marks in _VARIANTS)
     usual = next(tried)
     if usual is not None and not usual.refused:
         return usual
@@ -246,13 +327,13 @@ def _mark_words(options: ProfileOptions) -> list[str]:
     return [word for name, mark in marks for word in (name, mark or "")]
 
 
-def _try_marks(content: bytes, profile: FileProfile, zone: tzinfo, options: ProfileOptions) -> Fit | None:
+def _try_marks(sample: Sample, profile: FileProfile, options: ProfileOptions) -> Fit | None:
     fit = Fit(profile, options)
     for _ in range(MAX_QUESTIONS):
         try:
-            return _read_sample(content, fit, zone)
+            return _read_sample(sample, fit)
         except Ambiguous as asked:
-            answers = list(_answers(content, fit, zone, asked))
+            answers = list(_answers(sample, fit, asked))
             if not answers:
                 return None
             fit = answers[0]
@@ -263,16 +344,16 @@ def _try_marks(content: bytes, profile: FileProfile, zone: tzinfo, options: Prof
     return None
 
 
-def _answers(content: bytes, fit: Fit, zone: tzinfo, asked: Ambiguous) -> Iterator[Fit]:
+def _answers(sample: Sample, fit: Fit, asked: Ambiguous) -> Iterator[Fit]:
     """Yield the profile with each answer that the sample allows, the one with the fewest refused lines first."""
     if asked.option == "interval":
-        interval = _common_interval(content, fit, zone)
+        interval = _common_interval(sample, fit)
         yield Fit(fit.profile, _merged(fit.options, ProfileOptions(interval=interval)), fit.questions)
         return
     tried = list[tuple[int, Fit]]()
     for choice in asked.choices:
         answer = Fit(fit.profile, _merged(fit.options, ProfileOptions(**{asked.option: choice})), [*fit.questions])
-        refused = _count_refused(content, Fit(fit.profile, answer.options), zone)
+        refused = _count_refused(sample, Fit(fit.profile, answer.options))
         if refused is not None:
             tried.append((refused, answer))
         elif asked.option == "times":  # only the interval does not fit, and that says nothing about starts and ends
@@ -284,20 +365,20 @@ def _answers(content: bytes, fit: Fit, zone: tzinfo, asked: Ambiguous) -> Iterat
     yield from (answer for refused, answer in tried if refused == fewest)
 
 
-def _count_refused(content: bytes, fit: Fit, zone: tzinfo) -> int | None:
+def _count_refused(sample: Sample, fit: Fit) -> int | None:
     """Return how many lines of the sample a profile refuses, or None if it does not fit.
 
     Other open questions get their first answer here.
     """
     for _ in range(MAX_QUESTIONS):
         try:
-            return len(_read_sample(content, fit, zone, at_least=0).refused)
+            return len(_read_sample(sample, fit, at_least=0).refused)
         except Ambiguous as asked:
             if asked.option in ("columns", "source"):
                 return None
             if asked.option == "decimal":  # a wrong mark refuses each line, and would hide what the lines decide
-                return _fewest_refused(content, fit, zone, asked)
-            answer = _common_interval(content, fit, zone) if asked.option == "interval" else asked.choices[0]
+                return _fewest_refused(sample, fit, asked)
+            answer = _common_interval(sample, fit) if asked.option == "interval" else asked.choices[0]
             given: dict[str, Any] = {asked.option: answer}
             fit = Fit(fit.profile, _merged(fit.options, ProfileOptions(**given)))
         except BadInput:
@@ -305,22 +386,22 @@ def _count_refused(content: bytes, fit: Fit, zone: tzinfo) -> int | None:
     return None
 
 
-def _fewest_refused(content: bytes, fit: Fit, zone: tzinfo, asked: Ambiguous) -> int | None:
+def _fewest_refused(sample: Sample, fit: Fit, asked: Ambiguous) -> int | None:
     """Return the fewest lines that a profile refuses with one of the choices."""
     counts = list[int]()
     for choice in asked.choices:
         given: dict[str, Any] = {asked.option: choice}
         trial = Fit(fit.profile, _merged(fit.options, ProfileOptions(**given)))
-        refused = _count_refused(content, trial, zone)
+        refused = _count_refused(sample, trial)
         counts += [] if refused is None else [refused]
     return min(counts, default=None)
 
 
-def _common_interval(content: bytes, fit: Fit, zone: tzinfo) -> str:
+def _common_interval(sample: Sample, fit: Fit) -> str:
     """Return the first usual interval that the times of the sample have, or half hours if they have none."""
     for interval in _INTERVALS:
         trial = Fit(fit.profile, _merged(fit.options, ProfileOptions(interval=interval)))
-        if _count_refused(content, trial, zone) is not None:
+        if _count_refused(sample, trial) is not None:
             return interval
     return _INTERVALS[0]
 
@@ -336,24 +417,14 @@ def _question(asked: Ambiguous) -> Question:
     return Question(asked.message, asked.option, choices)
 
 
-def _read_sample(content: bytes, fit: Fit, zone: tzinfo, *, at_least: int = 1) -> Fit:
+def _read_sample(sample: Sample, fit: Fit, *, at_least: int = 1) -> Fit:
     """Read the sample. Raise BadInput if the profile does not fit."""
-    source = ReadingFile(io.BytesIO(content), with_options(fit.profile, fit.options), zone)
-    at, first, values = list[int](), "", list[float]()
-    for event in source:
-        if isinstance(event, FileReading):
-            first = first or f"{event.time.isoformat(' ')}: {event.value:g} {event.series.unit}".rstrip()
-            time = event.time if event.time.tzinfo else event.time.replace(tzinfo=UTC)
-            at.append(to_ms(time))
-            values.append(event.value)
-        else:
-            fit.refused.append((event.line, event.reason))
-    if len(at) < at_least or (len(fit.refused) > MAX_REFUSED_SHARE * source.lines + 1 and at_least):
+    read = sample.read(with_options(fit.profile, fit.options))
+    if read.readings < at_least or (len(read.refused) > MAX_REFUSED_SHARE * read.lines + 1 and at_least):
         raise BadInput("The profile does not fit.")
-    fit.readings, fit.first, fit.total = len(at), first, round(sum(values), 6)
-    fit.never_falls = len(values) >= MIN_RISING and values[0] < values[-1] and all(starmap(le, pairwise(values)))
-    spacing = common_spacing_ms(np.unique(np.array(at, np.int64)))
-    fit.interval = timedelta(milliseconds=spacing) if spacing and spacing <= DAY_MS else None
+    fit.refused = list(read.refused)
+    fit.readings, fit.first, fit.total = read.readings, read.first, read.total
+    fit.never_falls, fit.interval = read.never_falls, read.interval
     return fit
 
 
@@ -402,7 +473,7 @@ def _usual_count(counts: Sequence[int]) -> tuple[int, float]:
     return usual, counts.count(usual) / len(counts)
 
 
-def _generic_fits(content: bytes, lines: Sequence[str], zone: tzinfo, given: ProfileOptions) -> list[Fit]:
+def _generic_fits(sample: Sample, lines: Sequence[str], given: ProfileOptions) -> list[Fit]:
     """Return how the table can be read with the columns that look like times and numbers."""
     delimiter, header = _find_table(lines)
     if delimiter is None or header is None or len(set(header)) < len(header):
@@ -422,7 +493,7 @@ def _generic_fits(content: bytes, lines: Sequence[str], zone: tzinfo, given: Pro
         options = ProfileOptions(
             delimiter=name, columns={**roles, "value": value}, unit=_UNIT_NAMES[found.group(1)] if found else None
         )
-        if fit := try_profile(content, packaged_profile(GENERIC), zone, _merged(options, given)):
+        if fit := try_profile(sample, packaged_profile(GENERIC), _merged(options, given)):
             if len(named) > 1:
                 text = f"Several columns have numbers: {', '.join(named)}. Choose one with --column value=NAME."
                 choices = tuple(f"value={name}" for name in named[:MAX_QUESTIONS])

@@ -58,13 +58,17 @@ class _Day:
 
 def read_nem12(
     numbered: Iterator[tuple[int, str]], *, classifier: str = "", source: str = ""
-) -> Iterator[FileReading | RefusedLine]:
+) -> Iterator[FileReading | RefusedLine | None]:
     """Yield the readings and the refused lines of a file. Raise BadInput if it is not NEM12.
 
-    With `classifier`, only streams of this direction are read, and with `source` only the stream of this suffix.
+    An empty text in place of a line ends a part of the file, and None is yielded for it. With `classifier`, only
+    streams of this direction are read, and with `source` only the stream of this suffix.
     """
     reader = _Nem12Reader(classifier, source)
     for number, text in numbered:
+        if not text:
+            yield None
+            continue
         cells = [cell.strip() for cell in text.removeprefix("\ufeff").rstrip("\r\n").split(",")]
         if not reader.has_begun:
             if cells[:2] != ["100", "NEM12"]:

@@ -58,6 +58,9 @@ from wattgate.reading_files.profiles import (
 
 Event = FileReading | RefusedLine
 
+PART_ENDS = ""
+"""The text in place of a line after each block of lines. No line has it, because blank lines are left out."""
+
 BYTE_ORDER_MARK = "\ufeff"
 UNREADABLE = "\ufffd"
 """The character that takes the place of bytes which are not of the encoding."""
@@ -108,6 +111,10 @@ class ReadingFile:
         self.zone = zone_of(self.profile) or self.zone
 
     def __iter__(self) -> Iterator[Event]:
+        return (event for event in self.parts() if event is not None)
+
+    def parts(self) -> Iterator[Event | None]:
+        """Yield the readings and the refused lines, and None after each part of the file: a part may have neither."""
         if self.profile.format is Format.GREEN_BUTTON:
             check_is_text(peek(self.file, 16))
             epoch = self.profile.time.epoch
@@ -126,13 +133,17 @@ class ReadingFile:
             for number, text in decode_lines(first, block):
                 self.lines += 1
                 yield number, text
+            yield first, PART_ENDS
 
-    def _table(self, numbered: Iterator[tuple[int, str]]) -> Iterator[Event]:
+    def _table(self, numbered: Iterator[tuple[int, str]]) -> Iterator[Event | None]:
         header = find_header(self.profile, numbered)
         self.lines = 0
         table = _Table.create(self.profile, header, LocalTimes(self.zone), self.classifier)
         table.source, table.is_source_chosen = self.source or None, bool(self.source)
         for number, text in numbered:
+            if text == PART_ENDS:
+                yield None
+                continue
             try:
                 yield from table.read(number, self._checked(number, text, header))
             except InvalidLine as error:
@@ -198,6 +209,8 @@ def find_header(profile: FileProfile, numbered: Iterator[tuple[int, str]]) -> He
             continue
         if position > profile.text.preamble_lines + 1:
             break
+        if text == PART_ENDS:
+            continue  # a block of blank lines is at most one line of the preamble
         for delimiter in delimiters:
             try:
                 cells = split_line(text, delimiter)

@@ -16,6 +16,7 @@ from wattgate.reading_files.inspection import (
     SAMPLE_BYTES,
     Fit,
     Inspection,
+    Sample,
     describe_time,
     inspect_sample,
     option_words,
@@ -94,7 +95,7 @@ def readings_inspect(*, file: Path, time_zone: str, profile: str | None) -> None
     _print_form(inspection)
     fits = inspection.fits
     if profile is not None:
-        fit = try_profile(sample, load_profile(profile), zone)
+        fit = try_profile(Sample(sample, zone), load_profile(profile))
         if fit is None:
             raise BadInput(f"The profile {profile} does not fit the file. Leave out --profile to try all of them.")
         fits = [fit]
