@@ -1,10 +1,12 @@
 """The import of files with a profile: stored readings, the dry run, finer intervals, interruptions, and questions."""
 
+import asyncio
 import gzip
 import io
 import json
 import os
-from datetime import tzinfo
+import threading
+from datetime import datetime, timedelta, tzinfo
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,7 +21,7 @@ from wattgate.app.cli.actions.readings import FileCheckpoint
 from wattgate.enums import Times
 from wattgate.errors import BadInput
 from wattgate.operations.readings import bulk_recorder
-from wattgate.operations.readings.files.file_import import ImportReport, import_csv
+from wattgate.operations.readings.files.file_import import ImportReport, SharedGateway, import_csv
 from wattgate.operations.readings.files.file_targets import UnitOptions
 from wattgate.reading_files.profiles import FileProfile, ProfileOptions, packaged_profile, with_options
 from wattgate.reading_files.reader import ReadingFile
@@ -137,6 +139,43 @@ async def test_ends_of_intervals_are_shifted_over_clock_changes(served: House) -
     report, refused = await import_file(served, io.BytesIO(f"End,kWh\n{lines}".encode()), profile, resource_id)
     assert list(refused) == [2]  # 01:00 does not exist on that day
     assert (report.recorded, await stored(served, resource_id)) == (2, {"03-29T01:00": 2.0, "03-29T01:30": 3.0})
+
+
+class WatchedZone(tzinfo):
+    """The time zone of London, which notes in which threads it is used."""
+
+    def __init__(self) -> None:
+        self.threads = set[threading.Thread]()
+
+    def utcoffset(self, time: datetime | None) -> timedelta | None:
+        self.threads.add(threading.current_thread())
+        return LONDON.utcoffset(time)
+
+    def dst(self, time: datetime | None) -> timedelta | None:
+        return LONDON.dst(time)
+
+    def tzname(self, time: datetime | None) -> str | None:
+        return LONDON.tzname(time)
+
+
+async def test_the_summary_of_a_batch_leaves_the_event_loop(served: House) -> None:
+    """Readings of 75 years have the starts of 900 months in each of 20 series, which others would wait for."""
+    zone, resource_id = WatchedZone(), await served.one.add_resource()
+    times = [datetime(2026, 1, 31, 22) + number * timedelta(minutes=30) for number in range(8)]
+    file = io.BytesIO(b"Date and time,kWh\n" + b"".join(f"{time:%d/%m/%Y %H:%M},1\n".encode() for time in times))
+    report = await import_csv(
+        file,
+        run=served.gateway.runner.run_as(served.one.system),
+        resource_id=resource_id,
+        zone=zone,
+        refuse=lambda line, reason: None,
+        progress=lambda done: None,
+        source=ReadingFile(file, english(), LONDON),
+        shared=SharedGateway(asyncio.to_thread),
+    )
+    assert [count for count, _ in report.series[0].summary.months.values()] == [4, 4]
+    assert zone.threads
+    assert threading.main_thread() not in zone.threads
 
 
 async def test_a_file_that_grows_while_it_is_read_is_refused(served: House, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import gzip
 import io
+import threading
 import zipfile
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime, timedelta
@@ -19,7 +20,7 @@ from wattgate.operations.core.operation import Operation
 from wattgate.operations.readings import bulk_recorder
 from wattgate.operations.readings.bulk_recording import record_reading_arrays
 from wattgate.operations.readings.files import file_unpacking, uploaded_files
-from wattgate.operations.readings.files.reading_files import home_of_file
+from wattgate.operations.readings.files.reading_files import CONTENT_SLOTS, home_of_file
 from wattgate.operations.types.meters import reading_files as types
 from wattgate.rest_compat import file_intake
 
@@ -314,3 +315,49 @@ async def test_a_file_whose_upload_ends_early_stores_nothing(served: House, home
     writer.close()
     preview = (await send(served, "preview", home, file, times="start")).json()
     assert (preview["added"], preview["unchanged"]) == (96, 0)
+
+
+async def test_work_whose_caller_has_gone_is_charged_when_it_ends() -> None:
+    """A thread cannot be stopped. Else a client that cancels each inspection would pay for none."""
+    begun, may_end, charges = threading.Event(), threading.Event(), asyncio.Queue[int]()
+
+    def inspect() -> None:
+        begun.set()
+        may_end.wait(30)
+
+    call = asyncio.create_task(uploaded_files.FileWork(charges.put)(inspect))
+    await asyncio.to_thread(begun.wait, 30)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert charges.empty()
+    may_end.set()
+    assert await asyncio.wait_for(charges.get(), 30) > 0
+
+
+async def test_files_in_calls_are_bounded_and_an_application_has_half(
+    served: House, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call of two megabytes may have 128 when it is unpacked."""
+    content = base64.b64encode(table(1).encode()).decode()
+    owner = served.one.account.application_id or ""
+    monkeypatch.setattr(CONTENT_SLOTS, "max_wait_seconds", 0.01)
+    for _ in range(4):
+        await CONTENT_SLOTS.take(owner)
+    try:
+        refused = await served.graphql(INSPECT, served.one.headers["account"], homeId=home, content=content)
+        other = served.other
+        other_home = await other.add_home(await other.add_resource())
+        read = await served.graphql(INSPECT, other.headers["account"], homeId=other_home, content=content)
+    finally:
+        CONTENT_SLOTS.give_back(owner, 4)
+    assert refused["errors"][0]["extensions"]["code"] == "UNAVAILABLE"
+    assert read["data"]["inspectReadingFile"]["readings"] == 48
+
+
+async def test_an_error_repeats_little_of_a_long_cell(served: House, home: str) -> None:
+    lines = ["mpxn,at,value", *(f"{'x' * 60_000},2026-01-01T0{hour}:00:00Z,1" for hour in range(3))]
+    refused = await send(served, "import", home, "\n".join(lines).encode(), profile="wattgate")
+    assert refused.status_code == 400
+    assert "is not a meter point number" in refused.text or "No line of the file" in refused.text
+    assert len(refused.text) < 3_000

@@ -326,17 +326,19 @@ class _ReadingImport:
 
     async def add_file(self, source: ReadingFile) -> None:
         """Stage the readings of a file with its profile. Raise BadInput if they name a home or resource twice."""
-        events = iter(source)
+        events = source.parts()
         while await self.shared.run_work(lambda: self._stage_events(events)):
             self.progress(source.file.tell() // 2)
             await self._charge_lines(source.lines)
         await self._charge_lines(source.lines)
         self.report.lines = source.lines
 
-    def _stage_events(self, events: Iterator[FileReading | RefusedLine]) -> bool:
-        """Stage the next readings of a file. Return whether there may be more."""
+    def _stage_events(self, events: Iterator[FileReading | RefusedLine | None]) -> bool:
+        """Stage the next readings of a part of a file. Return whether there may be more."""
         event: FileReading | RefusedLine | None = None
         for event in islice(events, STAGED_TOGETHER):
+            if event is None:
+                return True
             if isinstance(event, RefusedLine):
                 self.refuse(event.line, event.reason)
                 continue
@@ -636,7 +638,7 @@ class _ReadingImport:
         self.report.replaced += checked.replaced
         self.report.unchanged += checked.unchanged
         await self.shared.charge.add_work(0, 0, len(checked.rejected))
-        self._describe_series(arguments["batch"], checked)
+        await self.shared.run_work(partial(self._describe_series, arguments["batch"], checked))
         if self.dry_run or not checked.added + checked.replaced:  # a batch that is stored already is not written again
             return RecordedArrays(checked.count, checked.refused, len(checked.rejected) - len(checked.refused))
         recorded: RecordedArrays = await self.run(operation, arguments)

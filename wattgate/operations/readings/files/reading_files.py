@@ -14,7 +14,7 @@ from typing import Annotated, NotRequired, TypedDict, Unpack
 from wattgate.db import models
 from wattgate.db.queries import virtual_entities as queries
 from wattgate.db.queries.displays import DEFAULT_ZONE
-from wattgate.errors import BadInput, Conflict, NotFound, Problem
+from wattgate.errors import BadInput, Conflict, NotFound, Problem, Unavailable
 from wattgate.operations.core.operation import (
     MEASURED_DATA,
     Call,
@@ -36,6 +36,8 @@ from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
+from wattgate.requests.fair_share import NO_OWNER, FairShare, NoFreeSlot, owner_of_caller
+from wattgate.requests.request_context import CURRENT_PRINCIPAL
 from wattgate.values.annotations import Described, MaxCharacters, MaxItems
 
 MAX_CONTENT_CHARACTERS = 2_800_000
@@ -157,6 +159,10 @@ async def import_reading_file(run: Delegation, **file: Unpack[FileArguments]) ->
         return await import_file(upload, run.charged, dry_run=False)
 
 
+CONTENT_SLOTS = FairShare(8, share=4, max_waiting=64, max_wait_seconds=10)
+"""The files in calls that exist at a time. Each may be much larger when it is unpacked. An application has half."""
+
+
 @asynccontextmanager
 async def _opened(run: Delegation, given: FileArguments) -> AsyncIterator[UploadedFile]:
     """Open the file of a call until the context exits. Raise BadInput if it is not Base64."""
@@ -166,8 +172,13 @@ async def _opened(run: Delegation, given: FileArguments) -> AsyncIterator[Upload
         raise BadInput("The file is not Base64.", problems=[Problem(("content",), "is not Base64")]) from None
     home = await run(home_of_file, {name: given.get(name) for name in ("home_id", "resource_ids")})
     options = FileOptions.from_input(given.get("options") or types.ReadingFileOptions())
-    upload = UploadedFile(file, home, options, FileWork(run.pay))
+    caller = CURRENT_PRINCIPAL.get()
     try:
-        yield upload
-    finally:
-        upload.close()
+        async with CONTENT_SLOTS.slot(NO_OWNER if caller is None else owner_of_caller(caller)):
+            upload = UploadedFile(file, home, options, FileWork(run.pay))
+            try:
+                yield upload
+            finally:
+                upload.close()
+    except NoFreeSlot:
+        raise Unavailable("Too many files of readings are being read. Try again.", retry_after=5) from None

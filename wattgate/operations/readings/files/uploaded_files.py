@@ -6,10 +6,12 @@ thread works. An import that was interrupted continues when the same file is sen
 are stored already are compared, and not written again.
 """
 
+import asyncio
 import hashlib
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from functools import partial
@@ -23,7 +25,7 @@ import msgspec
 from wattgate.clock import from_ms
 from wattgate.db.models import Resource
 from wattgate.enums import to_camel_case
-from wattgate.errors import BadInput, Problem, TooLarge, Unavailable
+from wattgate.errors import BadInput, GatewayError, Problem, TooLarge, Unavailable
 from wattgate.operations.core.operation import RunOperation
 from wattgate.operations.readings.bulk_recorder import FREE_WORK, WorkCharge
 from wattgate.operations.readings.files.file_import import ImportReport, SeriesReport, SharedGateway, import_csv
@@ -68,7 +70,8 @@ MAX_LISTED_LINES = 100
 
 MAX_REASON_CHARACTERS = 300
 MAX_TEXT_CHARACTERS = 200
-"""Maximum characters of a reason, and of a line that an example repeats."""
+MAX_MESSAGE_CHARACTERS = 2_000
+"""Maximum characters of a reason, of a line that an example repeats, and of an error about a file."""
 
 FILE_THREADS = FairThreads(2, share=1, name="reading-files", max_waiting=64, max_wait_seconds=30)
 """The threads that read files. One application has one of them, and its files take turns."""
@@ -133,29 +136,57 @@ def _problem(option: str) -> Problem:
     return Problem(("options", option), "is invalid")
 
 
+_ABANDONED: set[asyncio.Task[None]] = set()
+"""The charges of work whose caller has gone. A set keeps the tasks alive."""
+
+
+def _keep(task: asyncio.Task[None]) -> None:
+    _ABANDONED.add(task)
+    task.add_done_callback(_ABANDONED.discard)
+
+
 @dataclass(slots=True)
 class FileWork:
     """The processor time of one file: in threads, with a bound, and charged after each part."""
 
     charge_units: ChargeUnits
     seconds: float = 0.0
+    _charged_seconds: float = 0.0
 
     async def __call__(self, work: Callable[[], T], /) -> T:
         """Return the result of work in a thread. Raise Unavailable without a free one, and TooLarge above the bound."""
         caller = CURRENT_PRINCIPAL.get()
-        before = self.seconds
         try:
-            result = await FILE_THREADS.run(
+            job = await FILE_THREADS.submit(
                 NO_OWNER if caller is None else owner_of_caller(caller), partial(self._timed, work)
             )
         except NoFreeSlot:
             raise Unavailable("Too many files of readings are being read. Try again.", retry_after=5) from None
+        done = asyncio.wrap_future(job)
+        try:
+            result = await asyncio.shield(done)
+        except asyncio.CancelledError:
+            _keep(asyncio.create_task(self._charge_abandoned(done)))
+            raise
         finally:
-            if self.seconds > before:
-                await self.charge_units(ceil((self.seconds - before) * 1_000_000 / UNIT_MICROSECONDS))
+            if done.done():
+                await self._charge_done()
         if self.seconds > MAX_SECONDS:
             raise TooLarge(f"The file takes more than {MAX_SECONDS:.0f} s of processor time. Divide it.")
         return result
+
+    async def _charge_done(self) -> None:
+        """Charge the work that is done and not charged."""
+        done, self._charged_seconds = self.seconds - self._charged_seconds, self.seconds
+        if done > 0:
+            await self.charge_units(ceil(done * 1_000_000 / UNIT_MICROSECONDS))
+
+    async def _charge_abandoned(self, done: asyncio.Future[T]) -> None:
+        """Charge work whose caller has gone when it ends: a thread cannot be stopped."""
+        await asyncio.wait([done])
+        done.exception()  # nobody else takes it
+        with suppress(GatewayError):
+            await self._charge_done()
 
     def _timed(self, work: Callable[[], T]) -> T:
         began = time.thread_time()
@@ -207,7 +238,10 @@ class UploadedFile:
                 profile=self.options.profile,
             )
 
-        inspection = await self.work(inspect)
+        try:
+            inspection = await self.work(inspect)
+        except TooLarge as error:
+            raise TooLarge(for_upload(error.message)) from None
         return inspection, inspection.fits[0] if inspection.fits else None
 
 
@@ -311,9 +345,13 @@ def _describe_example(example: AnswerExample | None, lines: Sequence[str]) -> ty
 
 
 def for_upload(message: str) -> str:
-    """Return a message of the command line with the names of the options of an upload."""
+    """Return a message of the command line with the names of the options of an upload. A long one is cut.
+
+    It may repeat a cell of the file.
+    """
     return _OPTION.sub(
-        lambda found: _OPTIONS.get(found.group(1)) or to_camel_case(found.group(1).replace("-", "_")), message
+        lambda found: _OPTIONS.get(found.group(1)) or to_camel_case(found.group(1).replace("-", "_")),
+        message if len(message) <= MAX_MESSAGE_CHARACTERS else f"{message[:MAX_MESSAGE_CHARACTERS]}...",
     )
 
 
