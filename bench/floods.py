@@ -6,6 +6,7 @@ another one.
 """
 
 import base64
+import gzip
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ HOST = "Host: 127.0.0.1\r\n"
 AUDIENCE, ALERT_TYPE = "flood", "FLOOD"
 LINES_OF_UPLOAD = 100_000
 ROWS_OF_ARROW = 50_000
+LINES_OF_FILE = 4_000
+BYTES_OF_BLANK_LINES = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -252,6 +255,22 @@ def _export(attacker: Attacker) -> bytes:
     return _graphql("mutation { exportMyData { state } }", _token(attacker))
 
 
+def _inspect(attacker: Attacker) -> bytes:
+    """Return a request to inspect a table whose dates, marks and columns may be read in hundreds of ways."""
+    row = "0%d/0%d/24;00:30;1,234;1,222;1,111;1,223;2,223\n"
+    table = "date;time;kw;kwh;w;wh;mwh\n" + "".join(row % (n % 9 + 1, n % 8 + 1) for n in range(LINES_OF_FILE))
+    path = f"/api/v0-1/reading-files/inspect?resourceId={attacker.resource_id}"
+    return _post(path, table.encode(), "text/csv", _token(attacker))
+
+
+def _blank_lines(attacker: Attacker) -> bytes:
+    """Return a request to import a small file that has a hundred million blank lines when it is unpacked."""
+    path = f"/api/v0-1/reading-files/import?resourceId={attacker.resource_id}&profile=wattgate"
+    header = b"resourceId,at,value\n" + f"{attacker.resource_id},2026-01-01T00:00:00Z,1\n".encode()
+    packed = gzip.compress(header + b"\n" * BYTES_OF_BLANK_LINES)
+    return _post(path, packed, "application/gzip", _token(attacker))
+
+
 def _pieces_of_head(attacker: Attacker) -> bytes:
     return b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"X-Forwarded-For: 192.0.2.1\r\n" * 30_000 + b"\r\n"
 
@@ -313,6 +332,8 @@ FLOODS = (
     Flood("log-ins by a slow provider from 64 addresses", 64, _log_in_with_token, 64),
     Flood("alerts for a slow webhook receiver", 16, _send_alert("INBOX")),
     Flood("alerts for a slow push service", 16, _send_alert("PUSH")),
+    Flood("inspections of a table", 8, _constant(_inspect)),
+    Flood("files of blank lines", 8, _constant(_blank_lines)),
     Flood("exports of an account", 8, _constant(_export)),
     Flood("connections", 32, lambda attacker, number: b"", has_response=False),
 )

@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -454,11 +455,10 @@ def test_each_part_of_a_file_without_readings_ends(name: str, content: bytes) ->
         file, with_options(packaged_profile(name), options), LONDON, source="mine" if options.columns else ""
     )
     begun = longest = 0
-    try:
+    with suppress(BadInput):  # such as for a header that comes late
         for _ in source.parts():
             begun, longest = file.tell(), max(longest, file.tell() - begun)
-    except BadInput:  # such as for a header that comes late
-        longest = max(longest, file.tell() - begun)
+    longest = max(longest, file.tell() - begun)
     assert longest < 150_000
 
 
