@@ -289,7 +289,7 @@ def test_an_application_is_found_by_name_or_id(command: Command) -> None:
     setup = create(command)
     assert created(create(command, application=setup["applicationId"])) == []
     unknown_id = command(*arguments(application=setup["applicationId"].translate(str.maketrans("0123", "1230"))))
-    refused(unknown_id, "NOT_FOUND: No application with the ID", "wattgate app list")
+    refused(unknown_id, "NOT_FOUND: No application has the name or ID", "wattgate app list")
     other = create(command, application="my APP!")
     assert other["applicationId"] != setup["applicationId"]
     assert other["secrets"]["username"] == "my-app-2"
@@ -455,7 +455,7 @@ def test_meter_point_and_user_are_free_after_an_erasure(command: Command, tmp_pa
     assert {"table": "account", "action": "REPLACED", "records": 1} in [
         {name: entry[name] for name in ("table", "action", "records")} for entry in json.loads(erased.out)
     ]
-    refused(command("user", "erase", USER, "--yes"), "No user 'ada@mine.example'")
+    refused(command("user", "erase", USER, "--yes"), "No user has the name or ID 'ada@mine.example'")
     again = create(command, **FLAT)
     assert [kind for kind, _ in created(again)] == ["user", "resource", "resource", "tariff", "alert rule", "home"]
     assert again["veId"] != first["veId"]

@@ -345,7 +345,7 @@ async def test_only_the_named_application_is_searched(tenant: Tenant) -> None:
             assert len([one for one in statements if "FROM virtual_entity" in one]) == 1
     finally:
         event.remove(Engine, "before_cursor_execute", note)
-    with pytest.raises(NotFound, match="No application with the name or ID 'fourth'"):
+    with pytest.raises(NotFound, match="No application has the name or ID 'fourth'"):
         await find_home(runner, HomeChoice("Twin", application="fourth"))
 
 

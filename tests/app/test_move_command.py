@@ -110,7 +110,7 @@ def test_a_dry_run_changes_nothing_and_the_move_does_what_it_lists(
 def test_a_move_that_cannot_be_is_refused_with_the_option(command: Command) -> None:
     set_up(command)
     for words, texts in (
-        (("--user", BOB), ("No user 'bob@mine.example'", "--new-user")),
+        (("--user", BOB), ("No user has the name or ID 'bob@mine.example'", "--new-user")),
         (("--user", ADA), ("lives at meter point", MPAN)),
         (("--user", ADA, "--new-user"), ("exists already", "--new-user")),
         (("--user", "bob", "--new-user"), ("--user", "Give an e-mail address")),

@@ -8,6 +8,7 @@ from sqlalchemy.engine import make_url
 
 from wattgate.app.settings import Settings
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing, new_key, parse_keys, read_keys
+from wattgate.errors import Unavailable
 from wattgate.private_files import PRIVATE_FILE_MODE
 
 log = logging.getLogger(__name__)
@@ -52,10 +53,14 @@ def _generated_key_file(settings: Settings, creates_file: bool) -> Path | None:
 def _create_key_file(file: Path) -> None:
     """Create a key file that only its owner can read. If another process creates it at the same time, keep that one.
 
-    The file gets its name only with its content, so that no process reads a partial file.
+    The file gets its name only with its content, so that no process reads a partial file. Raise Unavailable if the
+    folder of the database does not exist or cannot be written.
     """
     draft = file.with_name(f"{file.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE_MODE)
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE_MODE)
+    except OSError as error:
+        raise Unavailable(_describe_failure(file.resolve().parent, error)) from None
     with os.fdopen(descriptor, "w") as writing:
         writing.write(f"# Keys of the secrets in {file.name.removesuffix(KEY_FILE_SUFFIX)}.\n{new_key()}\n")
     try:
@@ -65,3 +70,17 @@ def _create_key_file(file: Path) -> None:
         log.info("Another process created %s", file)
     finally:
         draft.unlink()
+
+
+def missing_folder(folder: Path) -> str:
+    """Return what to do about a folder of the database that does not exist."""
+    return f"The folder {folder} of the database does not exist. Create it, or correct WATTGATE_DATABASE_URL."
+
+
+def _describe_failure(folder: Path, error: OSError) -> str:
+    if not folder.is_dir():
+        return missing_folder(folder)
+    return (
+        f"The folder {folder} of the database cannot be written: {error.strerror}. Give this user the permission to "
+        "write it, or correct WATTGATE_DATABASE_URL."
+    )

@@ -9,6 +9,7 @@ import typer
 from sqlalchemy.engine import make_url
 
 from wattgate.app.cli.consoles import err
+from wattgate.app.cli.database_failures import database_failures_reported
 from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.secret_keys import KEYS_REQUIRED, load_key_ring
 from wattgate.app.server.database import create_database
@@ -35,12 +36,16 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
 async def with_database(
     settings: Settings, work: Callable[[Database], Awaitable[T]], *, creates_keys: bool = True
 ) -> T:
-    """Run `work` with the database, then close it. With `creates_keys`, SQLite gets a key file if it has none."""
-    database = create_database(settings, creates_keys=creates_keys)
-    try:
-        return await work(database)
-    finally:
-        await database.close()
+    """Run `work` with the database, then close it. With `creates_keys`, SQLite gets a key file if it has none.
+
+    Raise Unavailable, with what to check, if the database cannot be used.
+    """
+    with database_failures_reported(settings):
+        database = create_database(settings, creates_keys=creates_keys)
+        try:
+            return await work(database)
+        finally:
+            await database.close()
 
 
 DEMO_FOLDER = Path(".wattgate")

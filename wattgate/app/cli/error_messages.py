@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -14,13 +15,13 @@ from rich.markup import escape
 from wattgate.app.cli.consoles import err
 from wattgate.app.setting_sources import ENV_FILE, PREFIX, nearest_setting, read_setting
 from wattgate.app.settings import Settings
-from wattgate.errors import MAX_LISTED_PROBLEMS, GatewayError
+from wattgate.errors import MAX_LISTED_PROBLEMS, GatewayError, Unavailable
 
 _FIELD = re.compile(r'field "(\w+)"')
 
 
 def report_error(error: Exception) -> int | None:
-    """Print an invalid setting or an error of the gateway. Return the exit status, or None for any other error."""
+    """Print an error of settings, of the gateway or of a file. Return the exit status, or None for any other error."""
     match error:
         case ValidationError():
             _print_setting_problems(error)
@@ -28,6 +29,9 @@ def report_error(error: Exception) -> int | None:
             _print_settings_error(error)
         case GatewayError():
             _print_gateway_error(error)
+            return 1
+        case OSError(filename=str() | Path() as name, strerror=str() as reason):
+            err.print(f"[red]{Unavailable.code}[/]: {escape(_describe_file(name, reason))}", soft_wrap=True)
             return 1
         case _:
             return None
@@ -55,6 +59,10 @@ def _print_gateway_error(error: GatewayError) -> None:
     for problem in error.problems[:MAX_LISTED_PROBLEMS]:
         path = ".".join(map(str, problem.path))
         err.print(f"  {path}: {problem.message}" if path else f"  {problem.message}", markup=False, soft_wrap=True)
+
+
+def _describe_file(name: str | Path, reason: str) -> str:
+    return f"{name} cannot be used: {reason}. Check the name, and the permissions of the file and its folder."
 
 
 # Sentences about invalid settings: what is wrong with which value, and what to write. None contains a secret.

@@ -47,7 +47,7 @@ def main() -> None:
     """Run the command line. Print invalid settings and errors of the gateway as one sentence each."""
     try:
         app(prog_name="wattgate")
-    except (GatewayError, ValueError) as error:  # errors of settings are ValueErrors of pydantic, which help needs not
+    except (GatewayError, ValueError, OSError) as error:  # pydantic, which help needs not, raises ValueErrors
         status = import_module("wattgate.app.cli.error_messages").report_error(error)
         if status is None:
             raise

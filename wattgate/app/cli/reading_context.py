@@ -4,18 +4,15 @@ Such a command needs the database and the permission of the system. It needs no 
 modules take longer to import than the command takes to run.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
-
-from sqlalchemy.exc import SQLAlchemyError
 
 from wattgate.app.cli.database_context import require_existing, with_database
 from wattgate.app.settings import Settings
 from wattgate.db.connections.database_name import database_name
 from wattgate.db.connections.engine import Database
 from wattgate.db.migrate import is_current
-from wattgate.errors import Conflict, Unavailable
+from wattgate.errors import Conflict
 from wattgate.operations.core.row_reader import RowReader
 
 T = TypeVar("T")
@@ -38,24 +35,11 @@ async def with_current_reader(settings: Settings, work: Callable[[RowReader], Aw
 
 async def require_current(database: Database) -> None:
     """Raise Conflict unless the database has the schema of this version."""
-    with unreachable_database_reported():
-        is_ready = await is_current(database)
-    if not is_ready:
+    if not await is_current(database):
         name = database_name(database.url)
         raise Conflict(
             f"The database {name} does not have the schema of this version. Run `wattgate db upgrade` first."
         )
-
-
-@contextmanager
-def unreachable_database_reported() -> Iterator[None]:
-    """Raise Unavailable, with what to check, if the first statement on the database fails."""
-    try:
-        yield
-    except (SQLAlchemyError, OSError) as error:
-        raise Unavailable(
-            f"The database does not answer: {error}. Check WATTGATE_DATABASE_URL, and run `wattgate doctor`."
-        ) from None
 
 
 def create_reader(settings: Settings, database: Database) -> RowReader:

@@ -1,4 +1,4 @@
-"""Find an application by its name or ID, and list its users and homes, for the command line."""
+"""Find an application or a user by name or ID, and list the users and homes, for the command line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,13 +7,17 @@ from datetime import datetime
 from sqlmodel import col
 
 from wattgate.app.application_ids import parse_application_id
+from wattgate.app.homes.named_records import find_named, unknown_name
 from wattgate.db import models
 from wattgate.db.applications import ApplicationSummary
 from wattgate.db.queries.resources import first_times, last_times
 from wattgate.db.queries.series.tariffs import in_force
 from wattgate.db.queries.virtual_entities import resources as resources_of_homes
 from wattgate.db.rows.rows import Rows
-from wattgate.errors import BadInput, GatewayError, NotFound, Problem
+from wattgate.errors import BadInput, GatewayError, NotFound
+from wattgate.operations.credentials.login import find_account
+
+APPLICATION, LIST_APPLICATIONS = "application", "wattgate app list"
 
 
 def find_application(applications: Sequence[ApplicationSummary], text: str) -> ApplicationSummary | None:
@@ -22,17 +26,12 @@ def find_application(applications: Sequence[ApplicationSummary], text: str) -> A
     Raise NotFound for an unknown ID, so that nobody creates an application with an ID as its name. Raise BadInput if
     several applications have the name.
     """
-    found = [application for application in applications if text == application.application_id]
-    found = found or [application for application in applications if text == application.name]
-    if len(found) > 1:
-        ids = ", ".join(application.application_id for application in found)
-        raise BadInput(
-            f"Several applications have the name {text!r}. Give the ID of one.",
-            problems=[Problem(("--application",), f"{text!r} is the name of {ids}")],
-        )
-    if not found and parse_application_id(text) is not None:
-        raise NotFound(f"No application with the ID {text}. List them with `wattgate app list`.")
-    return found[0] if found else None
+    found = find_named(
+        applications, text, kind=APPLICATION, id_of=lambda one: one.application_id, names_of=lambda one: (one.name,)
+    )
+    if found is None and parse_application_id(text) is not None:
+        raise unknown_name(APPLICATION, text, (), LIST_APPLICATIONS)
+    return found
 
 
 def require_application(applications: Sequence[ApplicationSummary], text: str | None) -> ApplicationSummary:
@@ -43,7 +42,7 @@ def require_application(applications: Sequence[ApplicationSummary], text: str | 
     if text is not None:
         application = find_application(applications, text)
         if application is None:
-            raise NotFound(f"No application with the name or ID {text!r}. List them with `wattgate app list`.")
+            raise unknown_name(APPLICATION, text, [one.name for one in applications], LIST_APPLICATIONS)
         return application
     if not applications:
         raise NotFound("The database has no application. Create a home with `wattgate home create`.")
@@ -51,6 +50,27 @@ def require_application(applications: Sequence[ApplicationSummary], text: str | 
         names = ", ".join(repr(application.name) for application in applications)
         raise BadInput(f"There are {len(applications)} applications. Name one with --application: {names}.")
     return applications[0]
+
+
+MAX_COMPARED = 1_000
+"""Maximum usernames that an unknown one is compared with."""
+
+
+async def find_user_id(rows: Rows, text: str) -> str | None:
+    """Return the ID of the user with this username or ID, or None."""
+    if text in await rows.get_many(models.User, [text]):
+        return text
+    account = await find_account(rows, text)
+    return None if account is None else account.user_id
+
+
+async def require_user_id(rows: Rows, text: str) -> str:
+    """Return the ID of the user with this username or ID. Raise NotFound with the nearest usernames."""
+    user_id = await find_user_id(rows, text)
+    if user_id is None:
+        usernames = [account.username for account in await list_accounts(rows, MAX_COMPARED)]
+        raise unknown_name("user", text, usernames, "wattgate user list")
+    return user_id
 
 
 # The users and homes of an application, for the command line.

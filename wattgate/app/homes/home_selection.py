@@ -3,17 +3,24 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
-from wattgate.app.homes.applications import require_application
+from wattgate.app.homes.applications import MAX_COMPARED, list_homes, require_application
+from wattgate.app.homes.named_records import unknown_name
 from wattgate.db.models import Resource, VirtualEntity
 from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
-from wattgate.errors import BadInput, NotFound
+from wattgate.errors import BadInput
 from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.readings.files.file_targets import HomeResources
 from wattgate.operations.readings.files.reading_imports import MAX_HOMES, NamedHome, applications_with_home, homes_named
 from wattgate.operations.types.homes import virtual_entities as types
-from wattgate.principal import Principal, Role
+from wattgate.principal import Permission, Principal, Role
+
+LIST_HOMES = "wattgate home list"
+
+MAX_COMPARED_APPLICATIONS = 10
+"""Maximum applications with whose homes an unknown one is compared."""
 
 
 class Meter(Enum):
@@ -40,7 +47,7 @@ class HomeChoice:
 
 
 async def find_home(runner: Runner, choice: HomeChoice) -> VirtualEntity:
-    """Return the only home that is meant. Raise NotFound if there is none, and BadInput if there are several."""
+    """Return the only home that is meant. Raise NotFound with near names, or BadInput if there are several."""
     found = list[NamedHome]()
     for application_id in await _find_applications(runner, choice):
         principal = Principal(Role.SYSTEM, application_id=application_id)
@@ -51,7 +58,7 @@ async def find_home(runner: Runner, choice: HomeChoice) -> VirtualEntity:
         narrowed = [f"application {choice.application!r}"] if choice.application else []
         narrowed += [f"user {choice.user!r}"] if choice.user else []
         owner = f" of {' and '.join(narrowed)}" if narrowed else ""
-        raise NotFound(f"No active home{owner} has the name or ID {choice.home!r}. List all with `wattgate home list`.")
+        raise unknown_name(f"active home{owner}", choice.home, await _names_of_homes(runner, choice), LIST_HOMES)
     if len(found) > 1:
         homes = ", ".join(map(_describe, found[:MAX_HOMES]))
         raise BadInput(
@@ -68,6 +75,19 @@ async def _find_applications(runner: Runner, choice: HomeChoice) -> Sequence[str
         return found
     applications = await runner.list_applications()
     return [require_application(applications, choice.application).application_id]
+
+
+async def _names_of_homes(runner: Runner, choice: HomeChoice) -> list[str]:
+    """Return the names of homes that an unknown one is compared with: those of the first applications."""
+    applications = await runner.list_applications()
+    if choice.application is not None:
+        applications = [require_application(applications, choice.application)]
+    names = []
+    for application in applications[:MAX_COMPARED_APPLICATIONS]:
+        system = Principal(Role.SYSTEM, application_id=application.application_id)
+        homes = await runner.read(system, Permission.SYSTEM, partial(list_homes, limit=MAX_COMPARED))
+        names += [listed.home.name for listed in homes]
+    return names
 
 
 def _describe(found: NamedHome) -> str:

@@ -2,6 +2,7 @@
 
 import typer
 
+from wattgate.app.cli.application_context import run_in
 from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
@@ -37,7 +38,7 @@ def app_rotate_secret(*, username: str) -> None:
 
 def app_add_directory(
     *,
-    application_id: str,
+    application: str,
     issuer: str,
     audience: list[str],
     name: str,
@@ -60,12 +61,7 @@ def app_add_directory(
         client_id=client_id,
         client_secret=client_secret,
     )
-    system = Principal(Role.SYSTEM, application_id=application_id)
-    added = run_async(
-        with_current_gateway(
-            Settings(), lambda gateway: gateway.runner.run(directories.add_directory, system, {"input": directory})
-        )
-    )
+    added = run_in(application, directories.add_directory, {"input": directory})
     out.print(f"Directory id  {added.directory_id}", soft_wrap=True)
 
 
@@ -77,7 +73,7 @@ def _print_credential(created: provisioning.CreatedApplication) -> None:
 
 def user_create(
     *,
-    application_id: str,
+    application: str,
     username: str,
     password: str,
     name: str,
@@ -94,26 +90,12 @@ def user_create(
         "administrator": administrator,
         "template_editor": template_editor,
     }
-    account = run_async(
-        with_current_gateway(
-            Settings(),
-            lambda gateway: gateway.runner.run(
-                provisioning.create_user, Principal(Role.SYSTEM, application_id=application_id), arguments
-            ),
-        )
-    )
+    account = run_in(application, provisioning.create_user, arguments)
     out.print(f"User id     {account.user_id}\nAccount id  {account.account_id}")
 
 
-def oauth_client_create(*, application_id: str, name: str, redirect_uri: list[str], scope: str, public: bool) -> None:
+def oauth_client_create(*, application: str, name: str, redirect_uri: list[str], scope: str, public: bool) -> None:
     """Register an OAuth client and print its credential. The secret is shown only once."""
     arguments = {"name": name, "redirect_uris": redirect_uri, "scope": scope, "public": public}
-    client = run_async(
-        with_current_gateway(
-            Settings(),
-            lambda gateway: gateway.runner.run(
-                oauth.create_oauth_client, Principal(Role.SYSTEM, application_id=application_id), arguments
-            ),
-        )
-    )
+    client = run_in(application, oauth.create_oauth_client, arguments)
     out.print(f"Client id      {client.client_id}\nClient secret  {client.secret or 'none'}", soft_wrap=True)

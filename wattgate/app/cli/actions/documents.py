@@ -10,15 +10,14 @@ import typer
 from graphql import GraphQLError, GraphQLSchema, OperationDefinitionNode, validate
 from rich.markup import escape
 
+from wattgate.app.cli.application_context import run_in
 from wattgate.app.cli.consoles import err, out
-from wattgate.app.cli.database_context import run_async
-from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.cli.input_files import UnreadableFile, parse_json, read_text
-from wattgate.app.server.components import Components
 from wattgate.app.server.schema import gateway_schema
 from wattgate.app.settings import Settings
 from wattgate.clock import format_iso
 from wattgate.enums import Audience
+from wattgate.errors import NotFound
 from wattgate.graphql.execution.audience_schemas import schema_for_role
 from wattgate.graphql.execution.audience_tags import ROLES
 from wattgate.graphql.execution.documents.document_limits import parse_document
@@ -26,9 +25,7 @@ from wattgate.graphql.execution.documents.documents import DocumentCache, Invali
 from wattgate.graphql.execution.documents.persisted_documents import normalize_document_id
 from wattgate.graphql.execution.pipeline import DOCUMENT_LIMITS
 from wattgate.operations import trusted_documents as resolvers
-from wattgate.operations.core.operation import Operation
 from wattgate.operations.trusted_documents import NewDocument
-from wattgate.principal import Principal, Role
 from wattgate.realtime.apq_store import digest_of, is_digest
 
 
@@ -50,13 +47,13 @@ def documents_register(*, path: Path, application: str, audience: Audience | Non
     if dry_run:  # a build has no database
         out.print(f"Document IDs: {len(documents)}. Nothing was registered, because this is a dry run.")
         return
-    registered = _run_as_system(resolvers.register_documents, application, documents=documents)
+    registered = run_in(application, resolvers.register_documents, {"documents": documents})
     out.print(f"Document IDs: {registered.added} new, {registered.existing} already registered.")
 
 
 def documents_list(*, application: str) -> None:
     """Print the registered documents: registration time, ID and names of the operations."""
-    for document in _run_as_system(resolvers.registered_documents, application):
+    for document in run_in(application, resolvers.registered_documents, {}):
         out.print(
             f"{format_iso(document.created_at)}  {document.document_id}  {escape(document.name)}",
             soft_wrap=True,
@@ -66,24 +63,22 @@ def documents_list(*, application: str) -> None:
 
 def documents_remove(*, document_id: list[str], application: str) -> None:
     """Remove documents. Gateways that have cached a document serve it for up to one more minute."""
-    removed_count = _run_as_system(resolvers.remove_documents, application, document_ids=document_id)
+    wanted = list(dict.fromkeys(document_id))
+    registered = {one.document_id for one in run_in(application, resolvers.registered_documents, {})}
+    unknown = [one for one in wanted if normalize_document_id(one) not in registered]
+    if unknown:
+        raise NotFound(
+            f"The application has no document with the ID {', '.join(map(repr, unknown))}. Nothing was removed. List "
+            "the documents with `wattgate documents list`."
+        )
+    removed_count = run_in(application, resolvers.remove_documents, {"document_ids": wanted})
     out.print(f"Document IDs removed: {removed_count}.")
 
 
 def documents_require(*, application: str, required: bool) -> None:
     """Serve the callers of an application with registered documents only, or with any document again."""
-    count = _run_as_system(resolvers.require_trusted_documents, application, required=required)
+    count = run_in(application, resolvers.require_trusted_documents, {"required": required})
     out.print(f"Document IDs: {count}. Other documents are {'rejected' if required else 'accepted'}.")
-
-
-def _run_as_system(operation: Operation, application: str, **arguments: Any) -> Any:
-    return run_async(
-        with_current_gateway(Settings(), lambda gateway: _run_operation(gateway, operation, application, **arguments))
-    )
-
-
-async def _run_operation(gateway: Components, operation: Operation, application: str, **arguments: Any) -> Any:
-    return await gateway.runner.run(operation, Principal(Role.SYSTEM, application_id=application), arguments)
 
 
 # Read and check GraphQL documents in files: single documents, or the manifest that a client's build writes.

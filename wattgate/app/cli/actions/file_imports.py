@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal, NoReturn, Protocol, TypeVar
+from typing import Annotated, Any, BinaryIO, Literal, NoReturn, Protocol, TypeVar
 
 import msgspec
 import typer
@@ -15,6 +15,7 @@ from msgspec import Meta
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 from sqlmodel import SQLModel
 
+from wattgate.app.cli.application_context import system_of
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
@@ -67,6 +68,8 @@ def run_import(file: Path, refused: Path | None, importer: FileImporter[R], desc
     """Import a file and print the counts of its report. Exit with 1 if a line was refused, else with 0."""
     check_refused_file(file, refused)
     report = run_async(_import_with_progress(file, refused, importer))
+    if not report.lines:
+        raise BadInput(f"The file {file} has no lines, so nothing was imported. Give a file with content.")
     out.print(describe(report), soft_wrap=True)
     raise typer.Exit(1 if report.refused else 0)
 
@@ -110,8 +113,13 @@ def network_import(*, file: Path, refused: Path | None) -> None:
 
 def tariff_import(*, file: Path, application: str, resource: str | None, currency: str, refused: Path | None) -> None:
     """Set tariffs, and prices of dynamic tariffs, from a JSON Lines file of any size."""
-    principal = Principal(Role.SYSTEM, application_id=application)
-    importer = partial(import_tariffs, principal=principal, resource_id=resource, currency=currency)
+
+    async def importer(source: BinaryIO, /, *, runner: Runner, **options: Any) -> BulkReport:
+        principal = await system_of(runner, application)
+        return await import_tariffs(
+            source, runner=runner, principal=principal, resource_id=resource, currency=currency, **options
+        )
+
     run_import(file, refused, importer, partial(describe_report, outcome="tariffs and prices set"))
 
 

@@ -14,7 +14,6 @@ from wattgate.app.cli.database_context import require_keys, run_async
 from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.cli.input_files import open_input
 from wattgate.app.cli.passwords import PasswordChoice
-from wattgate.app.cli.reading_context import unreachable_database_reported
 from wattgate.app.homes.request import HomeOptions, HomeRequest, parse_options
 from wattgate.app.homes.setup import PREPARED_LIMIT, HomeSetup, set_up_home
 from wattgate.app.server.components import Components
@@ -97,8 +96,7 @@ async def _set_up(
 ) -> HomeRequest:
     """Check the options, then the database, and add what is missing."""
     request = parse_options(home, partial(gateway_schema, settings), utc_now())
-    with unreachable_database_reported():
-        setup.schema_created = await is_empty(gateway.database)
+    setup.schema_created = await is_empty(gateway.database)
     if setup.schema_created:
         await upgrade(gateway.database)
     elif not await is_current(gateway.database):

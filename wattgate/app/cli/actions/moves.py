@@ -10,13 +10,14 @@ from zoneinfo import ZoneInfo
 import typer
 from sqlmodel import col
 
+from wattgate.app.cli.application_context import system_of
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.cli.passwords import PasswordChoice
 from wattgate.app.cli.record_lists import print_records
 from wattgate.app.erasure_list import open_erasure_list
-from wattgate.app.homes.applications import require_application
+from wattgate.app.homes.applications import find_user_id
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.app.workers.user_jobs import list_all_tenancies
@@ -32,11 +33,12 @@ from wattgate.energy.local_times import LocalTimes
 from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
-from wattgate.operations.credentials.login import find_account, normalize_username
+from wattgate.operations.credentials.login import normalize_username
+from wattgate.operations.devices.device_records import find_by_any_id
 from wattgate.operations.moves import meter_point_moves
 from wattgate.operations.tenancies.tenancy_plans import tenancies_at
 from wattgate.operations.types.homes.meter_points import MeterPointMove
-from wattgate.principal import Permission, Principal, Role
+from wattgate.principal import Permission, Principal
 from wattgate.time_zones import time_zone_problem
 
 # Find the user who moves in, and parse the instant of a move, for the command line.
@@ -46,22 +48,35 @@ from wattgate.time_zones import time_zone_problem
 class MoveTarget:
     """The user who moves in, None if unknown, and the time zone of the home at the meter point.
 
-    `former` is the username of the user who lives there, or the ID if there is no account.
+    `former` is the username of the user who lives there, or the ID if there is no account. `device_ids` are the devices
+    that move, or None for those that measure the meter point.
     """
 
     user_id: str | None
     time_zone: str
     former: str
+    device_ids: list[str] | None
 
 
-async def find_move_target(rows: Rows, mpxn: str, user: str) -> MoveTarget:
-    """Return the user with this username or ID, and the time zone of the home at a meter point."""
-    user_id = await _find_user_id(rows, user)
+async def find_move_target(rows: Rows, mpxn: str, user: str, devices: list[str] | None) -> MoveTarget:
+    """Return the user with this username or ID, the time zone of the home at a meter point, and the devices."""
+    user_id = await find_user_id(rows, user)
     number = canonical_meter_point(mpxn)
     former = next((tenancy for tenancy in await tenancies_at(rows, number) if tenancy.ended_at is None), None)
     found = None if former is None else await find_home_at(rows, former.user_id, number)
     zone = found.time_zone if found is not None and found.time_zone else DEFAULT_ZONE
-    return MoveTarget(user_id, zone, "" if former is None else await _name_of(rows, former.user_id))
+    device_ids = None if devices is None else [await _find_device_id(rows, device) for device in devices]
+    return MoveTarget(user_id, zone, "" if former is None else await _name_of(rows, former.user_id), device_ids)
+
+
+async def _find_device_id(rows: Rows, text: str) -> str:
+    """Return the ID of the device with this ID, hardware ID or other identifier. Raise NotFound if there is none."""
+    if text in await rows.get_many(models.Device, [text]):
+        return text
+    device = await find_by_any_id(rows, text)
+    if device is None:
+        raise NotFound(f"No device has the ID or hardware ID {text!r}. Use --dry-run without --device to list them.")
+    return device.device_id
 
 
 async def _name_of(rows: Rows, user_id: str) -> str:
@@ -69,13 +84,6 @@ async def _name_of(rows: Rows, user_id: str) -> str:
         models.Account, col(models.Account.user_id) == user_id, order_by=[models.Account.created_at]
     )
     return user_id if account is None else account.username
-
-
-async def _find_user_id(rows: Rows, text: str) -> str | None:
-    if text in await rows.get_many(models.User, [text]):
-        return text
-    account = await find_account(rows, text)
-    return None if account is None else account.user_id
 
 
 def parse_moved_in(text: str, zone: str) -> datetime:
@@ -116,7 +124,7 @@ class _Options:
     new_user: bool
     moved_in: str | None
     time_zone: str | None
-    device_ids: list[str] | None
+    devices: list[str] | None
     home: str
     dry_run: bool
     yes: bool
@@ -146,7 +154,7 @@ def move(
         new_user=new_user,
         moved_in=moved_in,
         time_zone=time_zone,
-        device_ids=[] if keep_devices else device or None,
+        devices=[] if keep_devices else device or None,
         home=home.strip(),
         dry_run=dry_run,
         yes=yes,
@@ -178,11 +186,11 @@ def _option_problems(options: _Options, *, has_device: bool, keep_devices: bool)
 async def _move(gateway: Components, *, options: _Options, erasure_list: ErasureList | None) -> None:
     """Show what the move would change, ask for confirmation, and make it. Add it to the list of erasures."""
     await verify_erasures(gateway.database, erasure_list)
-    applications = await gateway.runner.list_applications()
-    application_id = require_application(applications, options.application).application_id
-    system = Principal(Role.SYSTEM, application_id=application_id)
+    system = await system_of(gateway.runner, options.application)
     target = await gateway.runner.read(
-        system, Permission.SYSTEM, partial(find_move_target, mpxn=options.mpxn, user=options.user)
+        system,
+        Permission.SYSTEM,
+        partial(find_move_target, mpxn=options.mpxn, user=options.user, devices=options.devices),
     )
     arguments = _build_arguments(target, options)
     operations = (
@@ -231,7 +239,8 @@ def _build_arguments(target: MoveTarget, options: _Options) -> dict[str, Any]:
     """Return the arguments of the operations. Raise an error if the user is unknown, or known although it is new."""
     if target.user_id is None and not options.new_user:
         raise NotFound(
-            f"No user {options.user!r}. List the users with `wattgate user list`, or create the user with --new-user."
+            f"No user has the name or ID {options.user!r}. List the users with `wattgate user list`, or create one "
+            "with --new-user."
         )
     if target.user_id is not None and options.new_user:
         raise Conflict(f"The user {normalize_username(options.user)} exists already. Leave out --new-user.")
@@ -239,7 +248,7 @@ def _build_arguments(target: MoveTarget, options: _Options) -> dict[str, Any]:
     return {
         "mpxn": options.mpxn,
         "moved_in_at": None if options.moved_in is None else parse_moved_in(options.moved_in, zone),
-        "device_ids": options.device_ids,
+        "device_ids": target.device_ids,
         "home_name": options.home,
         **({} if options.new_user else {"user_id": target.user_id}),
     }

@@ -4,27 +4,26 @@ import asyncio
 import os
 from base64 import b64decode
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from wattgate.app.cli.application_context import system_of
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.cli.record_lists import print_records, to_text
-from wattgate.app.homes.applications import require_application
+from wattgate.app.homes.applications import require_user_id
 from wattgate.app.server.background_workers import job_policy
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.app.workers.user_jobs import JobPolicy, process_jobs
-from wattgate.db import models
 from wattgate.db.personal_data.erasure_check import verify_erasures
-from wattgate.db.rows.rows import Rows
 from wattgate.enums import JobState
-from wattgate.errors import BadInput, NotFound
+from wattgate.errors import BadInput
 from wattgate.operations.accounts import users
-from wattgate.operations.credentials.login import find_account
 from wattgate.operations.personal_data import data_exports, erasures
 from wattgate.operations.types.identity import personal_data as types
 from wattgate.principal import Permission, Principal, Role
@@ -113,24 +112,8 @@ def _run(application: str | None, user: str, work: Any) -> Any:
     async def run(gateway: Components) -> Any:
         policy = job_policy(settings)
         await verify_erasures(gateway.database, policy.erasure_list)
-        applications = await gateway.runner.list_applications()
-        application_id = require_application(applications, application).application_id
-        system = Principal(Role.SYSTEM, application_id=application_id)
-
-        async def find(rows: Rows) -> str:
-            return await _find_user(rows, user)
-
-        user_id = await gateway.runner.read(system, Permission.SYSTEM, find)
-        return await work(_Job(gateway, application_id, user_id, policy))
+        system = await system_of(gateway.runner, application)
+        user_id = await gateway.runner.read(system, Permission.SYSTEM, partial(require_user_id, text=user))
+        return await work(_Job(gateway, system.application_id or "", user_id, policy))
 
     return run_async(with_current_gateway(settings, run))
-
-
-async def _find_user(rows: Rows, text: str) -> str:
-    """Return the ID of the user with this username or ID."""
-    if text in await rows.get_many(models.User, [text]):
-        return text
-    account = await find_account(rows, text)
-    if account is None:
-        raise NotFound(f"No user {text!r}. List the users with `wattgate user list`.")
-    return account.user_id

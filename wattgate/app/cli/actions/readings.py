@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from wattgate.app.cli.actions.file_imports import check_refused_file, run_import
 from wattgate.app.cli.actions.file_inspection import command_options, load_profile, native_problem, parse_columns
+from wattgate.app.cli.application_context import system_of
 from wattgate.app.cli.commands.import_commands import DecimalMark, Delimiter, ThousandsMark, Unit
 from wattgate.app.cli.consoles import err
 from wattgate.app.cli.input_files import open_input
@@ -257,7 +258,7 @@ async def _import_readings(
 ) -> ImportReport:
     """Import a file of readings of the home that is meant, or of an application if `choice` is None."""
     if choice is None:
-        principal = Principal(Role.SYSTEM, application_id=application)
+        principal = await system_of(runner, application)
         at = zone or UTC
         source = opened(file, zone=at) if opened else None
         return await import_csv(
@@ -288,7 +289,7 @@ def _parse_home_choice(
     if home is not None:
         return HomeChoice(home, application, user, meters[0] if meters else None, resource)
     if application is None:
-        raise typer.BadParameter("Use --home, or --application with the ID of an application.")
+        raise typer.BadParameter("Use --home, or --application with the name or ID of an application.")
     if user is not None or meters:
         raise typer.BadParameter("--user, --electricity, --gas and --export need --home.")
     return None

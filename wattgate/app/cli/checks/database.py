@@ -7,6 +7,7 @@ from pathlib import Path
 from sqlalchemy.exc import SQLAlchemyError
 
 from wattgate.app.cli.checks.result import CheckResult, check_clock, failed, passed, warning
+from wattgate.app.cli.database_failures import failure_reason
 from wattgate.clock import utc_now
 from wattgate.db.connections.engine import Database
 from wattgate.db.connections.pooler import find_pooler_problem
@@ -33,7 +34,7 @@ async def check_database(database: Database) -> list[CheckResult]:
         problem = await find_schema_problem(database)
         results = [failed(SUBJECT, problem)] if problem else await _check_contents(database)
     except (SQLAlchemyError, OSError, GatewayError) as error:
-        return [failed(SUBJECT, f"does not answer: {error}. Check WATTGATE_DATABASE_URL")]
+        return [failed(SUBJECT, f"does not answer: {failure_reason(error)}. Check WATTGATE_DATABASE_URL")]
     if server is not None:
         if server.write_problem:
             results.append(failed(SUBJECT, server.write_problem))

@@ -48,7 +48,7 @@ def app_rotate_secret(username: Annotated[str, typer.Argument(help="Username of 
 @app_app.command("add-directory")
 @dispatched
 def app_add_directory(
-    application_id: Annotated[str, typer.Argument(help="ID of the application.")],
+    application: Annotated[str, typer.Argument(help="Name or ID of the application.")],
     issuer: Annotated[str, typer.Argument(help="Issuer of the tokens: an https URL, exactly as in the tokens.")],
     audience: Annotated[list[str], typer.Option(help="Accepted audience of tokens. Repeat it for several.")],
     name: Annotated[str, typer.Option(help="Name of the directory for people. Default: the issuer.")] = "",
@@ -81,7 +81,7 @@ user_app = typer.Typer(no_args_is_help=True, help="Manage users and their accoun
 @user_app.command("create")
 @dispatched
 def user_create(
-    application_id: Annotated[str, typer.Argument(help="ID of the application that the user belongs to.")],
+    application: Annotated[str, typer.Argument(help="Name or ID of the application that the user belongs to.")],
     username: Annotated[str, typer.Argument(help="Login name, such as an e-mail address.")],
     password: Annotated[
         str,

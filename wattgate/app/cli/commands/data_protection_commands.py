@@ -84,7 +84,7 @@ audit_app = typer.Typer(no_args_is_help=True, help="Export and check the audit l
 @audit_app.command("export")
 @dispatched
 def audit_export(
-    application: Annotated[str, typer.Option(help="ID of the application.")],
+    application: Annotated[str, typer.Option(help="Name or ID of the application.")],
     after: Annotated[
         int, typer.Option(min=0, max=2**63 - 1, help="Sequence number of the last entry that you have.")
     ] = 0,
@@ -98,9 +98,11 @@ def audit_export(
 @audit_app.command("verify")
 @dispatched
 def audit_verify(
-    application: Annotated[str | None, typer.Option(help="ID of the application. The default is all of them.")] = None,
+    application: Annotated[
+        str | None, typer.Option(help="Name or ID of the application. The default is all of them.")
+    ] = None,
 ) -> None:
-    """Check that no entry was changed, removed or moved. The exit status is 1 if one was.
+    """Check that no entry was changed, removed or moved. The exit status is 1 if one was, or if there is no entry.
 
     Example: wattgate audit verify --application APPLICATION
     """

@@ -12,7 +12,7 @@ from wattgate.enums import Audience, RuleKind
 documents_app = typer.Typer(no_args_is_help=True, help="Manage the trusted GraphQL documents of an application.")
 
 
-ApplicationOption = Annotated[str, typer.Option(help="ID of the application that owns the documents.")]
+ApplicationOption = Annotated[str, typer.Option(help="Name or ID of the application that owns the documents.")]
 
 
 @documents_app.command("register")

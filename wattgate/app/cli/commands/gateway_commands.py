@@ -184,7 +184,7 @@ def db_export_erasures() -> None:
 @oauth_app.command("create")
 @dispatched
 def oauth_client_create(
-    application_id: Annotated[str, typer.Argument(help="ID of the application whose users may grant access.")],
+    application: Annotated[str, typer.Argument(help="Name or ID of the application whose users may grant access.")],
     name: Annotated[str, typer.Argument(help="Name of the client, as users see it.")],
     redirect_uri: Annotated[
         list[str], typer.Option(help="Redirect URI for authorization codes. Repeat the option for several.")

@@ -30,7 +30,10 @@ def move(
     ] = None,
     device: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="Device that moves. Repeat it. Default: those that measure the meter point."),
+        typer.Option(
+            metavar="ID",
+            help="ID or hardware ID of a device that moves. Repeat it. Default: those that measure the meter point.",
+        ),
     ] = None,
     keep_devices: Annotated[bool, typer.Option("--keep-devices", help="Move no device.")] = False,
     home: Annotated[

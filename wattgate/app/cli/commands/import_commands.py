@@ -62,7 +62,7 @@ JsonLinesArgument = Annotated[
 ]
 
 
-ApplicationOption = Annotated[str, typer.Option(help="ID of the application that owns the resources.")]
+ApplicationOption = Annotated[str, typer.Option(help="Name or ID of the application that owns the resources.")]
 
 
 ResourceOption = Annotated[str | None, typer.Option(help="Resource ID for all lines, if the file has no resourceId.")]
@@ -74,8 +74,8 @@ HomeOption = Annotated[str | None, typer.Option(help="Name or ID of the home who
 HomeApplicationOption = Annotated[
     str | None,
     typer.Option(
-        help="ID of the application that owns the resources. Required without --home. With --home, the ID or name of "
-        "the application of the home, if homes have the same name."
+        help="Name or ID of the application that owns the resources. Required without --home. With --home, that of the "
+        "application of the home, if homes have the same name."
     ),
 ]
 

@@ -109,6 +109,7 @@ async def _repeat_erasures(gateway: Components, listed: list[ListedErasure], pol
 def db_export_erasures() -> None:
     """Print a signed list of all erasures and tenancies of the database."""
     settings = Settings()
+    require_existing(settings)
     require_keys(settings)
 
     async def read(database: Database) -> list[ListedEntry]:

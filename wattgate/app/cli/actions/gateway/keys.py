@@ -6,6 +6,7 @@ from rich.table import Table
 
 from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import require_existing, require_keys, run_async, with_database
+from wattgate.app.cli.reading_context import require_current
 from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.settings import Settings
@@ -26,6 +27,7 @@ def keys_rotate(*, batch: int) -> None:
     require_keys(settings)
 
     async def run(database: Database) -> Counter[str]:
+        await require_current(database)
         changed = Counter[str]()
         async for done in rotate_secrets(database, batch):
             changed[f"{done.table}.{done.column}"] += done.count
@@ -46,6 +48,7 @@ def keys_status(*, as_json: bool) -> None:
     require_existing(settings)
 
     async def run(database: Database) -> list[KeyCount]:
+        await require_current(database)
         counts = await count_secrets(database)
         _print_counts(counts, database.key_ring.key_ids, as_json)
         await verify_keys(database)
