@@ -15,6 +15,7 @@ from pydantic_settings import (
 )
 
 from wattgate.app import setting_checks as checks
+from wattgate.app.env_file import find_lines
 from wattgate.app.setting_sources import COMMAND_VARIABLES, ENV_FILE, PREFIX, unknown_names
 from wattgate.db.scope.policies import AccountPolicy, ConsentPolicy
 from wattgate.delivery.egress import EgressPolicy
@@ -39,6 +40,7 @@ class StrictEnvFile(DotEnvSettingsSource):
     """The settings of `.env`, and each of its other lines, which then is a forbidden setting."""
 
     def __call__(self) -> dict[str, Any]:
+        find_lines(Path(ENV_FILE))  # the parser of the library leaves out a line that it does not understand
         fields = self.settings_cls.model_fields
         settings = {name: value for name, value in super().__call__().items() if name in fields}
         return settings | dict.fromkeys(unknown_names(self.env_vars, fields), ENV_FILE)

@@ -13,7 +13,8 @@ from pydantic_settings import SettingsError
 from rich.markup import escape
 
 from wattgate.app.cli.consoles import err
-from wattgate.app.setting_sources import ENV_FILE, PREFIX, nearest_setting, read_setting
+from wattgate.app.env_file import InvalidEnvFile, find_lines
+from wattgate.app.setting_sources import ENV_FILE, PREFIX, build_environment, nearest_setting, read_setting
 from wattgate.app.settings import Settings
 from wattgate.errors import MAX_LISTED_PROBLEMS, GatewayError, Unavailable
 
@@ -25,6 +26,8 @@ def report_error(error: Exception) -> int | None:
     match error:
         case ValidationError():
             _print_setting_problems(error)
+        case InvalidEnvFile():
+            err.print(str(error), markup=False, highlight=False, soft_wrap=True)
         case SettingsError():
             _print_settings_error(error)
         case GatewayError():
@@ -40,8 +43,11 @@ def report_error(error: Exception) -> int | None:
 
 def _print_setting_problems(error: ValidationError) -> None:
     """Print each invalid or unknown setting as one line."""
+    lines = find_lines(Path(ENV_FILE))
     for setting, message in describe_problems(error.errors()).items():
-        err.print(f"[red]{setting}[/]: {escape(message)}", soft_wrap=True)
+        is_in_file = setting in lines and setting not in map(str.upper, build_environment())
+        place = f"{ENV_FILE}:{lines[setting]}: " if is_in_file else ""
+        err.print(f"{place}[red]{setting}[/]: {escape(message)}", soft_wrap=True)
 
 
 def _print_settings_error(error: SettingsError) -> None:
