@@ -11,6 +11,7 @@ from sqlalchemy.engine import make_url
 
 from wattgate.app.cli.checks.certificates import check_certificate, tls_servers
 from wattgate.app.cli.checks.database import check_database
+from wattgate.app.cli.checks.directories import check_directories
 from wattgate.app.cli.checks.erasure_list import check_erasure_list
 from wattgate.app.cli.checks.hardening import check_hardening
 from wattgate.app.cli.checks.result import CheckResult, CheckState, failed, passed, warning
@@ -74,6 +75,7 @@ async def _check_database_and_pages(settings: Settings, database: Database) -> l
     if all(result.subject != "database" or result.state is not CheckState.ERROR for result in results):
         results += await check_erasure_list(settings, database)
         results.append(await check_login_pages(settings, database))
+        results += await check_directories(settings, database)
     return results
 
 

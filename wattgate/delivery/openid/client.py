@@ -7,7 +7,7 @@ import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -307,16 +307,28 @@ class OpenIdClient:
 
         A provider that does not respond now may respond later, so there is no reason then.
         """
+        fault = await self._find_fault(issuer, owner)
+        if isinstance(fault, ProviderUnreachable):
+            log.warning("The OpenID provider %s of a new directory does not respond: %s", issuer, fault)
+            return None
+        return None if fault is None else str(fault)
+
+    async def try_provider(self, issuer: str, algorithms: Sequence[str], owner: str) -> str | None:
+        """Return why the provider cannot verify a token of one of the algorithms now; None if it can."""
+        fault = await self._find_fault(issuer, owner, algorithms)
+        return None if fault is None else str(fault)
+
+    async def _find_fault(self, issuer: str, owner: str, algorithms: Sequence[str] = ()) -> ProviderFault | None:
         if not self._questions.try_take(owner):
             raise unavailable(issuer)
         try:
-            await fetch_provider(self._http, issuer, owner)
-        except ProviderUnreachable as fault:
-            log.warning("The OpenID provider %s of a new directory does not respond: %s", issuer, fault)
+            provider = await fetch_provider(self._http, issuer, owner)
         except ProviderFault as fault:
-            return str(fault)
+            return fault
         finally:
             self._questions.give_back(owner)
+        if algorithms and not any(key.algorithm in algorithms for key in provider.keys):
+            return ProviderFault(f"its key set has no usable key for {' or '.join(algorithms)}")
         return None
 
     async def confirm(self, token: str, subject: str, issuer: str, client: ProviderClient, owner: str) -> bool:

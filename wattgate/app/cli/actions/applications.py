@@ -2,12 +2,18 @@
 
 import typer
 
-from wattgate.app.cli.application_context import run_in
+from wattgate.app.cli.application_context import run_in, system_of
+from wattgate.app.cli.checks.directories import describe_fault
 from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
+from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
+from wattgate.db import models
+from wattgate.delivery.openid.client import OpenIdClient
+from wattgate.delivery.openid.keys import ALGORITHMS
 from wattgate.enums import AccountRule, TokenCheck
+from wattgate.errors import BadInput
 from wattgate.operations.accounts import oauth, provisioning
 from wattgate.operations.credentials import directories
 from wattgate.operations.types.identity import directories as types
@@ -47,21 +53,36 @@ def app_add_directory(
     check: TokenCheck,
     client_id: str,
     client_secret: str | None,
+    no_try: bool,
 ) -> None:
     """Add an OpenID Connect provider as a directory of an application, and print its ID."""
+    algorithms = algorithm or ["RS256"]
     if client_secret is None and check is TokenCheck.INTROSPECTION:
         client_secret = typer.prompt("Client secret", hide_input=True)
     directory = types.NewDirectory(
         name=name or issuer,
         issuer=issuer,
         audiences=audience,
-        algorithms=algorithm or ["RS256"],
+        algorithms=algorithms,
         account_rule=rule,
         token_check=check,
         client_id=client_id,
         client_secret=client_secret,
     )
-    added = run_in(application, directories.add_directory, {"input": directory})
+
+    async def add(gateway: Components) -> models.Directory:
+        system = await system_of(gateway.runner, application)
+        is_known = set(algorithms) <= set(ALGORITHMS)  # the operation names others
+        if is_known and not no_try:
+            client = OpenIdClient(settings.egress_policy)
+            fault = await client.try_provider(issuer, algorithms, system.application_id or "")
+            if fault is not None:
+                raise BadInput(f"{describe_fault(issuer, fault)}. --no-try adds a provider that does not respond now.")
+        added: models.Directory = await gateway.runner.run(directories.add_directory, system, {"input": directory})
+        return added
+
+    settings = Settings()
+    added = run_async(with_current_gateway(settings, add))
     out.print(f"Directory id  {added.directory_id}", soft_wrap=True)
 
 

@@ -66,8 +66,13 @@ def app_add_directory(
     client_secret: Annotated[
         str | None, typer.Option(help="Client secret of the gateway. Without it, INTROSPECTION asks for it.")
     ] = None,
+    no_try: Annotated[
+        bool, typer.Option("--no-try", help="Also add a provider that does not respond now, or has no key yet.")
+    ] = False,
 ) -> None:
     """Add an OpenID Connect provider as a directory of an application, and print its ID.
+
+    The command first tries the provider: its metadata must name the issuer, and a key must fit an algorithm.
 
     Example: wattgate app add-directory APPLICATION https://id.example --audience my-app --rule link
     """

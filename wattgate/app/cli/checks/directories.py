@@ -1,0 +1,46 @@
+"""Check the OpenID providers of all directories: metadata, issuer and keys, as the next log-in needs them."""
+
+from sqlmodel import col
+
+from wattgate.app.cli.checks.result import CheckResult, failed, passed
+from wattgate.app.cli.reading_context import create_reader
+from wattgate.app.settings import Settings
+from wattgate.db import models
+from wattgate.db.connections.engine import Database
+from wattgate.db.rows.rows import Rows
+from wattgate.delivery.openid.client import OpenIdClient
+from wattgate.principal import Permission, Principal, Role
+
+MAX_DIRECTORIES = 500
+"""Maximum directories of an application that are tried."""
+
+
+async def check_directories(settings: Settings, database: Database) -> list[CheckResult]:
+    """Try the provider of each active directory, one after another. Without directories, there is no result."""
+    reader, client = create_reader(settings, database), OpenIdClient(settings.egress_policy)
+    results = []
+    for application in await reader.list_applications():
+        system = Principal(Role.SYSTEM, application_id=application.application_id)
+        for directory in await reader.read(system, Permission.SYSTEM, _active_directories):
+            subject = f"directory {directory.name}"
+            fault = await client.try_provider(directory.issuer, directory.algorithms, application.application_id)
+            if fault is None:
+                results.append(passed(subject, f"{directory.issuer} answers, and has a key that the directory accepts"))
+            else:
+                results.append(failed(subject, describe_fault(directory.issuer, fault)))
+    return results
+
+
+def describe_fault(issuer: str, fault: str) -> str:
+    """Return why a provider cannot be used, and what to check."""
+    return (
+        f"{issuer} cannot be used: {fault.rstrip('.')}. Compare the issuer with `iss` in a token of the provider, up "
+        "to the last slash, and check that this machine reaches the address"
+    )
+
+
+async def _active_directories(rows: Rows) -> list[models.Directory]:
+    directory = models.Directory
+    return await rows.all(
+        directory, col(directory.active).is_(True), order_by=[directory.created_at], limit=MAX_DIRECTORIES
+    )
