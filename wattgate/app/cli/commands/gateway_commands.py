@@ -24,8 +24,8 @@ def doctor(
 
     The checks cover the database with its schema, keys, partitions and disk, the list of erasures, the application of
     the log-in pages, the providers of directories, Redis, MQTT broker, mail server, certificates and clocks. All checks
-    run, even after one has failed. The exit status is 1 if a check fails, and 2 for an invalid setting. Each line begins
-    with ok, warning or ERROR. The command creates no file.
+    run, even after one has failed. The exit status is 1 if a check fails, and 2 for an invalid setting. Each line
+    begins with ok, warning or ERROR. The command creates no file.
 
     Example: wattgate doctor
     """
