@@ -1,5 +1,8 @@
 """Encoding and parsing of mails, and rejection of injected headers."""
 
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from email import policy
 from email.message import EmailMessage
@@ -74,6 +77,44 @@ def test_encoded_mail_is_ascii_in_short_lines() -> None:
     assert encoded.isascii()
     assert b"\n" not in encoded.replace(b"\r\n", b"")
     assert max(len(line) for line in encoded.split(b"\r\n")) <= 100
+
+
+@pytest.mark.parametrize(
+    ("subject", "name"),
+    [
+        ("Your electricity use " * 8, "Energy"),  # ASCII alone, 167 characters
+        ("Grüße aus dem Stromzähler " * 6, "Energy"),
+        ("電力の使用量が予算を超えました " * 12, "Energy"),
+        ("⚡" * 200, "Stadtwerke Köln, Zähler"),
+        ("x" * 300, "The department of meters and of the people who read them " * 4),
+        ("a " * 60 + "é", "é" * 20),
+    ],
+)
+def test_headers_are_folded_as_rfc_2047_and_5322_say(subject: str, name: str) -> None:
+    """Lines with encoded words have at most 76 characters, and each word has at most 75. ASCII is not encoded."""
+    encoded = encode_mail(build_mail(subject=subject, sender=Mailbox("a", "energy.example", name.strip())))
+    head = encoded.partition(b"\r\n\r\n")[0].decode("ascii")
+    assert [*folding_faults(head)] == []
+    assert ("=?" in head) is not (subject + name).isascii()
+    assert parse_mail(encoded)["Subject"] == " ".join(subject.split())
+
+
+def folding_faults(head: str) -> Iterator[str]:
+    """Yield what is wrong in the lines of the headers of a mail."""
+    for line in head.split("\r\n"):
+        words = re.findall(r"=\?utf-8\?[bq]\?\S*?\?=", line)
+        yield from (f"{len(word)} characters in {word}" for word in words if len(word) > 75)
+        longest = max(map(len, line.split()), default=0)
+        if len(line) > (76 if words else 78) and longest <= 60:
+            yield f"{len(line)} characters in {line}"
+        if not line.strip():
+            yield "an empty line"
+
+
+@given(st.text(st.sampled_from("aé ⚡日=?ü_"), max_size=300).filter(lambda text: bool(text.strip())))
+def test_any_subject_is_folded_as_the_rules_say(subject: str) -> None:
+    with suppress(NotMailable):
+        assert [*folding_faults(encode_mail(build_mail(subject=subject)).partition(b"\r\n\r\n")[0].decode())] == []
 
 
 def test_long_subject_is_cut() -> None:

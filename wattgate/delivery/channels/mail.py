@@ -21,7 +21,7 @@ MAX_SUBJECT_CHARACTERS = 500
 """Maximum characters of a subject. A longer one is cut: to encode a header takes quadratic time."""
 
 MAX_LINE_LENGTH = 76
-"""Maximum characters of a folded line, without its line end (RFC 5322, 2.1.1)."""
+"""Maximum characters of a folded line, without its line end: that of RFC 2047 for lines with encoded words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,28 +95,48 @@ class _UnfoldedHeader(UnstructuredHeader, BaseHeader):
         return f"{self.name}: {self}{policy.linesep}"
 
 
-class _EncodedHeader(UnstructuredHeader, BaseHeader):
-    """A header that is written entirely as encoded words if it is long or not ASCII.
+class _SubjectHeader(UnstructuredHeader, BaseHeader):
+    """A header that is folded at its spaces, or written entirely as encoded words if it is not ASCII.
 
-    The encoded words of the `email` package lose spaces.
+    The encoded words of the `email` package lose spaces, and are longer than RFC 2047 permits.
     """
 
     def fold(self, *, policy: "Policy[Message]") -> str:
         name, text = self.name, str(self)
-        if not text.isascii() or len(text) > MAX_LINE_LENGTH - len(name):
-            text = Header(text, "utf-8", header_name=name).encode(linesep=policy.linesep)
-        return f"{name}: {text}{policy.linesep}"
+        lines = _fold_ascii(text, len(name)) if text.isascii() else _encode_words(text, name)
+        return f"{name}: {f'{policy.linesep} '.join(lines)}{policy.linesep}"
+
+
+def _fold_ascii(text: str, name_length: int) -> list[str]:
+    """Return the lines of a text, broken at its spaces. The name of its header is in the first line."""
+    lines, room = [""], MAX_LINE_LENGTH - name_length - len(": ")
+    for word in text.split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > room:
+            lines.append(word)
+            room = MAX_LINE_LENGTH - 1
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return lines
+
+
+def _encode_words(text: str, header_name: str) -> list[str]:
+    """Return a text as encoded words of at most 75 characters, one for each line (RFC 2047, section 2).
+
+    `Header` counts neither the space before a word nor, for quoted-printable text, one character of the word.
+    """
+    header = Header(text, "utf-8", header_name=header_name, maxlinelen=MAX_LINE_LENGTH - 2)
+    return header.encode(linesep="\n").split("\n ")
 
 
 _HEADERS = HeaderRegistry()
-_HEADERS.map_to_type("subject", _EncodedHeader)
+_HEADERS.map_to_type("subject", _SubjectHeader)
 _HEADERS.map_to_type("list-unsubscribe", _UnfoldedHeader)
 _HEADERS.map_to_type("message-id", _UnfoldedHeader)
 
-MAIL_POLICY = policy.SMTP.clone(header_factory=_HEADERS)
+MAIL_POLICY = policy.SMTP.clone(header_factory=_HEADERS, max_line_length=MAX_LINE_LENGTH)
 """Line ends are CRLF, and all content is ASCII."""
 
-INTERNATIONAL_MAIL_POLICY = policy.SMTPUTF8.clone(header_factory=_HEADERS)
+INTERNATIONAL_MAIL_POLICY = policy.SMTPUTF8.clone(header_factory=_HEADERS, max_line_length=MAX_LINE_LENGTH)
 """The same, but for addresses that are not ASCII (RFC 6532)."""
 
 
