@@ -34,7 +34,7 @@ from wattgate.operations.types.messages.webhooks import NewWebhookEndpoint
 
 AT = SecretLocation("webhook_endpoint", "secret", "row")
 SECRET = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"
-SECRETS = {"webhook_endpoint": ("secret", "secret_before"), "mobile_app_token": ("token",)}
+SECRETS = {"webhook_endpoint": ("secret", "old_secrets"), "mobile_app_token": ("token",)}
 """The columns that `fill` fills."""
 
 STORED_SECRETS = SECRETS | {"account_mail": ("secret",)}
@@ -63,7 +63,7 @@ def test_text_is_encrypted_and_decrypted() -> None:
     "elsewhere",
     [
         SecretLocation("mobile_app_token", "secret", "row"),
-        SecretLocation("webhook_endpoint", "secret_before", "row"),
+        SecretLocation("webhook_endpoint", "old_secrets", "row"),
         SecretLocation("webhook_endpoint", "secret", "other"),
     ],
 )
@@ -229,9 +229,9 @@ def fill(connection: Connection, keys: KeyRing) -> None:
     for number in range(7):
         endpoint, token = f"e{number}", f"m{number}"
         secret = encrypted("webhook_endpoint", "secret", endpoint, f"{SECRET}{number}")
-        before = encrypted("webhook_endpoint", "secret_before", endpoint, f"before {number}") if number % 2 else None
+        before = encrypted("webhook_endpoint", "old_secrets", endpoint, f"before {number}") if number % 2 else None
         common = {"application_id": "a", "endpoint_id": endpoint}
-        put(connection, "webhook_endpoint", **common, secret=secret, secret_before=before)
+        put(connection, "webhook_endpoint", **common, secret=secret, old_secrets=before)
         ids = {"application_id": "a", "user_id": "u", "account_id": "c", "mobile_app_token_id": token}
         stored = encrypted("mobile_app_token", "token", token, f"fcm:{number}")
         put(connection, "mobile_app_token", **ids, token=stored, created_at=datetime.now(UTC))
@@ -254,7 +254,7 @@ async def decrypted(database: Database) -> dict[str, dict[str, str]]:
 
 EXPECTED = {
     "webhook_endpoint.secret": {f"e{number}": f"{SECRET}{number}" for number in range(7)},
-    "webhook_endpoint.secret_before": {f"e{number}": f"before {number}" for number in (1, 3, 5)},
+    "webhook_endpoint.old_secrets": {f"e{number}": f"before {number}" for number in (1, 3, 5)},
     "mobile_app_token.token": {f"m{number}": f"fcm:{number}" for number in range(7)},
 }
 

@@ -25,6 +25,7 @@ from wattgate.operations.credentials.login import TOKEN_LIFETIME
 from wattgate.operations.devices import device_changes
 from wattgate.operations.homes import display_pairing
 from wattgate.operations.templates import template_sharing
+from wattgate.operations.webhooks import endpoint_secrets
 from wattgate.realtime.apq_store import MAX_TEXTS, TTL_SECONDS
 from wattgate.realtime.bus import MIN_RETAINED_SECONDS
 from wattgate.realtime.connections.event_streams.stream_reservations import (
@@ -328,10 +329,10 @@ CAPABILITIES: tuple[Capability, ...] = (
     Capability(
         "Signing secret of a webhook endpoint",
         (Anchor.APPLICATION,),
-        "two for each endpoint during a rotation",
-        "A new secret replaces it after the overlap, or the endpoint is deleted.",
+        f"{1 + endpoint_secrets.MAX_OLD_SECRETS} for each endpoint during rotations",
+        "A new secret replaces it after its overlap, or the endpoint is deleted.",
         "the overlap of the rotation, 0 to 168 hours",
-        tuple(f"webhook_endpoint.{column}" for column in ("secret", "secret_before", "secret_expires_at")),
+        tuple(f"webhook_endpoint.{column}" for column in ("secret", "old_secrets", "secret_expires_at")),
     ),
     Capability(
         "Live readings of a meter point",

@@ -4,7 +4,8 @@ import asyncio
 import json
 import socket
 import ssl
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -22,12 +23,13 @@ from wattgate.delivery.channels.webhook import WebhookChannel
 from wattgate.delivery.outbound_http import OutboundHttpClient
 from wattgate.delivery.schedule import WEBHOOK_SCHEDULE
 from wattgate.enums import Channel, DeliveryKind
-from wattgate.errors import NotFound
+from wattgate.errors import Conflict, NotFound
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.messages import deliveries
 from wattgate.operations.messages.webhook_events import enqueue_event
 from wattgate.operations.types.messages.webhooks import NewWebhookEndpoint, WebhookEndpointChange
 from wattgate.operations.webhooks import webhook_endpoints, webhooks
+from wattgate.operations.webhooks.endpoint_secrets import MAX_OLD_SECRETS
 from wattgate.operations.webhooks.webhooks import FAILURE_THRESHOLD, MAX_PAUSE, PROBE_TIMEOUT
 from wattgate.principal import Permission, Principal, Role
 
@@ -457,6 +459,48 @@ async def test_rotated_secret_signs_with_the_old_one_until_the_overlap_ends(outb
     received = receiver.received[1]
     assert len(received.headers["webhook-signature"].split(" ")) == 1
     assert Verifier(rotated.secret).verify(received.body.decode(), received.headers)
+
+
+async def test_each_old_secret_signs_until_its_own_end(outbox: Post, receiver: Sink) -> None:
+    """Rotations within an overlap end no secret early. One without an overlap ends all of them."""
+    outbox.clock.now = utc_now() - timedelta(days=1)
+    rotate = partial(outbox.run, webhook_endpoints.rotate_webhook_secret)
+    issued = await register_endpoint(outbox, receiver.url)
+    endpoint_id = issued.endpoint.endpoint_id
+    short = await rotate(endpoint_id=endpoint_id, overlap_hours=3)
+    secrets = [issued.secret, short.secret]
+    secrets += [(await rotate(endpoint_id=endpoint_id, overlap_hours=hours)).secret for hours in (1, 2)]
+
+    async def valid() -> list[bool]:
+        await outbox.run(emit_events)
+        await worker(outbox).deliver_due()
+        received = receiver.received[-1]
+        signatures = received.headers["webhook-signature"].split(" ")
+        signed = [sign(secret, received) in signatures for secret in secrets]
+        assert sum(signed) == len(signatures)
+        return signed
+
+    assert await valid() == [True, True, True, True]
+    outbox.pass_time(timedelta(hours=1, minutes=1))
+    assert await valid() == [True, False, True, True]
+    outbox.pass_time(timedelta(hours=1))
+    assert await valid() == [True, False, False, True]
+    last = await rotate(endpoint_id=endpoint_id, overlap_hours=0)
+    assert last.endpoint.secret_expires_at is None
+    secrets.append(last.secret)
+    assert await valid() == [False, False, False, False, True]
+    for _ in range(MAX_OLD_SECRETS):
+        last = await rotate(endpoint_id=endpoint_id, overlap_hours=1)
+    with pytest.raises(Conflict, match=r"4 old secrets that are still valid.* overlapHours 0"):
+        await rotate(endpoint_id=endpoint_id, overlap_hours=1)
+    outbox.pass_time(timedelta(hours=1, minutes=1))
+    assert (await rotate(endpoint_id=endpoint_id, overlap_hours=1)).secret != last.secret
+
+
+def sign(secret: str, received: Received) -> str:
+    """Return the signature of a received message with a secret."""
+    at = datetime.fromtimestamp(int(received.headers["webhook-timestamp"]), tz=UTC)
+    return str(Verifier(secret).sign(received.headers["webhook-id"], at, received.body.decode()))
 
 
 async def test_callback_of_an_alert_receives_its_outcome(outbox: Post, receiver: Sink) -> None:

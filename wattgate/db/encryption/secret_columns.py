@@ -54,7 +54,7 @@ SECRET_NAME = re.compile(
 SECRET_COLUMNS: Mapping[str, SecretColumn] = MappingProxyType(
     {
         "webhook_endpoint.secret": _encrypted("It signs each message."),
-        "webhook_endpoint.secret_before": _encrypted("It signs each message until the overlap ends."),
+        "webhook_endpoint.old_secrets": _encrypted("Each signs each message until its overlap ends."),
         "webhook_endpoint.secret_expires_at": _not_secret("A time."),
         "mobile_app_token.token": _encrypted("Anyone who has it can send pushes to the phone or browser."),
         "mobile_app_token.digest": _hashed("SHA-256 of a token that a push service has made, which is random."),
@@ -114,7 +114,7 @@ SECRET_COLUMNS: Mapping[str, SecretColumn] = MappingProxyType(
 
 ENCRYPTED_MODELS: Mapping[type[Tenanted], tuple[str, ...]] = MappingProxyType(
     {
-        WebhookEndpoint: ("secret", "secret_before"),
+        WebhookEndpoint: ("secret", "old_secrets"),
         MobileAppToken: ("token",),
         Directory: ("client_secret",),
         ExternalAccount: ("token", "access_token"),

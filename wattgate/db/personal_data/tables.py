@@ -302,7 +302,7 @@ KEPT_RULES = (
     kept(
         models.WebhookEndpoint,
         _OF_APPLICATION,
-        "application_id endpoint_id url events description enabled disabled_reason ordered secret secret_before "
+        "application_id endpoint_id url events description enabled disabled_reason ordered secret old_secrets "
         f"secret_expires_at {_CLOCK} failures failing_since paused_until",
     ),
     kept(

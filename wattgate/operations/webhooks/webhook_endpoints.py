@@ -9,7 +9,6 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.models.messages.deliveries import MAX_ENDPOINTS
 from wattgate.delivery import egress
-from wattgate.delivery.channels import webhook as signature
 from wattgate.delivery.channels.webhook import EVENT_PATTERN, matches_any
 from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS, PING_EVENT
 from wattgate.enums import WebhookStatus
@@ -21,6 +20,13 @@ from wattgate.operations.types.messages import webhooks as webhook_types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.operations.vocabulary.tags import Tag
+from wattgate.operations.webhooks.endpoint_secrets import (
+    MAX_OLD_SECRETS,
+    OldSecret,
+    set_new_secret,
+    store_old_secrets,
+    valid_old_secrets,
+)
 from wattgate.principal import Permission
 from wattgate.values.annotations import Described
 
@@ -72,7 +78,7 @@ async def add_webhook_endpoint(call: Call, *, input: webhook_types.NewWebhookEnd
         ordered=input.ordered,
         secret="",
     )
-    secret = _set_new_secret(call, endpoint)
+    secret = set_new_secret(call, endpoint)
     return IssuedSecretResult(await call.rows.add(endpoint), secret)
 
 
@@ -134,19 +140,25 @@ async def rotate_webhook_secret(
 ) -> IssuedSecretResult:
     """Create a new secret for a webhook endpoint. The old secret stays valid for `overlapHours`.
 
-    Only this result shows the new secret.
+    Only this result shows the new secret. Secrets that earlier calls replaced stay valid until their own ends. With
+    `overlapHours: 0`, all old secrets end immediately. At most 4 old secrets are valid at the same time.
     """
     overlap = timedelta(hours=min(max(overlap_hours, -1), 10_000))
     if not timedelta(0) <= overlap <= MAX_OVERLAP:
         message = f"is not between 0 and {MAX_OVERLAP // timedelta(hours=1)}"
         raise BadInput("Invalid overlapHours. See `problems`.", problems=[Problem(("overlapHours",), message)])
     endpoint = await call.rows.edit(models.WebhookEndpoint, endpoint_id)
-    endpoint.secret_before = None
+    old = valid_old_secrets(call, endpoint) if overlap else []
+    if len(old) >= MAX_OLD_SECRETS:
+        raise Conflict(
+            f"The endpoint has {MAX_OLD_SECRETS} old secrets that are still valid. Rotate it after "
+            f"{min(one.expires_at for one in old):%Y-%m-%dT%H:%M:%SZ}, or with overlapHours 0, which ends all of them."
+        )
     if overlap:
         previous = call.rows.decrypt(models.WebhookEndpoint, endpoint, "secret")
-        call.rows.encrypt(endpoint, "secret_before", previous)
-    endpoint.secret_expires_at = call.rows.now + overlap if overlap else None
-    return IssuedSecretResult(endpoint, _set_new_secret(call, endpoint))
+        old.insert(0, OldSecret(previous, call.rows.now + overlap))
+    store_old_secrets(call, endpoint, old)
+    return IssuedSecretResult(endpoint, set_new_secret(call, endpoint))
 
 
 @operation(
@@ -275,10 +287,3 @@ def _validate_patterns(patterns: list[str]) -> list[Problem]:
 def _raise_problems(problems: list[Problem]) -> None:
     if problems:
         raise BadInput("Invalid webhook endpoint. See `problems`.", problems=problems)
-
-
-def _set_new_secret(call: Call, endpoint: models.WebhookEndpoint) -> str:
-    """Give an endpoint a new secret and return it. Only its encrypted form is stored."""
-    secret = signature.new_secret()
-    call.rows.encrypt(endpoint, "secret", secret)
-    return secret

@@ -1,7 +1,6 @@
 """Webhook records, and operations for the workers that deliver them. Only the system writes them."""
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,6 +26,7 @@ from wattgate.enums import DeliveryState, WebhookStatus
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.messages import outbox
 from wattgate.operations.types.messages import webhooks as types
+from wattgate.operations.webhooks.endpoint_secrets import signing_secrets
 from wattgate.principal import Permission
 from wattgate.values import terms
 from wattgate.values.stored_json import encode_json
@@ -153,7 +153,8 @@ async def prepare_webhook(call: Call, *, delivery_id: str) -> OutboundMessage | 
             _store_health(endpoint, on_attempt_started(_health_of(endpoint), call.rows.now))
         webhook.callback_url = endpoint.url
     body = encode_json(webhook.payload)
-    secrets = _signing_secrets(call, endpoint or await _find_endpoint_by_url(call, webhook.callback_url))
+    signing = endpoint or await _find_endpoint_by_url(call, webhook.callback_url)
+    secrets = () if signing is None else signing_secrets(call, signing)
     signed = signature.signature_headers(webhook.event_id or webhook.webhook_id, call.rows.now, body, secrets)
     return outbox.build_outgoing(delivery, webhook.callback_url, MessageContent(text=body.decode()), signed)
 
@@ -258,16 +259,6 @@ async def _edit_endpoint(call: Call, webhook: models.Webhook) -> models.WebhookE
 async def _find_endpoint_by_url(call: Call, url: str) -> models.WebhookEndpoint | None:
     """Return the endpoint at the address of a callback. Its secret signs the callback."""
     return await call.rows.first(models.WebhookEndpoint, col(models.WebhookEndpoint.url) == url)
-
-
-def _signing_secrets(call: Call, endpoint: models.WebhookEndpoint | None) -> Sequence[str]:
-    """Return the secrets to sign with, newest first. A replaced secret counts until it expires."""
-    if endpoint is None:
-        return ()
-    columns = ["secret"]
-    if endpoint.secret_before and endpoint.secret_expires_at and endpoint.secret_expires_at > call.rows.now:
-        columns.append("secret_before")
-    return [call.rows.decrypt(models.WebhookEndpoint, endpoint, column) for column in columns]
 
 
 def _is_ping(webhook: models.Webhook) -> bool:

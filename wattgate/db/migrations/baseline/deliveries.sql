@@ -54,7 +54,7 @@ CREATE TABLE webhook_endpoint (
     disabled_reason VARCHAR,
     ordered BOOLEAN NOT NULL,
     secret VARCHAR NOT NULL,
-    secret_before VARCHAR,
+    old_secrets VARCHAR,
     secret_expires_at TIMESTAMPTZ,
     created_at TIMESTAMPTZ NOT NULL,
     updated_at TIMESTAMPTZ NOT NULL,

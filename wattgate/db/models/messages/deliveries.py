@@ -73,8 +73,9 @@ MAX_ENDPOINTS = 50
 class WebhookEndpoint(Tenanted, table=True):
     """An endpoint that receives an application's events that match one of the patterns in `events`.
 
-    `secret` signs each message. Until `secret_expires_at`, `secret_before` signs it too. Nothing is sent until
-    `paused_until`. The last three columns are a `operations.webhooks.webhooks.EndpointHealth`.
+    `secret` signs each message. `old_secrets` is a list of `operations.webhooks.endpoint_secrets.OldSecret` in JSON.
+    Each signs too until its own end, the last one until `secret_expires_at`. Nothing is sent until `paused_until`. The
+    last three columns are a `operations.webhooks.webhooks.EndpointHealth`.
     """
 
     __tablename__ = "webhook_endpoint"
@@ -89,7 +90,7 @@ class WebhookEndpoint(Tenanted, table=True):
     disabled_reason: str | None = None
     ordered: bool = True
     secret: str
-    secret_before: str | None = None
+    old_secrets: str | None = None
     secret_expires_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()

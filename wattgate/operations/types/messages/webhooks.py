@@ -43,7 +43,7 @@ class WebhookEndpoint(Node, model=models.WebhookEndpoint):
         description="Until when deliveries are paused after failed attempts. Null if they are not paused."
     )
     secret_expires_at: datetime | None = strawberry.field(
-        description="Until when the previous secret is also valid. Null if there is none."
+        description="Until when the last of the old secrets is also valid. Null if there is none."
     )
     created_at: terms.CreatedAt
     updated_at: terms.UpdatedAt
