@@ -15,6 +15,7 @@ from wattgate.realtime.connections.protocol import CloseCode
 from wattgate.realtime.connections.reconnection import RECONNECTIONS, ReconnectAction
 
 ROOT = Path(__file__).parents[1]
+PAGE_FILE = "wattgate/app/static/display/example.js"
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +25,12 @@ def javascript_tools() -> Iterator[node.Node]:
         yield running
 
 
-async def run(javascript_tools: node.Node, *arguments: str | Path) -> str:
-    """Run Node in the root of the project and return what it prints. Fail if it fails."""
+async def run(javascript_tools: node.Node, *arguments: str | Path, text: str = "") -> str:
+    """Run Node in the root of the project with a text as its input. Return what it prints. Fail if it fails."""
     process = await asyncio.create_subprocess_exec(
-        javascript_tools.executable, *arguments, cwd=ROOT, stdout=PIPE, stderr=STDOUT
+        javascript_tools.executable, *arguments, cwd=ROOT, stdin=PIPE, stdout=PIPE, stderr=STDOUT
     )
-    printed, _ = await process.communicate()
+    printed, _ = await process.communicate(text.encode())
     assert process.returncode == 0, printed.decode()
     return printed.decode()
 
@@ -42,15 +43,36 @@ async def test_unit_tests_pass(javascript_tools: node.Node) -> None:
 
 
 async def test_type_check_finds_a_wrong_type(javascript_tools: node.Node, tmp_path: Path) -> None:
+    """And what the oldest browsers of the pages lack: a function of ES2024, and one of ES2025."""
     page = ROOT / "wattgate" / "app" / "static" / "display" / "format.js"
-    (tmp_path / "wrong.js").write_text(f'import {{ formatAge }} from "{page}";\nformatAge("old");\n')
+    lines = [f'import {{ formatAge }} from "{page}";', 'formatAge("old");', "Map.groupBy([1], String);"]
+    (tmp_path / "wrong.js").write_text("\n".join([*lines, "new Set([1]).union(new Set([2]));"]))
     (tmp_path / "tsconfig.json").write_text(f'{{"extends": "{ROOT / "tsconfig.json"}", "include": ["wrong.js"]}}')
-    with pytest.raises(AssertionError, match="TS2345"):
+    with pytest.raises(AssertionError, match=r"(?s)TS2345.*groupBy.*union"):
         await run(
             javascript_tools,
             javascript_tools.packages / "typescript" / "bin" / "tsc",
             "--project",
             tmp_path / "tsconfig.json",
+        )
+
+
+async def test_eslint_finds_syntax_that_the_oldest_browsers_lack(javascript_tools: node.Node) -> None:
+    eslint = ROOT / "node_modules" / "eslint" / "bin" / "eslint.js"
+    for code in (
+        "export const set = /[\\p{L}--a]/v;",
+        'import a from "./a.json" with { type: "json" };\nexport { a };',
+    ):
+        with pytest.raises(AssertionError, match="Parsing error"):
+            await run(javascript_tools, eslint, "--stdin", "--stdin-filename", PAGE_FILE, text=code)
+    with pytest.raises(AssertionError, match="do not have it"):
+        await run(
+            javascript_tools,
+            eslint,
+            "--stdin",
+            "--stdin-filename",
+            PAGE_FILE,
+            text='export const a = URL.canParse("b");',
         )
 
 

@@ -44,6 +44,21 @@ async def stored_keys(page: Page) -> list[str]:
     return sorted(key for key in keys if "session" in key)
 
 
+async def test_browser_that_cannot_run_the_script_says_so(browser: Browser, own: House) -> None:
+    """Without JavaScript, and with a script that the browser cannot parse. Other browsers do not show the line."""
+    paths = ("/display", "/pair", "/preview", "/add-data", "/register")
+    for script in (None, "let new = this is {", ""):
+        context = await browser.new_context(base_url=own.url, java_script_enabled=script is not None, **WITHOUT_WORKER)
+        if script:
+            await context.route("**/static/shared/dom.js", lambda route: route.fulfill(body="let new = this is {"))
+        for path in paths:
+            page = await context.new_page()
+            await page.goto(f"{path}?application={own.one.application_id}")
+            notice = page.get_by_test_id("start-notice")
+            await (expect(notice).to_have_count(0) if script == "" else expect(notice).to_be_visible())
+        await context.close()
+
+
 @pytest.mark.long("side paths of the log-in; the second factor and the sizes of its pages stay in the short form")
 async def test_user_chooses_the_application_and_a_log_out_keeps_it(page: Page, own: House) -> None:
     await page.goto("/display")

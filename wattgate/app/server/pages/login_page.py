@@ -72,6 +72,9 @@ UNUSABLE_ADDRESSES = {
 LOGIN_FIELDS = read_template("shared/login-fields.html").substitute()
 """The fields of each log-in form: username, password, the code of a second factor, and the error."""
 
+START_NOTICE = read_template("shared/start-notice.html").substitute()
+"""The line that browsers show which cannot run the script of a page. The script removes it."""
+
 
 def login_page_route(
     path: str, file: str, *, welcome: str, runner: Runner, configured_id: str | None, **values: str
@@ -94,7 +97,7 @@ def login_page_route(
             query=f"?{urlencode({'application': application.requested})}" if application.requested else "",
             choice=application_choice(application),
         )
-        return HTMLResponse(content.substitute(values, login=form))
+        return HTMLResponse(content.substitute(values, login=START_NOTICE + form))
 
     return Route(path, serve)
 

@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 from wattgate.app.server.pages.graphql_page import reference_page_route
 from wattgate.app.server.pages.landing_page import Demonstration, landing_route
 from wattgate.app.server.pages.login_application import APPLICATION_PARAMETERS, LoginApplication, find_login_application
-from wattgate.app.server.pages.login_page import application_choice, login_notice, login_page_route
+from wattgate.app.server.pages.login_page import START_NOTICE, application_choice, login_notice, login_page_route
 from wattgate.app.server.pages.pages import STATIC_DIRECTORY, ConstantAnswer, constant_route, html_answer, read_template
 from wattgate.app.settings import Settings
 from wattgate.delivery.account_mails import CONFIRM_EMAIL_PAGE, RESET_PAGE, VERIFY_PAGE
@@ -186,6 +186,7 @@ def _page_route(path: str, page: AccountPage, runner: Runner, configured_id: str
                 script=f"{page.name}.js",
                 content=content,
                 notice=login_notice(application),
+                start_notice=START_NOTICE,
                 application=application.application_id or "",
                 query=query,
                 hidden="" if application.application_id else " hidden",

@@ -1,6 +1,6 @@
 /** A form of an account page: it checks its fields, sends them and shows errors. */
 
-import { find, findAll, findAllAs, findAs } from "../shared/dom.js";
+import { find, findAll, findAllAs, findAs, removeStartNotice } from "../shared/dom.js";
 import { toGatewayError } from "../shared/gateway.js";
 import { formatWait } from "../shared/login-form.js";
 
@@ -27,6 +27,7 @@ export class AccountForm {
     });
     // Until now the buttons are disabled: without this script, the browser would send the form to the page itself.
     for (const button of findAllAs(this.#form, "button", HTMLButtonElement)) button.disabled = false;
+    removeStartNotice();
   }
 
   /**

@@ -1,6 +1,6 @@
 /** Shows the login form while there is no session, and the page while there is one. */
 
-import { find, findAs } from "./dom.js";
+import { find, findAs, removeStartNotice } from "./dom.js";
 import { LoginForm } from "./login-form.js";
 import { DEFAULT_KEY, Session } from "./session.js";
 
@@ -73,6 +73,7 @@ export class AuthenticatedView {
     const session = other?.resume() ?? Session.resume(this.#key);
     if (session) this.enter(session);
     else this.end();
+    removeStartNotice();
   }
 
   /**

@@ -132,3 +132,8 @@ export function formatPath(path) {
   });
   return element("code", { class: "path" }, children);
 }
+
+/** Remove the line that browsers show which cannot run the script of the page. The script calls this after its start. */
+export function removeStartNotice() {
+  document.querySelector(".start-notice")?.remove();
+}

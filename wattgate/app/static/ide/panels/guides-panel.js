@@ -43,8 +43,9 @@ class GuidesView {
       return wanted.every((word) => text.includes(word));
     });
     this.#count.textContent = `${found.length} of ${GUIDE_DOCUMENTS.length} documents. They open with your own values.`;
-    const pages = Map.groupBy(found, ({ pageTitle }) => pageTitle);
-    this.#list.replaceChildren(...[...pages].map(([title, guides]) => this.#page(title, guides)));
+    const titles = [...new Set(found.map(({ pageTitle }) => pageTitle))];
+    const pages = titles.map((title) => this.#page(title, found.filter(({ pageTitle }) => pageTitle === title)));
+    this.#list.replaceChildren(...pages);
   }
 
   /**
