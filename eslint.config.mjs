@@ -12,7 +12,7 @@ const TEXTS_IN_CODE = [
   message: "Take texts from texts.js, whose catalogues have them in all languages.",
 }));
 
-/** Names of the browser that Chrome 111, Safari 16.4 or Firefox 121 lacks. Those of the language are in the lib of tsc. */
+/** Names of the browser that Chrome 111, Safari 16.4 or Firefox 121 lacks. The lib of tsc has the names of the language. */
 const TOO_NEW = ["canParse", "checkVisibility", "moveBefore", "setHTMLUnsafe", "showPopover", "startViewTransition"];
 
 export default [

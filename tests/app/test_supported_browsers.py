@@ -29,7 +29,7 @@ VERSIONS = {
     "overscroll-behavior": (63, 16.0, 59),
     "aspect-ratio": (88, 15.0, 89),
 }
-"""The first versions of Chrome, Safari and Firefox with what is younger than 2021, from MDN's compatibility data."""
+"""The first versions of Chrome, Safari and Firefox that have a feature, from the compatibility data of MDN."""
 
 OPTIONAL = {
     "content-visibility": "Only the speed of a long page depends on it.",
@@ -38,7 +38,7 @@ OPTIONAL = {
     "scrollbar-width": "Without it, a bar is as wide as usual.",
     "::highlight": "Only the code editors of the IDE and of templates use it.",
 }
-"""What younger browsers have and what the pages do without."""
+"""Features that younger browsers have. The pages work without them."""
 
 KNOWN = {
     *("@font-face", "@keyframes", "@media"),
