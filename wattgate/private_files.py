@@ -14,7 +14,16 @@ def write_private(path: Path) -> IO[str]:
 
     A device or a pipe keeps its mode.
     """
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE_MODE)
+    return _open_private(path, os.O_TRUNC)
+
+
+def append_private(path: Path) -> IO[str]:
+    """Open a text file to add to its end, as `write_private` opens one."""
+    return _open_private(path, os.O_APPEND)
+
+
+def _open_private(path: Path, flag: int) -> IO[str]:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flag, PRIVATE_FILE_MODE)
     file = os.fdopen(descriptor, "w")
     try:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):

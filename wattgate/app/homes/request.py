@@ -166,6 +166,7 @@ class HomeOptions:
     tariff_lines: list[tuple[int, str]] | None = None
     currency: str = CURRENCY
     culture: str | None = None
+    person: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,7 @@ class HomeRequest:
     """A home to set up, without problems. `meter_points` maps the classifier of each source of energy to its number.
 
     `culture` is that of the messages to a new user and of a new application. `has_chosen_culture` is whether an option
-    names it. `warnings` names numbers that are probably mistyped.
+    names it. `person` is the name of a new user. `warnings` names numbers that are probably mistyped.
     """
 
     application: str
@@ -186,6 +187,7 @@ class HomeRequest:
     warnings: tuple[str, ...]
     culture: CultureChoice = UNCHOSEN_CULTURE
     has_chosen_culture: bool = False
+    person: str = ""
 
 
 def parse_options(options: HomeOptions, build_schema: Callable[[], Schema], now: datetime) -> HomeRequest:
@@ -216,6 +218,7 @@ def parse_options(options: HomeOptions, build_schema: Callable[[], Schema], now:
         warnings=tuple(_warnings(meter_points)),
         culture=_choose_culture(options),
         has_chosen_culture=options.culture is not None,
+        person=options.person.strip(),
     )
 
 
@@ -231,6 +234,8 @@ def _text_problems(options: HomeOptions) -> Iterator[Problem]:
             yield Problem((option,), "is empty")
         elif len(text) > MAX_NAME_CHARACTERS:
             yield Problem((option,), f"has {len(text)} characters, and the maximum is {MAX_NAME_CHARACTERS}")
+    if len(options.person) > MAX_NAME_CHARACTERS:
+        yield Problem(("--person",), f"has {len(options.person)} characters, and the maximum is {MAX_NAME_CHARACTERS}")
     try:
         check_address(options.user)
     except NotMailable as error:

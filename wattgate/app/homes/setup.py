@@ -5,14 +5,14 @@ interruption adds the records that are still missing.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 
 from wattgate.app.homes.applications import find_application
 from wattgate.app.homes.household_alerts import build_day_rule, ensure_alert_types, ensure_terms
-from wattgate.app.homes.records import find_or_add
+from wattgate.app.homes.records import Note, find_or_add
 from wattgate.app.homes.request import HomeRequest
 from wattgate.app.homes.series import (
     HOME_TYPE_NAME,
@@ -106,7 +106,41 @@ async def set_up_home(
     password = choose_password() if state.account is None else ""
     setup.application_id = await _ensure_application(runner, setup, request, application, applications)
     setup.application_count = len(applications) + (application is None)
-    await _Builder(runner, request, state, setup).build(password, display_url())
+    system = Principal(Role.SYSTEM, application_id=setup.application_id)
+    address = display_url()
+
+    async def ensure_household(note: Note) -> dict[RuleKind, str]:
+        return await ensure_household_records(runner, system, address, note)
+
+    await build_home(runner, request, state, setup, password, ensure_household)
+
+
+EnsureHousehold = Callable[[Note], Awaitable[dict[RuleKind, str]]]
+"""Adds the records that all homes of an application share. Returns the ID of the alert type of each kind of rule."""
+
+
+async def ensure_household_records(
+    runner: Runner, system: Principal, display_url: str, note: Note
+) -> dict[RuleKind, str]:
+    """Add the alert types, mails and terms of an application that are missing. Return the IDs of the alert types."""
+    alert_types = await ensure_alert_types(runner, system, display_url, note)
+    await ensure_terms(runner, system, note)
+    return alert_types
+
+
+async def build_home(
+    runner: Runner,
+    request: HomeRequest,
+    state: HomeState,
+    setup: HomeSetup,
+    password: str | None,
+    ensure_household: EnsureHousehold,
+) -> str:
+    """Add the records that a home of an application lacks, and note each in `setup`. Return the ID of its owner.
+
+    The caller has checked that `state` does not contradict the request. A new user without a password sets one by mail.
+    """
+    return await _Builder(runner, request, state, setup).build(password, ensure_household)
 
 
 async def _ensure_application(
@@ -150,7 +184,7 @@ class _Builder:
     def __post_init__(self) -> None:
         self.system = self.owner = Principal(Role.SYSTEM, application_id=self.setup.application_id)
 
-    async def build(self, password: str, display_url: str) -> None:
+    async def build(self, password: str | None, ensure_household: EnsureHousehold) -> str:
         self.owner = replace(self.system, user_id=await self._ensure_user(password))
         resource_ids: list[str] = []
         for classifier, number in self.request.meter_points.items():
@@ -159,11 +193,11 @@ class _Builder:
             resource_ids.append(energy_id)
             resource_ids += [await self._ensure_resource(cost, number, cost_of=energy_id) for cost in costs]
             await self._ensure_tariffs(classifier, energy_id)
-        alert_types = await ensure_alert_types(self.runner, self.system, display_url, self._note)
-        await ensure_terms(self.runner, self.system, self._note)
+        alert_types = await ensure_household(self._note)
         if self.state.home is None and RuleKind.THRESHOLD in alert_types:
             await self._prepare_rule(alert_types[RuleKind.THRESHOLD], resource_ids[0])
         self.setup.ve_id = await self._ensure_home(resource_ids)
+        return self.owner.user_id or ""
 
     def _note(self, kind: str, name: str, record_id: str, created: bool) -> None:
         self.setup.note(kind, name, record_id, created=created)
@@ -175,13 +209,18 @@ class _Builder:
         stored, created = await find_or_add(self.runner, self.owner, "alert_rules", "add_alert_rule", rule, *key)
         self.setup.note("alert rule", f"{stored.name} (off)", stored.rule_id, created=created)
 
-    async def _ensure_user(self, password: str) -> str:
+    async def _ensure_user(self, password: str | None) -> str:
         account = self.state.account
         if account is not None:
             return self.setup.note("user", account.username, account.user_id, created=False)
         # without an option, the user has the culture of the application
         culture = self.request.culture.culture if self.request.has_chosen_culture else None
-        arguments = {"username": self.request.username, "password": password, "culture_code": culture}
+        arguments = {
+            "username": self.request.username,
+            "password": password,
+            "name": self.request.person,
+            "culture_code": culture,
+        }
         created = await self.runner.run(provisioning.create_user, self.system, arguments)
         return self.setup.note("user", created.username, created.user_id, created=True)
 

@@ -64,17 +64,27 @@ def check_refused_file(file: Path, refused: Path | None) -> None:
         raise BadInput(f"The file {refused} is the file to import. Give --refused the name of another file.")
 
 
-def run_import(file: Path, refused: Path | None, importer: FileImporter[R], describe: Callable[[R], str]) -> NoReturn:
-    """Import a file and print the counts of its report. Exit with 1 if a line was refused, else with 0."""
+def run_import(
+    file: Path,
+    refused: Path | None,
+    importer: FileImporter[R],
+    describe: Callable[[R], str],
+    *,
+    option: str = "--refused",
+) -> NoReturn:
+    """Import a file and print the counts of its report. Exit with 1 if a line was refused, else with 0.
+
+    `option` is the option of the command that writes all refused lines to a file.
+    """
     check_refused_file(file, refused)
-    report = run_async(_import_with_progress(file, refused, importer))
+    report = run_async(_import_with_progress(file, refused, importer, option))
     if not report.lines:
         raise BadInput(f"The file {file} has no lines, so nothing was imported. Give a file with content.")
     out.print(describe(report), soft_wrap=True)
     raise typer.Exit(1 if report.refused else 0)
 
 
-async def _import_with_progress(file: Path, refused: Path | None, importer: FileImporter[R]) -> R:
+async def _import_with_progress(file: Path, refused: Path | None, importer: FileImporter[R], option: str) -> R:
     """Import a file with a progress bar. Print the first refused lines, and write all of them to the file `refused`."""
     size = await asyncio.to_thread(file.stat)
     columns = (BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
@@ -95,7 +105,7 @@ async def _import_with_progress(file: Path, refused: Path | None, importer: File
                 bar.console.print(f"line {line}: {reason}", markup=False, highlight=False, soft_wrap=True)
             elif refused_count == MAX_SHOWN_REFUSALS + 1:
                 bar.console.print(
-                    "More refused lines are not shown. Use --refused FILE to write all of them to a file."
+                    f"More refused lines are not shown. Use {option} FILE to write all of them to a file."
                 )
 
         def progress(bytes_read: int) -> None:

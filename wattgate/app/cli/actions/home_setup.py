@@ -101,7 +101,7 @@ async def _set_up(
         await upgrade(gateway.database)
     elif not await is_current(gateway.database):
         raise Conflict("The database has the schema of another version. Run `wattgate db upgrade` first.")
-    await set_up_home(gateway.runner, request, setup, password, partial(_page_address, "display", settings, setup))
+    await set_up_home(gateway.runner, request, setup, password, partial(page_address, "display", settings, setup))
     return request
 
 
@@ -182,7 +182,7 @@ def _print_setup(
     out.print("\nNext:")
     for command in next_commands:
         out.print(f"  {command}", markup=False, highlight=False, soft_wrap=True)
-    display, pair = (_page_address(page, settings, setup) for page in ("display", "pair"))
+    display, pair = (page_address(page, settings, setup) for page in ("display", "pair"))
     for line in (
         f'\nThen open {display}, choose "Use a password", and log in as {request.username}.',
         f"Or pair the screen without a password: log in at {pair} and approve its code.",
@@ -207,7 +207,7 @@ def page_base(settings: Settings) -> str:
     return (settings.public_url or f"http://{host}:{settings.port}").rstrip("/")
 
 
-def _page_address(page: str, settings: Settings, setup: HomeSetup) -> str:
+def page_address(page: str, settings: Settings, setup: HomeSetup) -> str:
     """Return the address of a page of users. It names the application unless that is the default."""
     base = page_base(settings)
     default_id = settings.display_application_id

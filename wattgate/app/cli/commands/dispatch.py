@@ -41,6 +41,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "user_erase": "actions.personal_data",
         "user_export": "actions.personal_data",
         "home_create": "actions.home_setup",
+        "home_import": "actions.home_table",
         "home_list": "actions.listing",
         "home_show": "actions.homes",
         "move": "actions.moves",

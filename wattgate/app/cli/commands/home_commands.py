@@ -124,6 +124,47 @@ def home_create(
     """  # noqa: E501 (the example is one command)
 
 
+@home_app.command("import")
+@dispatched
+def home_import(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Table: CSV with a header, or JSON Lines.")],
+    application: OptionalApplication = None,
+    time_zone: Annotated[
+        str | None, typer.Option(help="IANA time zone of the homes whose line has none, such as Europe/London.")
+    ] = None,
+    culture: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CULTURE",
+            help="Language and region of messages to the new users whose line has none. Default: the application's.",
+        ),
+    ] = None,
+    passwords: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            help="Give each new user a password, and add it to this CSV file. Default: a new user has no password, and "
+            "sets one by mail.",
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="CSV file to write with the result of each line.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check each line. Change nothing.")] = False,
+) -> None:
+    """Set up the homes of a table, with their users, tariffs and devices.
+
+    Each line is a home as `wattgate home create` sets it up. The columns are user, electricity, timeZone, name, person,
+    gas, export, live, unitRate, standingCharge, currency, culture, device and deviceType. A JSON line can also have the
+    member tariffs, with the objects of a file of tariffs. The application exists already.
+
+    The command reports each line that it refuses and sets up the others. The exit status is 1 if a line was refused.
+    After an interruption, run the same command again: it adds what is missing, and changes nothing else.
+
+    Example: wattgate home import homes.csv --application "My app" --time-zone Europe/London --dry-run
+    """
+
+
 @home_app.command("list")
 @dispatched
 def home_list(
