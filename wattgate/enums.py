@@ -291,6 +291,7 @@ class UserStatus(StrEnum):
     UNVERIFIED = "unverified"
     ACTIVE = "active"
     INACTIVE = "inactive"
+    SUSPENDED = "suspended"
 
 
 class DfsEventState(StrEnum):

@@ -14,7 +14,7 @@ from tests.support.house import PASSWORD, Tenant, basic
 from tests.support.scopes import EVERYTHING
 from wattgate.db.models import Account
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
-from wattgate.operations.accounts import accounts, oauth, provisioning, registration, users
+from wattgate.operations.accounts import accounts, oauth, provisioning, registration, user_suspensions, users
 from wattgate.operations.credentials import second_factor
 from wattgate.operations.credentials import tokens as token_operations
 from wattgate.operations.homes import paired_displays, virtual_entities
@@ -164,6 +164,10 @@ async def erase_user(caller: Caller, principal: Principal) -> None:
     await caller.run(await caller.by_application(), users.delete_user, user_id=ID(caller.user_id))
 
 
+async def suspend_user(caller: Caller, principal: Principal) -> None:
+    await caller.run(await caller.by_application(), user_suspensions.suspend_user, user_id=ID(caller.user_id))
+
+
 async def confirm_second_factor(caller: Caller, principal: Principal) -> None:
     token = await caller.by_token()
     enrolled = await caller.run(token, second_factor.enrol_second_factor, password=caller.password)
@@ -196,14 +200,14 @@ async def close_home(caller: Caller, principal: Principal) -> None:
 Authenticate = Callable[[Caller], Awaitable[Principal]]
 Act = Callable[[Caller, Principal], Coroutine[Any, Any, None]]
 
-BY_ACCOUNT: tuple[Act, ...] = (change_password, reset_password, close_account, erase_user)
+BY_ACCOUNT: tuple[Act, ...] = (change_password, reset_password, close_account, erase_user, suspend_user)
 
 ENDINGS: tuple[tuple[Authenticate, Act], ...] = (
     *((Caller.by_token, act) for act in (log_out, revoke_token, *BY_ACCOUNT)),
     *((Caller.by_password, act) for act in (*BY_ACCOUNT, confirm_second_factor)),
     *((Caller.by_oauth_client, act) for act in (revoke_token, *BY_ACCOUNT)),
     *((Caller.by_administrator, act) for act in (log_out, *BY_ACCOUNT, lose_role)),
-    *((Caller.by_acting_application, act) for act in (close_account, erase_user, rotate_secret)),
+    *((Caller.by_acting_application, act) for act in (close_account, erase_user, suspend_user, rotate_secret)),
     *((Caller.by_display, act) for act in (revoke_display, close_home, *BY_ACCOUNT)),
     (Caller.by_application, rotate_secret),
 )

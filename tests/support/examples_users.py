@@ -12,8 +12,9 @@ from tests.support import people
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import PASSWORD, Tenant
 from tests.support.user_jobs import erased, exported
-from wattgate.operations.accounts import profiles
+from wattgate.operations.accounts import profiles, user_suspensions
 from wattgate.operations.credentials import second_factor, tokens
+from wattgate.principal import Principal, Role
 
 OAUTH_NAMES = re.compile("^(client|code[A-Z]|grant|redirect|refresh)")
 
@@ -56,6 +57,13 @@ async def _new_address(tenant: Tenant) -> dict[str, Any]:
 
 async def _leaving(tenant: Tenant) -> dict[str, Any]:
     return {"userId": (await people.active(tenant))["userId"]}
+
+
+async def _suspended(tenant: Tenant) -> dict[str, Any]:
+    who = await _leaving(tenant)
+    system = Principal(Role.SYSTEM, application_id=tenant.application_id)
+    await tenant.gateway.runner.run(user_suspensions.suspend_user, system, {"user_id": who["userId"]})
+    return who
 
 
 async def _erased(tenant: Tenant) -> dict[str, Any]:
@@ -194,6 +202,8 @@ EXAMPLES: dict[str, Example] = {
     "user": fixed(lambda tenant: {"userId": tenant.user_id}),
     "add_user": fixed(lambda tenant: {"input": {"username": f"{uuid4().hex}@example.org", "name": "Grace"}}),
     "delete_user": _leaving,
+    "suspend_user": _leaving,
+    "reopen_user": _suspended,
     "erasure": _erased,
     "export_my_data": _exported,
     "data_export": _exported,

@@ -17,6 +17,7 @@ from wattgate.operations.accounts import (
     provisioning,
     registration,
     user_changes,
+    user_suspensions,
     users,
     viewer,
 )
@@ -69,6 +70,7 @@ _MODULES: tuple[ModuleType, ...] = (
     erasures,
     data_exports,
     user_changes,
+    user_suspensions,
     registration,
     profiles,
     oauth,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy import ColumnElement, exists, func, or_
 from sqlmodel import col
 
 from wattgate.app.application_ids import parse_application_id
@@ -14,6 +15,7 @@ from wattgate.db.queries.resources import first_times, last_times
 from wattgate.db.queries.series.tariffs import in_force
 from wattgate.db.queries.virtual_entities import resources as resources_of_homes
 from wattgate.db.rows.rows import Rows
+from wattgate.energy.meters.meter_points import meter_point_spellings
 from wattgate.errors import BadInput, GatewayError, NotFound
 from wattgate.operations.credentials.login import find_account
 
@@ -98,9 +100,29 @@ class ResourceDetails:
     tariff: models.Tariff | None
 
 
-async def list_accounts(rows: Rows, limit: int) -> list[models.Account]:
-    """Return up to `limit` accounts of the application, by username."""
-    return await rows.all(models.Account, order_by=[models.Account.username], limit=limit)
+async def list_accounts(rows: Rows, limit: int, search: str | None = None) -> list[models.Account]:
+    """Return up to `limit` accounts of the application, by username.
+
+    With a text to search for, return those that have it in the username, the e-mail address or the name of the person,
+    in any case, and those of the users who have an active resource at the meter point of this number.
+    """
+    where = [] if search is None else [_matches(search.strip())]
+    return await rows.all(models.Account, *where, order_by=[models.Account.username], limit=limit)
+
+
+def _matches(text: str) -> ColumnElement[bool]:
+    """Return the condition on an account that a search finds."""
+    account, resource = models.Account, models.Resource
+    columns = (account.username, account.email, account.name)
+    has_text = [func.lower(col(column)).contains(text.lower(), autoescape=True) for column in columns]
+    number = "".join(text.split())
+    at_point = exists().where(
+        col(resource.owner_id) == col(account.user_id),
+        col(resource.application_id) == col(account.application_id),
+        col(resource.active).is_(True),
+        col(resource.mpxn).in_(meter_point_spellings(number)),
+    )
+    return or_(*has_text, at_point)
 
 
 async def list_homes(rows: Rows, limit: int) -> list[ListedHome]:

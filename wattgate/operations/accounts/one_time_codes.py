@@ -19,6 +19,7 @@ from wattgate.delivery.account_mails import RESET, VERIFY
 from wattgate.enums import UserStatus
 from wattgate.errors import BadInput, Forbidden, Problem
 from wattgate.operations.core.operation import Call
+from wattgate.operations.credentials.login import require_not_suspended
 from wattgate.operations.messages.account_mails import enqueue_account_mail, withdraw_codes
 from wattgate.operations.messages.message_context import mail_address
 from wattgate.principal import AccessScope, Permission
@@ -30,7 +31,11 @@ VERIFICATION = "verification"
 
 
 async def activate(rows: Rows, account: Account) -> None:
-    """Activate an unverified account, which is open for changes, and its user. Its verification codes end."""
+    """Activate an unverified account, which is open for changes, and its user. Its verification codes end.
+
+    Raise Conflict if the user is suspended.
+    """
+    require_not_suspended(await rows.get(User, account.user_id))
     account.active, account.status = True, UserStatus.ACTIVE
     await rows.flush()
     is_unverified = col(User.user_id) == account.user_id, col(User.status) == UserStatus.UNVERIFIED

@@ -304,7 +304,8 @@ async def _find_unverified_account(rows: Rows, username: str, directory_id: str 
 async def _find_open_account(rows: Rows, username: str, directory_id: str | None) -> models.Account | None:
     await require_own_directory(rows, directory_id)
     account = await find_account(rows, username, directory_id)
-    return account if account and account.status != UserStatus.INACTIVE else None
+    is_open = account is not None and account.status not in (UserStatus.INACTIVE, UserStatus.SUSPENDED)
+    return account if is_open else None
 
 
 def _wrong_value(name: str) -> Problem:

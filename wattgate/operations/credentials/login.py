@@ -22,6 +22,7 @@ from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.models import Token
 from wattgate.db.rows.rows import Rows
 from wattgate.delivery.mail_addresses import NotMailable, check_address
+from wattgate.enums import UserStatus
 from wattgate.errors import (
     BadInput,
     Conflict,
@@ -247,7 +248,11 @@ async def create_account(
     password: str | None = None,
     **columns: Any,
 ) -> models.Account:
-    """Add an account to a user, in a directory (by default that of the application)."""
+    """Add an account to a user, in a directory (by default that of the application).
+
+    Raise Conflict if the user is suspended.
+    """
+    require_not_suspended(user)
     own_directory_id = await application_directory(rows)
     directory = await find_directory(rows, directory_id or own_directory_id)
     if directory is not None:
@@ -266,6 +271,12 @@ async def create_account(
             **columns,
         )
     )
+
+
+def require_not_suspended(user: models.User) -> None:
+    """Raise Conflict if a user is suspended, so that no account of the user becomes active."""
+    if user.status == UserStatus.SUSPENDED:
+        raise Conflict(f"User {user.user_id} is suspended. Reopen the user first.")
 
 
 async def _create_external_account(

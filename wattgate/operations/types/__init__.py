@@ -85,6 +85,7 @@ declare_enum(
     UNVERIFIED="Registered. The e-mail address is not verified yet.",
     ACTIVE="In use.",
     INACTIVE="Closed.",
+    SUSPENDED="Suspended by the application. It can be reopened.",
 )
 declare_enum(
     DfsEventState,

@@ -8,6 +8,7 @@ from wattgate.app.cli.reading_context import with_current_reader
 from wattgate.app.cli.record_lists import print_records, run_in_application, to_text
 from wattgate.app.homes.applications import ListedHome, list_accounts, list_homes
 from wattgate.app.settings import Settings
+from wattgate.operations.messages.message_context import mail_address
 
 
 def app_list(*, as_json: bool) -> None:
@@ -25,13 +26,14 @@ def app_list(*, as_json: bool) -> None:
     print_records(records, len(records), as_json=as_json)
 
 
-def user_list(*, application: str | None, limit: int, as_json: bool) -> None:
+def user_list(*, application: str | None, search: str | None, limit: int, as_json: bool) -> None:
     """List the accounts of the users of an application."""
-    accounts = run_in_application(application, partial(list_accounts, limit=limit + 1))
+    accounts = run_in_application(application, partial(list_accounts, limit=limit + 1, search=search))
     records = [
         {
             "username": account.username,
             "name": account.name,
+            "email": mail_address(account),
             "status": account.status,
             "administrator": account.administrator,
             "templateEditor": account.template_editor,

@@ -80,6 +80,8 @@ def app_add_directory(
 
 # Commands for users and their accounts.
 
+UserArgument = Annotated[str, typer.Argument(help="Username or ID of the user.")]
+
 user_app = typer.Typer(no_args_is_help=True, help="Manage users and their accounts.")
 
 
@@ -119,9 +121,51 @@ def user_create(
 @user_app.command("list")
 @dispatched
 def user_list(
-    application: OptionalApplication = None, limit: LimitOption = DEFAULT_LIMIT, as_json: JsonOption = False
+    application: OptionalApplication = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="List only accounts with this text in the username, e-mail address or name of the person, "
+            "and those of users with this meter point.",
+        ),
+    ] = None,
+    limit: LimitOption = DEFAULT_LIMIT,
+    as_json: JsonOption = False,
 ) -> None:
     """List the accounts of the users of an application.
 
-    Example: wattgate user list --json
+    Example: wattgate user list --search 2300000000116
+    """
+
+
+@user_app.command("set-password")
+@dispatched
+def user_set_password(user: UserArgument, application: OptionalApplication = None) -> None:
+    """Set a new password of a user, for a customer who has lost the old one and gets no mail.
+
+    The command asks for the password on a terminal, and reads the first line of standard input otherwise. All tokens,
+    displays and connections of the account end. The user gets a mail that the password was changed.
+
+    Example: wattgate user set-password ada@example.org
+    """
+
+
+@user_app.command("suspend")
+@dispatched
+def user_suspend(user: UserArgument, application: OptionalApplication = None) -> None:
+    """Suspend a user: nobody can log in, and all tokens, displays and connections end at once. Nothing is erased.
+
+    Devices and imports still record readings, and the application's webhook endpoints still get events.
+
+    Example: wattgate user suspend ada@example.org
+    """
+
+
+@user_app.command("reopen")
+@dispatched
+def user_reopen(user: UserArgument, application: OptionalApplication = None) -> None:
+    """Reopen a suspended user. The user logs in with the password from before, and pairs displays again.
+
+    Example: wattgate user reopen ada@example.org
     """

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from wattgate.app.cli.commands.application_commands import UserArgument
 from wattgate.app.cli.commands.dispatch import dispatched
 from wattgate.app.cli.record_options import JsonOption, OptionalApplication
 from wattgate.db.encryption.batches import BATCH_ROWS
@@ -49,8 +50,6 @@ def keys_status(
 
 
 # Commands that erase a user, and that export the data of a user into a file.
-
-UserArgument = Annotated[str, typer.Argument(help="Username or ID of the user.")]
 
 
 @dispatched

@@ -139,8 +139,9 @@ class AccountSession(Tenanted, table=True):
 class User(Tenanted, table=True):
     """A person. Records of homes and meters belong to users; logins belong to their accounts.
 
-    `status` is unverified, active or inactive. `culture_code` is the language and region of messages to the user; None
-    is the culture of the application. After `erased_at`, the record is the pseudonym of a person whose data is erased.
+    `status` is unverified, active, inactive or suspended. `culture_code` is the language and region of messages to the
+    user; None is the culture of the application. After `erased_at`, the record is the pseudonym of a person whose data
+    is erased.
     """
 
     __tablename__ = "app_user"  # "user" is a reserved word of PostgreSQL
@@ -161,9 +162,9 @@ class Account(Tenanted, table=True):
     """A user's login in one directory of the application.
 
     An `administrator` manages the records of the application. A `template_editor` manages its templates and sees the
-    records of its own user only. `status` is unverified, active or inactive; only an `active` account can log in. If
-    `email` is empty and `mails_username` is set, mails go to the username. `second_factor` is true if a log-in also
-    needs a code. `failures` and `failed_at` are unused: see `LoginBackoff`.
+    records of its own user only. `status` is as for users; only an `active` account can log in. If `email` is empty and
+    `mails_username` is set, mails go to the username. `second_factor` is true if a log-in also needs a code. `failures`
+    and `failed_at` are unused: see `LoginBackoff`.
     """
 
     __table_args__ = (

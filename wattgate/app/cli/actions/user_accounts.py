@@ -1,0 +1,76 @@
+"""Carry out the commands that change the account of a user: set a password, suspend and reopen."""
+
+import sys
+from functools import partial
+from typing import Any
+
+import typer
+
+from wattgate.app.cli.consoles import out
+from wattgate.app.cli.database_context import run_async
+from wattgate.app.cli.gateway_context import with_current_gateway
+from wattgate.app.homes.applications import require_application, require_user_id
+from wattgate.app.server.components import Components
+from wattgate.app.settings import Settings
+from wattgate.errors import BadInput
+from wattgate.operations.accounts import provisioning, user_suspensions
+from wattgate.operations.core.operation import Operation
+from wattgate.operations.vocabulary.arguments import Id
+from wattgate.principal import Permission, Principal, Role
+
+MAX_PASSWORD_BYTES = 4_096
+"""Maximum length of the line of standard input with a password."""
+
+
+def user_set_password(*, user: str, application: str | None) -> None:
+    """Set a new password of a user."""
+    password = _read_password(user)
+    account = _run(provisioning.set_user_password, user, application, password=password)
+    out.print(
+        f"The password of {account.username} is changed. All tokens, displays and connections of the account ended.",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def user_suspend(*, user: str, application: str | None) -> None:
+    """Suspend a user."""
+    _run(user_suspensions.suspend_user, user, application)
+    out.print(
+        f"The user {user} is suspended. All tokens, displays and connections ended. Readings are still recorded.",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def user_reopen(*, user: str, application: str | None) -> None:
+    """Reopen a suspended user."""
+    reopened = _run(user_suspensions.reopen_user, user, application)
+    out.print(f"The user {user} is {reopened.status}.", markup=False, highlight=False, soft_wrap=True)
+
+
+def _read_password(user: str) -> str:
+    """Return a password from the terminal, or from the first line of standard input.
+
+    An argument would be in the list of processes and in the history of the shell.
+    """
+    if sys.stdin.isatty():
+        return str(typer.prompt(f"New password of {user}", hide_input=True, confirmation_prompt=True, err=True))
+    password = sys.stdin.readline(MAX_PASSWORD_BYTES).rstrip("\r\n")
+    if not password:
+        raise BadInput("Standard input has no password. Write it into the first line.")
+    return password
+
+
+def _run(operation: Operation, user: str, application: str | None, **arguments: Any) -> Any:
+    """Run an operation for the user with this username or ID."""
+
+    async def run(gateway: Components) -> Any:
+        applications = await gateway.runner.list_applications()
+        system = Principal(Role.SYSTEM, application_id=require_application(applications, application).application_id)
+        user_id = await gateway.runner.read(system, Permission.SYSTEM, partial(require_user_id, text=user))
+        return await gateway.runner.run(operation, system, {"user_id": Id(user_id), **arguments})
+
+    return run_async(with_current_gateway(Settings(), run))
