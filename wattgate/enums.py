@@ -243,6 +243,7 @@ class SuppressionCause(Enum):
     """Why an address gets no more mail."""
 
     REFUSED = "REFUSED"
+    BOUNCED = "BOUNCED"
     UNSUBSCRIBED = "UNSUBSCRIBED"
 
 

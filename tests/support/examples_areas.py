@@ -192,6 +192,7 @@ EXAMPLES: dict[str, Example] = {
     "mark_alerts_read": by_id("alert", "alertIds"),
     "notification": by_id("notification", "notificationId"),
     "remove_mail_suppression": own_mail_suppression,
+    "report_mail_bounce": fixed(lambda tenant: {"address": "gone@example.org", "reason": "550 5.1.1 user unknown"}),
     "alert_rules": NOTHING,
     "alert_rule": by_id("alert_rule", "ruleId"),
     "add_alert_rule": fixed(

@@ -150,6 +150,30 @@ async def test_unknown_address_is_suppressed_until_it_is_removed_from_the_list(o
     assert len(smtp.taken) == 1
 
 
+async def test_a_reported_bounce_suppresses_the_address_with_its_reason(outbox: Post, smtp: MailServer) -> None:
+    """A mail server accepts a mail, and sends it back hours later."""
+    await outbox.send(Channel.EMAIL)
+    await deliver_due(outbox, settings(smtp))
+    assert len(smtp.taken) == 1
+    waiting = await outbox.send(Channel.EMAIL)
+    for reason in ("mailbox full", "550 5.1.1 user unknown"):
+        reported = await outbox.run(mail.report_mail_bounce, address="User@Example.org", reason=reason)
+    (entry,) = await outbox.rows(MailSuppression)
+    assert (entry.address, entry.cause) == ("user@example.org", SuppressionCause.BOUNCED)
+    assert entry.reason == reported.reason == "550 5.1.1 user unknown"
+    await deliver_due(outbox, settings(smtp))
+    assert len(smtp.taken) == 1
+    problem = "the address is suppressed: 550 5.1.1 user unknown"
+    assert (await outbox.log(waiting))[1:] == [(2, "Given Up", "ERROR", problem)]
+    with pytest.raises(BadInput):
+        await outbox.run(mail.report_mail_bounce, address="no address", reason="user unknown")
+
+    await outbox.run(mail.remove_mail_suppression, address="user@example.org")
+    await outbox.send(Channel.EMAIL)
+    await deliver_due(outbox, settings(smtp))
+    assert len(smtp.taken) == 2
+
+
 async def test_rejected_mail_does_not_suppress_its_address(outbox: Post, smtp: MailServer) -> None:
     smtp.say("DATA", "554 5.7.1 this looks like spam")
     alert_id = await outbox.send(Channel.EMAIL)

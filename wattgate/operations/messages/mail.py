@@ -50,15 +50,44 @@ async def remove_mail_suppression(
     call: Call, *, address: Annotated[terms.Text500, Described("E-mail address to remove from the list, in any case.")]
 ) -> MailSuppression:
     """Remove an e-mail address from the suppression list, so that it receives mail again."""
-    try:
-        key = suppression_key(address)
-    except NotMailable as error:
-        raise BadInput(str(error), problems=[Problem(("address",), "is not an e-mail address")]) from None
+    key = _parse_key(address)
     suppression = await call.rows.first(MailSuppression, col(MailSuppression.address) == key)
     if suppression is None:
         raise NotFound(f"The address {key} is not suppressed.")
     await call.rows.delete(MailSuppression, col(MailSuppression.suppression_id) == suppression.suppression_id)
     return suppression
+
+
+@operation(
+    OperationKind.MUTATION, returns=types.MailSuppression, needs=Permission.NOTIFICATION_SEND, audit=Audit.EVERY_CALL
+)
+async def report_mail_bounce(
+    call: Call,
+    *,
+    address: Annotated[terms.Text500, Described("E-mail address that a mail came back from, in any case.")],
+    reason: Annotated[terms.Text500, Described("Reason in the report, such as `550 5.1.1 user unknown`.")],
+) -> MailSuppression:
+    """Report that a mail came back after a mail server had accepted it. The address receives no more mail.
+
+    Mails that wait are not sent, also those about the security of an account. A further report replaces the reason.
+    """
+    key = _parse_key(address)
+    found = await _find_suppression(call, key)
+    if found is None:
+        return await call.rows.add(
+            MailSuppression(address=key, cause=SuppressionCause.BOUNCED, reason=reason, created_at=call.rows.now)
+        )
+    suppression = await call.rows.edit(MailSuppression, found.suppression_id)
+    suppression.cause, suppression.reason = SuppressionCause.BOUNCED, reason
+    return suppression
+
+
+def _parse_key(address: str) -> str:
+    """Return an address as `suppression_key` does. Raise BadInput if it is malformed."""
+    try:
+        return suppression_key(address)
+    except NotMailable as error:
+        raise BadInput(str(error), problems=[Problem(("address",), "is not an e-mail address")]) from None
 
 
 # Operations for the worker `app/workers/deliveries.py`.

@@ -251,6 +251,7 @@ declare_enum(
     SuppressionCause,
     "Reason why an address receives no more mail.",
     REFUSED="A mail server reported that the address does not exist.",
+    BOUNCED="The application reported that a mail came back after a mail server had accepted it.",
     UNSUBSCRIBED="The recipient followed the unsubscribe link of a mail.",
 )
 declare_enum(

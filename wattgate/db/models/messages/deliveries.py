@@ -214,7 +214,7 @@ class MailSuppression(Tenanted, table=True):
     """An address to which the application sends no mail. It is in lower case, in the form
     of `delivery.mail_addresses`.
 
-    `reason` is the response of a mail server, and `delivery_id` is the last delivery to the address.
+    `reason` is the response of a mail server or of a report, and `delivery_id` is the last delivery to the address.
     """
 
     __tablename__ = "mail_suppression"

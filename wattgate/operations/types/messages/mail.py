@@ -14,7 +14,8 @@ class MailSuppression:
     address: str = strawberry.field(description="E-mail address, in lower case.")
     cause: SuppressionCause = strawberry.field(description="Reason why the address receives no mail.")
     reason: str | None = strawberry.field(
-        description="Response of the mail server. Null if the recipient unsubscribed."
+        description="Response of the mail server, or the reason that the application reported. Null if the recipient "
+        "unsubscribed."
     )
     created_at: terms.CreatedAt
 
