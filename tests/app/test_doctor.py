@@ -25,6 +25,7 @@ from tests.support.sqlite_files import execute
 from wattgate.app.cli.checks.certificates import TlsServer, TlsStart, check_certificate, tls_servers
 from wattgate.app.cli.checks.hardening import check_bounds, check_files, check_interpreter
 from wattgate.app.cli.checks.result import CheckState, check_clock
+from wattgate.app.cli.checks.several_gateways import check_several_gateways
 from wattgate.app.server.components import build_components
 from wattgate.app.settings import Settings
 from wattgate.app.workers.background import log_server_problems
@@ -114,6 +115,42 @@ def test_bounds_that_are_off_or_far_above_their_default_are_named() -> None:
     assert "WATTGATE_CALLER_BUDGET is 0, which means no limit" in opened.text
     assert "WATTGATE_MAX_BODY_BYTES is 1,099,511,627,776, more than 100 times its default" in opened.text
     assert "WATTGATE_ADDRESS_LOGINS is 1,000,000,000" in opened.text
+
+
+POSTGRESQL, REDIS = "postgresql+asyncpg://gateway@db.example/wattgate", "redis://redis.example"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "state", "texts"),
+    [
+        ({"database_url": "sqlite:///home.sqlite3"}, CheckState.OK, ["Two need PostgreSQL and Redis"]),
+        (
+            {"database_url": "sqlite:///home.sqlite3", "redis_url": REDIS},
+            CheckState.WARNING,
+            ["home.sqlite3 belongs to this machine", "WATTGATE_SECRET_KEYS", "WATTGATE_PUBLIC_URL"],
+        ),
+        ({"database_url": POSTGRESQL}, CheckState.WARNING, ["WATTGATE_REDIS_URL", "WATTGATE_SECRET_KEYS"]),
+        (
+            {
+                "database_url": POSTGRESQL,
+                "redis_url": REDIS,
+                "secret_keys_file": Path("keys"),
+                "public_url": "https://a.example",
+            },
+            CheckState.OK,
+            ["Give each the same values"],
+        ),
+    ],
+    ids=["alone", "redis beside sqlite", "postgresql alone", "complete"],
+)
+def test_settings_that_a_second_gateway_lacks_are_named(
+    chosen: dict[str, Any], state: CheckState, texts: list[str]
+) -> None:
+    usual = Settings(_env_file=None, database_url="sqlite:///:memory:")
+    unset = {"redis_url": None, "secret_keys": None, "secret_keys_file": None, "public_url": None}
+    found = check_several_gateways(usual.model_copy(update=unset | chosen))
+    assert found.state is state
+    assert [text for text in texts if text not in found.text] == []
 
 
 def test_proxies_that_are_everybody_are_named() -> None:

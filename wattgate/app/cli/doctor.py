@@ -15,6 +15,7 @@ from wattgate.app.cli.checks.directories import check_directories
 from wattgate.app.cli.checks.erasure_list import check_erasure_list
 from wattgate.app.cli.checks.hardening import check_hardening
 from wattgate.app.cli.checks.result import CheckResult, CheckState, failed, passed, warning
+from wattgate.app.cli.checks.several_gateways import check_several_gateways
 from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import require_keys, run_async, with_database
 from wattgate.app.cli.reading_context import create_reader
@@ -67,7 +68,7 @@ async def _run_checks(settings: Settings) -> list[CheckResult]:
         results.append(await _check_broker(settings))
     results += await _check_mail_server(settings)
     results += [await check_certificate(server) for server in tls_servers(settings)]
-    return [*results, *check_hardening(settings)]
+    return [*results, check_several_gateways(settings), *check_hardening(settings)]
 
 
 async def _check_database_and_pages(settings: Settings, database: Database) -> list[CheckResult]:
