@@ -76,6 +76,25 @@ def purposes() -> dict[str, int]:
     return result
 
 
+def purpose_names() -> list[str]:
+    """Return each purpose of the index as its path and its clause.
+
+    A row that is only detailed above is named by its method, unless another row of the path has this purpose.
+    """
+    names = []
+    for row in index():
+        if row.purpose == "detailed above":
+            names += [] if (row.method, row.path) in DETAILED_AGAIN else [f"{row.path}: {row.method}"]
+            continue
+        clauses = re.sub(r" ?\(.*?\)", "", row.purpose).split(";")
+        names += [f"{row.path}: {clause.strip()}" for clause in clauses]
+    return names
+
+
+DETAILED_AGAIN = {("PUT", "/account/{accountId}")}
+"""Rows of the index whose purpose is also a clause of another row."""
+
+
 def known_methods() -> dict[tuple[str, str], str]:
     """Return the purposes of the index rows that have a method, by method and path."""
     return {(row.method, row.path): row.purpose for row in index() if row.method != "-"}
