@@ -22,6 +22,9 @@ def best_fit(text: str) -> Fit:
         (("02-03-2026", "12-12-2026"), True, "--date-order day-first|month-first"),
         (("02/03/2026", "13/03/2026"), False, "--profile english-spreadsheet --times"),
         (("03/02/2026", "03/13/2026"), False, "--date-order month-first"),
+        (("26/03/12", "26/03/13"), True, "--date-order day-first|month-first|year-first"),
+        (("12/03/26", "13/03/26"), True, "--date-order day-first|month-first|year-first"),
+        (("13/03/2026", "14/03/2026"), False, "--profile english-spreadsheet --times"),
     ],
 )
 def test_order_of_day_and_month_is_a_question_unless_a_date_shows_it(
@@ -94,3 +97,14 @@ def test_the_work_of_an_inspection_is_bounded_and_no_profile_is_tried_twice(monk
     monkeypatch.setattr(inspection_module, "MAX_TRIED", 1_000)
     with pytest.raises(TooLarge, match="may be read in too many ways"):
         inspect_sample(many.encode(), is_whole=True, zone=UTC)
+
+
+@pytest.mark.parametrize("header", ["Start,kVArh", "when,usage (kVArh)", "Start,MVAh", "Start,Q1 [kvarh]", "Start,kVA"])
+def test_reactive_and_apparent_energy_is_no_energy(header: str) -> None:
+    content = f"{header}\n2026-03-13 00:00,0.5\n2026-03-13 00:30,0.25\n"
+    assert inspect_sample(content.encode(), is_whole=True, zone=UTC).fits == []
+
+
+def test_energy_beside_reactive_energy_is_read() -> None:
+    fit = best_fit("when,Q1 kVArh,P1 kWh\n2026-03-13 00:00,9,0.5\n2026-03-13 00:30,8,0.25\n")
+    assert (fit.options.columns["value"], fit.total) == ("P1 kWh", 0.75)

@@ -175,7 +175,7 @@ class _Clock:
 def parse_date(text: str, order: DateOrder | None) -> date:
     """Return a date. `order` is None if it is not known. Raise InvalidLine for another text.
 
-    Raise Ambiguous if the order is not known and decides. A year of two digits is in this century.
+    Raise Ambiguous if the order is not known and decides. A year of two digits is in this century, and may be first.
     """
     if compact := _COMPACT_DATE.fullmatch(text):
         return _build_date(text, *compact.groups())
@@ -188,20 +188,23 @@ def parse_date(text: str, order: DateOrder | None) -> date:
     if second.isalpha():
         return _build_date(text, third, second, first)
     if order is None:
-        orders = (DateOrder.DAY_FIRST, DateOrder.MONTH_FIRST)
-        raise Ambiguous(_unclear_date(text, first, second, third), "date_order", orders)
+        orders = [DateOrder.DAY_FIRST, DateOrder.MONTH_FIRST, *([DateOrder.YEAR_FIRST] if len(third) <= 2 else [])]
+        raise Ambiguous(_unclear_date(text, first, second, third), "date_order", tuple(orders))
     day, month = (first, second) if order is DateOrder.DAY_FIRST else (second, first)
     return _build_date(text, third, month, day)
 
 
 def _unclear_date(text: str, first: str, second: str, third: str) -> str:
+    """Return the question about a date: what it may be in each order. A year of two digits may also be first."""
+    forms = [(third, second, first), (third, first, second), *([(first, second, third)] if len(third) <= 2 else [])]
     readings = []
-    for day, month in ((first, second), (second, first)):
+    for year, month, day in forms:
         try:
-            readings.append(_build_date(text, third, month, day).strftime("%-d %B %Y"))
+            readings.append(_build_date(text, year, month, day).strftime("%-d %B %Y"))
         except InvalidLine:
             continue
-    return f"{text!r} may be {' or '.join(readings)}. Use --date-order day-first or month-first"
+    orders = "day-first or month-first" if len(forms) == 2 else "day-first, month-first or year-first"
+    return f"{text!r} may be {' or '.join(readings)}. Use --date-order {orders}"
 
 
 def _build_date(text: str, year: str, month: str, day: str) -> date:

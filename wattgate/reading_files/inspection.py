@@ -81,6 +81,9 @@ _NAMES_OF_HOURS = frozenset(
     {"hour", "hour ending", "period", "settlement period", "interval", "stunde", "heure", "uur"}
 )
 _UNCLEAR_DATE = re.compile(r"(?:^|[^0-9])[0-9]{1,2}[/-][0-9]{1,2}[/-][0-9]{2}", re.ASCII)
+_NO_ENERGY = re.compile(r"(?<![a-z])[km]?va(?:r?h?)(?![a-z])")
+"""Units of reactive and apparent power and energy. Nobody pays for them by the kilowatt hour."""
+
 _NUMBER = re.compile(r"[+-]?[0-9][0-9.,' \u00a0\u202f]{0,30}")
 
 _VARIANTS = (
@@ -482,7 +485,11 @@ def _generic_fits(sample: Sample, lines: Sequence[str], given: ProfileOptions) -
         return []  # the line is a reading: a header is missing, or has another number of cells
     columns = _classify(lines, delimiter, header)
     roles = _time_roles(columns)
-    values = [column.name for column in columns if column.numbers and column.name not in roles.values()]
+    values = [
+        column.name
+        for column in columns
+        if column.numbers and column.name not in roles.values() and not _NO_ENERGY.search(column.name.casefold())
+    ]
     named = [name for name in values if _UNIT_IN_NAME.search(name.casefold())] or values
     if "value" in given.columns:
         named = [given.columns["value"]]
