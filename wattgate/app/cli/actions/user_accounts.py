@@ -6,17 +6,18 @@ from typing import Any
 
 import typer
 
+from wattgate.app.cli.application_context import system_of
 from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
-from wattgate.app.homes.applications import require_application, require_user_id
+from wattgate.app.homes.applications import require_user_id
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.errors import BadInput
 from wattgate.operations.accounts import provisioning, user_suspensions
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.vocabulary.arguments import Id
-from wattgate.principal import Permission, Principal, Role
+from wattgate.principal import Permission
 
 MAX_PASSWORD_BYTES = 4_096
 """Maximum length of the line of standard input with a password."""
@@ -68,8 +69,7 @@ def _run(operation: Operation, user: str, application: str | None, **arguments: 
     """Run an operation for the user with this username or ID."""
 
     async def run(gateway: Components) -> Any:
-        applications = await gateway.runner.list_applications()
-        system = Principal(Role.SYSTEM, application_id=require_application(applications, application).application_id)
+        system = await system_of(gateway.runner, application)
         user_id = await gateway.runner.read(system, Permission.SYSTEM, partial(require_user_id, text=user))
         return await gateway.runner.run(operation, system, {"user_id": Id(user_id), **arguments})
 
