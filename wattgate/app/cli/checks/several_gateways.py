@@ -18,9 +18,7 @@ def check_several_gateways(settings: Settings) -> CheckResult:
     """
     lacks = list(_missing(settings))
     if make_url(settings.database_url).get_backend_name() == "sqlite" and settings.redis_url is None:
-        return passed(
-            SUBJECT, "this one is alone: SQLite belongs to one machine. Two need PostgreSQL and Redis"
-        )
+        return passed(SUBJECT, "this one is alone: SQLite belongs to one machine. Two need PostgreSQL and Redis")
     if lacks:
         return warning(SUBJECT, f"a second gateway needs more: {'; '.join(lacks)}. Ignore this if there is only one")
     return passed(SUBJECT, "the settings have all that a second gateway shares. Give each the same values")
