@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.energy.alert_rules import Episode, Limit, PaceReplay, PaceRule, QuietHours
+from wattgate.energy.alert_rules import BudgetPeriods, Episode, Limit, PaceReplay, PaceRule, QuietHours
 from wattgate.energy.buckets import DAY_MS, HOUR_MS, build_grid
-from wattgate.energy.budget_periods import BudgetPeriods
 from wattgate.enums import Period
 
 BERLIN = ZoneInfo("Europe/Berlin")

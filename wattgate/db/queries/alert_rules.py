@@ -25,6 +25,7 @@ from wattgate.energy import alert_rules, buckets
 from wattgate.energy.alert_rules import (
     RULE_CLASSES,
     AnyRule,
+    BudgetPeriods,
     Episode,
     Firing,
     PaceReplay,
@@ -38,7 +39,6 @@ from wattgate.energy.alert_rules import (
     TimedValue,
     state_before,
 )
-from wattgate.energy.budget_periods import BudgetPeriods
 from wattgate.energy.consent_gaps import ConsentGaps, find_gap, last_gap_end
 from wattgate.energy.ownership import Ownership
 from wattgate.energy.storage_fields import ReadingField
