@@ -160,7 +160,7 @@ def number(value: str | float | None) -> Decimal | None:
 def compare_display(
     shown: Any, expected: Figures, span: tuple[int, int], has_tariff: bool
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield what is compared: its name, what the display says, and what the model says."""
+    """Yield the name of each compared figure, its value on the display, and that of the model."""
     yield "bounds", tuple(to_ms(datetime.fromisoformat(shown[name])) for name in ("start", "end")), span
     energy = shown["electricity"]["energy"]
     yield (
@@ -177,7 +177,7 @@ def compare_display(
 
 
 def compare_costs(found: Any, expected: Figures) -> Iterator[tuple[Any, ...]]:
-    """Yield what is compared of a bucket of costs."""
+    """Yield the compared figures of a bucket of costs."""
     energy_cost = expected.energy_cost if expected.has_price else None
     exact = money(energy_cost, 7), money(expected.standing, 7)
     yield "energy cost", number(found["energyCostWithVat"]), exact[0]

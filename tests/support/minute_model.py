@@ -30,7 +30,7 @@ ZONES = (
 
 @dataclass
 class Figures:
-    """What a span has so far: energy in kWh, and costs in pence with VAT. `has_price` says whether some is priced."""
+    """The figures of a span so far: energy in kWh, and costs in pence with VAT. `has_price` says whether some is priced."""
 
     energy: Fraction = Fraction(0)
     unpriced: Fraction = Fraction(0)

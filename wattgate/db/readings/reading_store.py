@@ -335,7 +335,7 @@ class ReadingStore:
         """Return the newest reading of each series. Series without readings are left out.
 
         Meters' clocks are not exact, so a reading may be dated ahead. With `until`, return the newest up to it: the
-        present instant for what is current. It costs a second statement only if a reading is dated ahead.
+        present instant for a current value. It costs a second statement only if a reading is dated ahead.
         """
         newest = await self._fetch_extreme("DESC", series)
         ahead = [key for key, reading in newest.items() if until is not None and reading.at > until]
