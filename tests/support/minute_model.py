@@ -30,7 +30,7 @@ ZONES = (
 
 @dataclass
 class Figures:
-    """The figures of a span so far: energy in kWh, and costs in pence with VAT. `has_price` says whether some is priced."""
+    """The figures of a span so far: energy in kWh, costs in pence with VAT. `has_price`: some energy has a price."""
 
     energy: Fraction = Fraction(0)
     unpriced: Fraction = Fraction(0)
