@@ -103,10 +103,11 @@ def test_only_operations_of_the_system_list_applications() -> None:
 def test_only_commands_and_log_in_pages_read_the_list_of_applications() -> None:
     users = [path for path in MODULES if re.search(r"\.list_applications\(", path.read_text())]
     assert [str(path.relative_to(PACKAGE)) for path in users] == [
+        "app/cli/actions/audit.py",
         "app/cli/actions/gateway/demonstration.py",
         "app/cli/actions/listing.py",
-        "app/cli/actions/moves.py",
-        "app/cli/actions/personal_data.py",
+        "app/cli/application_context.py",
+        "app/cli/checks/directories.py",
         "app/cli/record_lists.py",
         "app/demo/seed.py",
         "app/homes/home_selection.py",
