@@ -27,6 +27,7 @@ SIZE = 300
 PATTERNS = {
     "app.cli.error_messages": ["_FIELD"],
     "app.application_ids": ["_APPLICATION_ID"],
+    "app.env_file": ["_STATEMENT", "_IGNORED"],
     "app.homes.setup": ["_SYMBOLS"],
     "app.setting_checks": ["_FILTER", "_LOOPBACK"],
     "app.observability.logs": ["_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_ID"],

@@ -76,7 +76,7 @@ def test_a_line_that_is_no_setting_stops_each_command(command: Command, tmp_path
         "WATTGATE_PORT 8000": "the line 'WATTGATE_PORT 8000' has no `=`. Write NAME=VALUE",
         "export WATTGATE_PORT": "the line 'export WATTGATE_PORT' has no `=`.",
         "=8000": "'' is not the name of a setting",
-        "WATTGATE_HOST='::1": "the value of 'WATTGATE_HOST' has no closing quotation mark",
+        "WATTGATE_HOST= '::1": "the value of 'WATTGATE_HOST' has no closing quotation mark",
         'WATTGATE_HOST="::1" ::1': "the value of 'WATTGATE_HOST' has no closing quotation mark, or text after it",
     }.items():
         (tmp_path / ".env").write_text(f"# a gateway\n\nWATTGATE_TEST_X='two\nlines' # comment\n{line}\n")

@@ -8,7 +8,7 @@ MAX_SHOWN_CHARACTERS = 40
 """Maximum characters of the name in a message. The rest of a wrong line may be a secret."""
 
 _STATEMENT = re.compile(
-    r"""(?:export[^\S\n]+)?(?P<name>[^\s=\#'"]+)[^\S\n]*=[^\S\n]*
+    r"""[^\S\n]*+(?:export[^\S\n]+)?(?P<name>[^\s=\#'"]+)[^\S\n]*+=[^\S\n]*+
     (?:'(?:[^'\\]|\\.)*'[^\S\n]*(?:\#[^\n]*)?|"(?:[^"\\]|\\.)*"[^\S\n]*(?:\#[^\n]*)?|(?!['"])[^\n]*)(?:\n|\Z)""",
     re.VERBOSE | re.DOTALL,
 )
@@ -36,10 +36,9 @@ def find_lines(file: Path) -> Mapping[str, int]:
     lines: dict[str, int] = {}
     position, number = 0, 1
     while position < len(text):
-        start = position + len(text[position:]) - len(text[position:].lstrip(" \t"))
-        found = _IGNORED.match(text, position) or _STATEMENT.match(text, start)
+        found = _IGNORED.match(text, position) or _STATEMENT.match(text, position)
         if found is None:
-            raise InvalidEnvFile(f"{file}:{number}: {_describe(text[start:].partition(chr(10))[0])}")
+            raise InvalidEnvFile(f"{file}:{number}: {_describe(text[position:].partition(chr(10))[0].strip())}")
         if name := found.groupdict().get("name"):
             lines[name.upper()] = number
         number += text.count("\n", position, found.end())
