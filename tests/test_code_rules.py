@@ -105,6 +105,7 @@ def test_only_commands_and_log_in_pages_read_the_list_of_applications() -> None:
     assert [str(path.relative_to(PACKAGE)) for path in users] == [
         "app/cli/actions/audit.py",
         "app/cli/actions/gateway/demonstration.py",
+        "app/cli/actions/home_table.py",
         "app/cli/actions/listing.py",
         "app/cli/application_context.py",
         "app/cli/checks/directories.py",

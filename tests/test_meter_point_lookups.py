@@ -26,7 +26,9 @@ SYSTEM = "The operator's own command."
 NETWORK_ITSELF = "The records of the network. Its callers are in this table."
 
 LOOKUPS = {
+    "app/homes/applications.py:_matches": SYSTEM,
     "app/homes/state.py:load_home_state": SYSTEM,
+    "app/homes/table_devices.py:load_device_state": SYSTEM,
     **dict.fromkeys(
         (
             f"db/meter_network.py:{function}"

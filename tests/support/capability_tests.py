@@ -131,6 +131,7 @@ NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
         "class CallCharge": "Lives as long as a REST call.",
         "class StrangerCharge": "Lives as long as a REST call.",
         "class BodyCharge": "Lives as long as a request over HTTP.",
+        "class HomeTable": "Lives as long as the command of an operator.",
         "class AccessRecorder": "Lives as long as an operation.",
         "class OperationCharge": "Lives as long as an operation.",
         "class _Run": "Lives as long as an operation.",

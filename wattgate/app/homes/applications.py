@@ -17,7 +17,6 @@ from wattgate.db.queries.virtual_entities import resources as resources_of_homes
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters.meter_points import meter_point_spellings
 from wattgate.errors import BadInput, GatewayError, NotFound
-from wattgate.operations.credentials.login import find_account
 
 APPLICATION, LIST_APPLICATIONS = "application", "wattgate app list"
 
@@ -52,27 +51,6 @@ def require_application(applications: Sequence[ApplicationSummary], text: str | 
         names = ", ".join(repr(application.name) for application in applications)
         raise BadInput(f"There are {len(applications)} applications. Name one with --application: {names}.")
     return applications[0]
-
-
-MAX_COMPARED = 1_000
-"""Maximum usernames that an unknown one is compared with."""
-
-
-async def find_user_id(rows: Rows, text: str) -> str | None:
-    """Return the ID of the user with this username or ID, or None."""
-    if text in await rows.get_many(models.User, [text]):
-        return text
-    account = await find_account(rows, text)
-    return None if account is None else account.user_id
-
-
-async def require_user_id(rows: Rows, text: str) -> str:
-    """Return the ID of the user with this username or ID. Raise NotFound with the nearest usernames."""
-    user_id = await find_user_id(rows, text)
-    if user_id is None:
-        usernames = [account.username for account in await list_accounts(rows, MAX_COMPARED)]
-        raise unknown_name("user", text, usernames, "wattgate user list")
-    return user_id
 
 
 # The users and homes of an application, for the command line.

@@ -8,7 +8,6 @@ from wattgate.app.cli.reading_context import with_current_reader
 from wattgate.app.cli.record_lists import print_records, run_in_application, to_text
 from wattgate.app.homes.applications import ListedHome, list_accounts, list_homes
 from wattgate.app.settings import Settings
-from wattgate.operations.messages.message_context import mail_address
 
 
 def app_list(*, as_json: bool) -> None:
@@ -33,7 +32,7 @@ def user_list(*, application: str | None, search: str | None, limit: int, as_jso
         {
             "username": account.username,
             "name": account.name,
-            "email": mail_address(account),
+            "email": account.email or None,
             "status": account.status,
             "administrator": account.administrator,
             "templateEditor": account.template_editor,

@@ -17,7 +17,7 @@ from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.cli.passwords import PasswordChoice
 from wattgate.app.cli.record_lists import print_records
 from wattgate.app.erasure_list import open_erasure_list
-from wattgate.app.homes.applications import find_user_id
+from wattgate.app.homes.users import find_user
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.app.workers.user_jobs import list_all_tenancies
@@ -60,7 +60,7 @@ class MoveTarget:
 
 async def find_move_target(rows: Rows, mpxn: str, user: str, devices: list[str] | None) -> MoveTarget:
     """Return the user with this username or ID, the time zone of the home at a meter point, and the devices."""
-    user_id = await find_user_id(rows, user)
+    user_id = await find_user(rows, user)
     number = canonical_meter_point(mpxn)
     former = next((tenancy for tenancy in await tenancies_at(rows, number) if tenancy.ended_at is None), None)
     found = None if former is None else await find_home_at(rows, former.user_id, number)

@@ -15,7 +15,7 @@ from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.cli.record_lists import print_records, to_text
-from wattgate.app.homes.applications import require_user_id
+from wattgate.app.homes.users import require_user
 from wattgate.app.server.background_workers import job_policy
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
@@ -113,7 +113,7 @@ def _run(application: str | None, user: str, work: Any) -> Any:
         policy = job_policy(settings)
         await verify_erasures(gateway.database, policy.erasure_list)
         system = await system_of(gateway.runner, application)
-        user_id = await gateway.runner.read(system, Permission.SYSTEM, partial(require_user_id, text=user))
+        user_id = await gateway.runner.read(system, Permission.SYSTEM, partial(require_user, text=user))
         return await work(_Job(gateway, system.application_id or "", user_id, policy))
 
     return run_async(with_current_gateway(settings, run))

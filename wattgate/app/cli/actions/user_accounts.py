@@ -10,7 +10,7 @@ from wattgate.app.cli.application_context import system_of
 from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
-from wattgate.app.homes.applications import require_user_id
+from wattgate.app.homes.users import require_user
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.errors import BadInput
@@ -70,7 +70,7 @@ def _run(operation: Operation, user: str, application: str | None, **arguments: 
 
     async def run(gateway: Components) -> Any:
         system = await system_of(gateway.runner, application)
-        user_id = await gateway.runner.read(system, Permission.SYSTEM, partial(require_user_id, text=user))
+        user_id = await gateway.runner.read(system, Permission.SYSTEM, partial(require_user, text=user))
         return await gateway.runner.run(operation, system, {"user_id": Id(user_id), **arguments})
 
     return run_async(with_current_gateway(Settings(), run))
