@@ -72,6 +72,17 @@ class NoValueReason(Enum):
     NO_PRICE = "NO_PRICE"
 
 
+class NoStandbyReason(Enum):
+    """Why the standby power of a home, or its cost, is unknown."""
+
+    TOO_COARSE = "TOO_COARSE"
+    TOO_FEW_DAYS = "TOO_FEW_DAYS"
+    NO_NIGHT_USE = "NO_NIGHT_USE"
+    NO_TARIFF = "NO_TARIFF"
+    NO_PRICE = "NO_PRICE"
+    BLOCK_TARIFF = "BLOCK_TARIFF"
+
+
 class ConsentBasis(Enum):
     """On what ground a consent was recorded or changed."""
 

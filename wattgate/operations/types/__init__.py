@@ -31,6 +31,7 @@ from wattgate.enums import (
     FreshnessState,
     Function,
     JobState,
+    NoStandbyReason,
     NotificationState,
     NoValueReason,
     PairingState,
@@ -299,6 +300,16 @@ declare_enum(
     NO_POWER="No power reading is at most 15 minutes old, so the present value is unknown.",
     NO_TARIFF="No tariff applies. Set one with `setTariff`.",
     NO_PRICE="A dynamic tariff applies, but its price for the time is not known.",
+)
+declare_enum(
+    NoStandbyReason,
+    "Reason why the standby power of a home, or its cost, is null.",
+    TOO_COARSE="The readings are for more than an hour each, or at irregular times.",
+    TOO_FEW_DAYS="Fewer than 14 of the 28 days before today have all their readings.",
+    NO_NIGHT_USE="The meter shows no use at night, because panels or a battery supply the home.",
+    NO_TARIFF="No tariff applies. Set one with `setTariff`.",
+    NO_PRICE="A dynamic tariff applies, and some of its prices are not known.",
+    BLOCK_TARIFF="The price depends on the other use of the home.",
 )
 declare_enum(
     Baseline,

@@ -18,6 +18,7 @@ from wattgate.db.queries.series import current_readings as current_queries
 from wattgate.db.queries.series import freshness as freshness_queries
 from wattgate.db.queries.series import raw_readings as raw_queries
 from wattgate.db.queries.series import readings as reading_queries
+from wattgate.db.queries.series import standby as standby_queries
 from wattgate.db.queries.series import tariffs as tariff_queries
 from wattgate.energy.buckets import MAX_BUCKETS
 from wattgate.enums import BucketQuality, DeviceProof, EnergyUnit, NoValueReason, ReadingQuality
@@ -36,6 +37,7 @@ from wattgate.operations.types.meters.readings import (
     Freshness,
     SeriesPart,
 )
+from wattgate.operations.types.meters.standby import Standby
 from wattgate.operations.types.meters.tariffs import CostBucket, CostExplanation, CurrentRates, Tariff
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET
@@ -367,6 +369,13 @@ class Resource(Node, model=models.Resource):
         sizes=[ListSize(bucket_count(MAX_BUCKETS), ("CostSeries.buckets",), items_per_unit=5)],
         description="Cost of the energy in a time range of at most 2,000 days, in whole buckets of the time zone. Null "
         "if no tariff is known.",
+    )
+    standby: Standby | None = edge(
+        standby_queries.standby,
+        needs=Permission.READINGS_READ,
+        weight=30,
+        description="Power that the home always draws, from the nights of the 28 days before today. Null for another "
+        "resource than consumption of electricity in kWh.",
     )
     device: "Device | None" = edge(
         device_queries.devices_of_resources,
