@@ -1,5 +1,7 @@
 """Filters and counts of connections, on both executors and both databases."""
 
+import base64
+import json
 from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
@@ -73,6 +75,22 @@ async def test_cursor_of_another_filter_is_rejected_with_the_reason(served: Hous
         answer = await by_both_executors(served, ALERTS, who.headers["account"], filter=other, after=cursor)
         assert code_of(answer) == "BAD_INPUT"
         assert "is a cursor of the list with another filter" in answer["errors"][0]["message"]
+
+
+async def test_forged_cursor_shows_nothing_that_the_list_does_not_have(served: House) -> None:
+    """The mark of a filter in a cursor is a checksum, which anybody can compute. The list decides, not the mark."""
+    who, stranger = await resident(served.one), await resident(served.one)
+    read, unread, foreign = [await send(served, one) for one in (who, who, stranger)]
+    await served.gateway.runner.run(mark_alerts_read, who.account, {"alert_ids": [read]})
+    cursors = {unread: (await alerts(served, who, filter={"unread": True}))["edges"][0]["cursor"]}
+    for alert_id, page in ((read, await alerts(served, who)), (foreign, await alerts(served, stranger))):
+        cursors[alert_id] = next(edge["cursor"] for edge in page["edges"] if edge["node"]["alertId"] == alert_id)
+    mark = json.loads(base64.urlsafe_b64decode(cursors[unread]))[0]
+    for alert_id in (read, foreign):
+        _, *position = json.loads(base64.urlsafe_b64decode(cursors[alert_id]))
+        forged = base64.urlsafe_b64encode(json.dumps([mark, *position]).encode()).decode()
+        answer = await by_both_executors(served, ALERTS, who.headers["account"], filter={"unread": True}, after=forged)
+        assert "is the cursor of a record that the list does not have any more" in answer["errors"][0]["message"]
 
 
 async def test_unknown_filter_is_no_valid_document_and_a_long_value_is_rejected(served: House) -> None:
