@@ -100,7 +100,7 @@ PATTERNS = {
         "_TIME",
         "_DATE_AND_TIME",
     ],
-    "reading_files.inspection": ["_UNIT_IN_NAME", "_UNCLEAR_DATE", "_NUMBER"],
+    "reading_files.inspection": ["_UNIT_IN_NAME", "_UNCLEAR_DATE", "_NO_ENERGY", "_NUMBER"],
     "reading_files.profiles": ["_INTERVAL"],
     "reading_files.reader": ["_DECLARED_DELIMITER", "_ROUNDED_NUMBER", "_LABEL", "_NUMBER"],
     "requests.request_context": ["_TRACEPARENT"],
