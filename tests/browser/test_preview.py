@@ -552,7 +552,7 @@ async def test_translation_starts_from_the_text_of_the_other_culture_and_templat
     await expect(page.get_by_test_id("templates").locator("option:checked")).to_contain_text("ga-IE")
 
 
-async def test_mail_is_shown_without_images(page: Page) -> None:
+async def test_mail_is_shown_without_images_and_its_links_are_tried(page: Page) -> None:
     await open_editor(page)
     pixel = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
     html = PLAIN_HTML.replace("<p>", f"<img src='{pixel}' alt='A bar'><p style='background:url({pixel})'>")
@@ -565,3 +565,6 @@ async def test_mail_is_shown_without_images(page: Page) -> None:
     await expect(text).to_have_css("background-image", "none")
     await page.get_by_test_id("images").check()
     await expect(image).to_have_attribute("src", pixel)
+    await page.get_by_test_id("html-source").fill(html.replace("<p ", "<a href='https://127.0.0.1/'>A</a><p "))
+    await page.get_by_role("button", name="Try links and images").click()
+    await expect(page.get_by_role("button", name="0 of 1 addresses of links and images answer")).to_be_visible()

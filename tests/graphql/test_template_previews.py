@@ -122,3 +122,18 @@ async def test_invalid_preview_requests_are_rejected(served: House) -> None:
     assert await error_code(served, alertTypeId="unknown", html="x") == "NOT_FOUND"
     assert await error_code(served, html="x", alertId="unknown") == "NOT_FOUND"
     assert await error_code(served, caller="account", html="x") == "FORBIDDEN"
+
+
+async def test_links_are_requested_only_on_request(served: House) -> None:
+    """The gateway may reach public addresses only, so that nobody can look at its network."""
+    sources = {"html": '<a href="https://127.0.0.1/inside">1</a><img src="https://images.invalid/a.png">'}
+    codes = ["link-failed", "image-failed", "links-tried"]
+    before = (await preview_template(served, **sources))["report"]
+    assert not [finding for finding in before["findings"] if finding["code"] in codes]
+    report = (await preview_template(served, **sources, tryLinks=True))["report"]
+    tried = [finding for finding in report["findings"] if finding["code"] in codes]
+    assert [finding["code"] for finding in tried] == codes
+    assert "leads to an address that is not public" in tried[0]["message"]
+    assert "getaddrinfo" in tried[1]["message"]
+    assert tried[2]["message"] == "0 of 2 addresses of links and images answer"
+    assert report["ok"] is before["ok"], "an address that does not answer is no error"

@@ -151,6 +151,11 @@ DEMANDS = (
         ),
     ),
     Demand(
+        "delivery.templates.link_trial:MAX_TRIED_ADDRESSES",
+        "operations.vocabulary.cost_weights:TRIAL_WEIGHT",
+        ("delivery.templates.link_trial:_problem calls http.send",),
+    ),
+    Demand(
         "delivery.openid.keys:parse_keys",
         "requests.client:AddressPolicy.LOGIN",
         (

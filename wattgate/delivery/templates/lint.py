@@ -207,16 +207,31 @@ def extract_links(document: str) -> list[str]:
     return reader.addresses
 
 
+def extract_images(document: str) -> list[str]:
+    """Return the sources of the images of a document."""
+    reader = _LinkExtractor()
+    reader.feed(document)
+    return reader.images
+
+
 class _LinkExtractor(HtmlTokenizer):
     reads_conditional_comments = False
 
     def __init__(self) -> None:
         super().__init__()
         self.addresses: list[str] = []
+        self.images: list[str] = []
 
     def on_tag(self) -> None:
-        if self.tag_name in ("a", "area") and not self.is_end_tag and self.attributes.get("href"):
+        if self.is_end_tag:
+            return
+        if self.tag_name in ("a", "area") and self.attributes.get("href"):
             self.addresses.append(unescape(self.attributes["href"]))
+        self.images += [
+            unescape(self.attributes[name])
+            for name in ("src", "background")
+            if self.attributes.get(name) and (name == "background" or self.tag_name == "img")
+        ]
 
 
 # Elements that run code or load a document. No mail client shows them, so the figures of clients do not have them.

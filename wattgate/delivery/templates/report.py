@@ -89,6 +89,10 @@ class Preview:
     data: Mapping[str, Any]
     report: RenderingReport
 
+    def with_findings(self, findings: Iterable[Finding]) -> "Preview":
+        """Return the preview with more findings in its report."""
+        return replace(self, report=replace(self.report, findings=_ordered([*self.report.findings, *findings])))
+
 
 def render_preview(
     source: TemplateSource,

@@ -21,9 +21,11 @@ from wattgate.db.rows.lookups import not_found
 from wattgate.delivery.account_mail_texts import builtin_source
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
 from wattgate.delivery.mail_addresses import Mailbox, NotMailable, parse_mailbox
+from wattgate.delivery.outbound_http import OutboundHttpClient
 from wattgate.delivery.templates.language.contract_values import data_problems
 from wattgate.delivery.templates.language.cultures import is_culture
-from wattgate.delivery.templates.language.diagnostics import TemplateLimitExceeded
+from wattgate.delivery.templates.language.diagnostics import Finding, TemplateLimitExceeded
+from wattgate.delivery.templates.link_trial import MAX_TRIED_ADDRESSES, TRIAL_SECONDS, mail_addresses, try_addresses
 from wattgate.delivery.templates.rendering import RenderedTemplate, TemplateSource
 from wattgate.delivery.templates.report import Preview, RenderingReport
 from wattgate.enums import Channel, DeliveryKind, DeliveryState
@@ -44,7 +46,12 @@ from wattgate.operations.types.messages import template_previews as types
 from wattgate.operations.types.messages.template_previews import TemplateToPreview
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET
-from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT, RENDER_WEIGHT, STATEMENT_WEIGHT
+from wattgate.operations.vocabulary.cost_weights import (
+    MUTATION_WEIGHT,
+    RENDER_WEIGHT,
+    STATEMENT_WEIGHT,
+    TRIAL_WEIGHT,
+)
 from wattgate.principal import Permission
 from wattgate.values import terms
 from wattgate.values.annotations import Described
@@ -205,7 +212,22 @@ async def run_preview(call: Call, input: types.TemplateToPreview) -> PreviewRun:
         preview = await call.templates.preview(source, data.values, scope)
     except TemplateLimitExceeded as error:
         raise too_expensive(error) from None
+    preview = _with_tried_links(call, preview) if input.try_links else preview
     return PreviewRun(template, others, choice, source, data, preview)
+
+
+def _with_tried_links(call: Call, preview: Preview) -> Preview:
+    """Return a preview whose report says which links and images answer. The caller pays for each request."""
+    policy = call.outbound_policy
+    addresses = mail_addresses(preview.rendering.html or "", policy.public_url)
+
+    async def work() -> list[Finding]:
+        if call.templates.charge is not None:
+            await call.templates.charge.add_units(TRIAL_WEIGHT * min(len(addresses), MAX_TRIED_ADDRESSES))
+        http = OutboundHttpClient(policy.egress, timeout_seconds=TRIAL_SECONDS)
+        return await try_addresses(http, addresses, call.templates.owner)
+
+    return preview.with_findings(call.outside.result(("links", tuple(addresses)), work))
 
 
 async def _find_version(call: Call, template: models.Template, number: int | None) -> models.TemplateVersion:

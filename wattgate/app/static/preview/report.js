@@ -18,10 +18,12 @@ export class Report {
   /**
    * @param {HTMLElement} root
    * @param {(finding: Finding) => void} onSelect
+   * @param {() => void} onTryLinks  Called when the links and images are to be requested.
    */
-  constructor(root, onSelect) {
+  constructor(root, onSelect, onTryLinks) {
     this.#root = root;
     this.#onSelect = onSelect;
+    find(root, ".try-links").addEventListener("click", onTryLinks);
   }
 
   /**

@@ -76,7 +76,8 @@ export class TemplateEditor {
     this.#root = root;
     this.#onRefused = onRefused;
     this.#form = new TemplateForm(find(root, ".editor"), () => this.#edited());
-    this.#report = new Report(find(root, ".report"), (finding) => this.#form.goTo(finding));
+    const tryLinks = () => this.#render(true);
+    this.#report = new Report(find(root, ".report"), (finding) => this.#form.goTo(finding), tryLinks);
     this.#list = new TemplateList(find(root, "header"), {
       onOpen: () => this.#openTemplate(),
       mayLeave: () => this.#mayLeave(),
@@ -84,8 +85,7 @@ export class TemplateEditor {
     this.#notice = new NoticeBar(find(root, ".notice"));
     this.#result = new Result(find(root, ".result"));
     this.#frame = new MailFrame(findAs(root, "iframe", HTMLIFrameElement));
-    /** @param {string} name */
-    const dialog = (name) => findAs(root, `dialog.${name}`, HTMLDialogElement);
+    const dialog = (/** @type {string} */ name) => findAs(root, `dialog.${name}`, HTMLDialogElement);
     this.#confirmDialog = new ConfirmDialog(dialog("confirmation"));
     this.#compareDialog = new CompareDialog(dialog("compare"));
     this.#shareDialog = new ShareDialog(dialog("share"));
@@ -342,7 +342,7 @@ export class TemplateEditor {
   }
 
   /** Render the current content. If several requests are open, only the last one's response is shown. */
-  async #render() {
+  async #render(tryLinks = false) {
     clearTimeout(this.#timer);
     const renderNumber = ++this.#renderNumber;
     const input = this.#form.previewInput;
@@ -351,9 +351,9 @@ export class TemplateEditor {
       this.#showStatus("The sample data is not JSON", "bad");
       return;
     }
-    this.#showStatus("Rendering");
+    this.#showStatus(tryLinks ? "Trying the links" : "Rendering");
     try {
-      const rendered = await previewTemplate(this.#token, input);
+      const rendered = await previewTemplate(this.#token, { ...input, tryLinks });
       if (renderNumber === this.#renderNumber) this.#showRendered(rendered);
     } catch (error) {
       if (renderNumber === this.#renderNumber) this.#showFailure(error, (message) => this.#showStatus(message, "bad"));

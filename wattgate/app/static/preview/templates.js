@@ -59,6 +59,7 @@ import { call } from "../shared/gateway.js";
  * @property {object} [data]
  * @property {string} [alertId]
  * @property {boolean} [samples]  Use the samples of the alert type, and no past alert.
+ * @property {boolean} [tryLinks]  Request the links and images, and report those that do not answer.
  */
 
 /**

@@ -141,3 +141,8 @@ class TemplateToPreview:
     samples: bool = strawberry.field(
         default=False, description="Whether to use samples of the variables instead of the newest alert."
     )
+    try_links: bool = strawberry.field(
+        default=False,
+        description="Whether to request the links and images of the rendered HTML, at most 20, and to report those "
+        "that do not answer. Only public https addresses are requested, unless the operator permits others.",
+    )
