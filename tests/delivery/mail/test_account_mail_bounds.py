@@ -181,11 +181,17 @@ async def test_mailbox_is_bounded_in_each_spelling_and_over_all_applications(cod
 
 
 async def test_notices_to_an_account_are_bounded(codes: Codes) -> None:
-    who = await codes.add_user()
+    """They stop no code of the account, and no notice of another person with the same address."""
+    address = f"{uuid4().hex}@example.org"
+    who, other = [await codes.add_user(email=address) for _ in range(2)]
     for _ in range(MAX_NOTICES + 1):
         await codes.change_password(who)
     states = [state for state, _ in await codes.states(who, PASSWORD_CHANGED)]
     assert states == [DeliveryState.WAITING] * MAX_NOTICES + [DeliveryState.SUPPRESSED]
+    await codes.request_reset(who)
+    await codes.change_password(other)
+    assert await codes.states(who, RESET) == [(DeliveryState.WAITING, None)]
+    assert await codes.states(other, PASSWORD_CHANGED) == [(DeliveryState.WAITING, None)]
 
 
 async def test_account_without_an_address_gets_nothing(codes: Codes) -> None:
