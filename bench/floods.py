@@ -105,7 +105,9 @@ DIGITS = b"00000000"
 
 def _unknown_members(attacker: Attacker) -> bytes:
     members = " ".join(f"a{n}: 1" for n in range(600))
-    return _graphql(f"mutation M00000000 {{ addDevice(input: {{{members}}}) {{ id }} }}", _token(attacker))
+    return _graphql(
+        (f"mutation M00000000 {{ addDevice(input: {{{members}}}) {{ ... on Device {{ id }} }} }}"), _token(attacker)
+    )
 
 
 FIELDS = (
@@ -154,7 +156,8 @@ def _arrow_off_the_grid(attacker: Attacker) -> bytes:
 
 def _log_in(attacker: Attacker, number: int) -> bytes:
     document = (
-        "mutation($a: ID!, $u: String!) { authenticate(applicationId: $a, username: $u, password: %s) { token } }"
+        "mutation($a: ID!, $u: String!) { authenticate(applicationId: $a, username: $u, password: %s) {"
+        " ... on Login { token } } }"
     )
     return _graphql(document % '"not the password"', a=attacker.application_id, u=f"nobody{number}@example.org")
 
@@ -162,13 +165,14 @@ def _log_in(attacker: Attacker, number: int) -> bytes:
 def _register(attacker: Attacker, number: int) -> bytes:
     document = (
         "mutation($a: ID!, $u: String!) {"
-        ' register(applicationId: $a, name: "N", username: $u, email: $u, password: "a long pass phrase") { id } }'
+        ' register(applicationId: $a, name: "N", username: $u, email: $u, password: "a long pass phrase") {'
+        " ... on User { id } } }"
     )
     return _graphql(document, a=attacker.application_id, u=f"flood{number}@example.org")
 
 
 def _pair(attacker: Attacker, number: int) -> bytes:
-    document = "mutation($a: ID!) { startDisplayPairing(applicationId: $a) { userCode } }"
+    document = "mutation($a: ID!) { startDisplayPairing(applicationId: $a) { ... on DisplayPairing { userCode } } }"
     return _graphql(document, a=attacker.application_id)
 
 
@@ -202,14 +206,14 @@ FRAMES_OF_PIECE = 500
 
 
 def _ask_for_reset(attacker: Attacker, number: int) -> bytes:
-    document = "mutation($a: ID!, $u: String!) { requestPasswordReset(applicationId: $a, username: $u) { valid } }"
+    document = "mutation($a: ID!, $u: String!) { requestPasswordReset(applicationId: $a, username: $u) { __typename } }"
     return _graphql(document, a=attacker.application_id, u=f"nobody{number}@example.org")
 
 
 def _ask_for_verification(attacker: Attacker, number: int) -> bytes:
     document = (
         "mutation($a: ID!, $u: String!) {"
-        ' requestVerification(applicationId: $a, username: $u, password: "a long pass phrase") { valid } }'
+        ' requestVerification(applicationId: $a, username: $u, password: "a long pass phrase") { __typename } }'
     )
     return _graphql(document, a=attacker.application_id, u=f"nobody{number}@example.org")
 
@@ -218,7 +222,7 @@ def _log_in_with_token(attacker: Attacker, number: int) -> bytes:
     """Log in with a token of the slow provider, whose keys the gateway does not have."""
     document = (
         "mutation($a: ID!, $d: ID!, $t: String!) {"
-        " authenticate(applicationId: $a, directoryId: $d, directoryToken: $t) { token } }"
+        " authenticate(applicationId: $a, directoryId: $d, directoryToken: $t) { ... on Login { token } } }"
     )
     claims = {"iss": attacker.issuer, "sub": str(number), "aud": AUDIENCE, "iat": 2**31, "exp": 2**32}
     parts = (orjson.dumps({"alg": "RS256", "kid": "1"}), orjson.dumps(claims), bytes(256))
@@ -231,7 +235,7 @@ def _send_alert(channel: str) -> BytesOf:
 
     def request(attacker: Attacker) -> bytes:
         pair = base64.b64encode(f"{attacker.application_name}:{attacker.password}".encode()).decode()
-        document = "mutation($i: NewAlert!) { sendAlert(input: $i) { alertId } }"
+        document = "mutation($i: NewAlert!) { sendAlert(input: $i) { ... on Alert { alertId } } }"
         values = {"userId": attacker.push_user_id, "alertTypeId": ALERT_TYPE, "channels": [channel], "priority": "LOW"}
         return _graphql(document, f"Authorization: Basic {pair}\r\n", i=values)
 
@@ -241,18 +245,21 @@ def _send_alert(channel: str) -> BytesOf:
 def _exchange_code(attacker: Attacker, number: int) -> bytes:
     document = (
         'mutation($c: String!) { grantOauthTokens(clientId: $c, grantType: "authorization_code", code: $c,'
-        ' codeVerifier: "v", redirectUri: "https://app.example/") { tokenType } }'
+        ' codeVerifier: "v", redirectUri: "https://app.example/") { ... on OAuthTokens { tokenType } } }'
     )
     return _graphql(document, c=f"client{number}")
 
 
 def _claim_pairing(attacker: Attacker, number: int) -> bytes:
-    document = "mutation($a: ID!, $d: String!) { claimDisplayPairing(applicationId: $a, deviceCode: $d) { state } }"
+    document = (
+        "mutation($a: ID!, $d: String!) { claimDisplayPairing(applicationId: $a, deviceCode: $d) {"
+        " ... on DisplayPairingClaim { state } } }"
+    )
     return _graphql(document, a=attacker.application_id, d=f"device code {number}")
 
 
 def _export(attacker: Attacker) -> bytes:
-    return _graphql("mutation { exportMyData { state } }", _token(attacker))
+    return _graphql("mutation { exportMyData { ... on DataExport { state } } }", _token(attacker))
 
 
 def _inspect(attacker: Attacker) -> bytes:

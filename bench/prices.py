@@ -212,20 +212,27 @@ async def _operations(home: BenchHome) -> list[tuple[str, float]]:
         "unreadAlerts": "{ viewer { unreadAlerts } }",
         "__schema, as tools ask": get_introspection_query(),
         "__type": '{ __type(name: "Resource") { fields { name type { name kind ofType { name } } } } }',
-        "authenticate": f"mutation {{ authenticate({account}) {{ exp }} }}",
-        "sendAlert": f"mutation {{ sendAlert(input: {{{alert}}}) {{ alertId }} }}",
-        "markAlertsRead": "mutation { markAlertsRead { marked } }",
-        "addContent": 'mutation { addContent(input: {reference: "a", name: "b"}) { contentId } }',
-        "updateAlertRule": f'mutation {{ updateAlertRule({rule}, input: {{name: "c"}}) {{ ruleId }} }}',
+        "authenticate": f"mutation {{ authenticate({account}) {{ ... on Login {{ exp }} }} }}",
+        "sendAlert": f"mutation {{ sendAlert(input: {{{alert}}}) {{ ... on Alert {{ alertId }} }} }}",
+        "markAlertsRead": "mutation { markAlertsRead { ... on MarkedAlerts { marked } } }",
+        "addContent": 'mutation { addContent(input: {reference: "a", name: "b"}) { ... on Content { contentId } } }',
+        "updateAlertRule": (
+            f'mutation {{ updateAlertRule({rule}, input: {{name: "c"}}) {{ ... on AlertRule {{ ruleId }} }} }}'
+        ),
     }
     costs = [(name, await home.min_cpu_microseconds(text)) for name, text in texts.items()]
-    document = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+    document = (
+        "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { ... on Recorded { recorded } } }"
+    )
     for count in (1, 100, 10_000):
         instants = [_iso(to_ms(NOW) - steps_back * HALF_HOUR) for steps_back in range(count, 0, -1)]
         values = [{"at": at, "value": position % 7} for position, at in enumerate(instants)]
         readings = [{"resourceId": home.owner.resource_ids[1], "readings": values}]
         costs.append((f"recordReadings, {count:,}", await home.min_cpu_microseconds(document, series=readings)))
-    document = "mutation ($series: [NewReadingColumns!]!) { recordReadingColumns(series: $series) { recorded } }"
+    document = (
+        "mutation ($series: [NewReadingColumns!]!) { recordReadingColumns(series: $series) {"
+        " ... on RecordedColumns { recorded } } }"
+    )
     columns = [{"resourceId": home.owner.resource_ids[1], "at": instants, "value": [1] * count}]
     costs.append((f"recordReadingColumns, {count:,}", await home.min_cpu_microseconds(document, series=columns)))
     document = f"""mutation ($prices: [NewTariffPrice!]!) {{

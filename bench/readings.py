@@ -165,7 +165,9 @@ def _rest_rate(gateway: ServedGateway, count: int, calls: list[tuple[str, bytes,
 
 
 def _graphql_rate(gateway: ServedGateway, count: int, calls: list[list[dict[str, Any]]]) -> float:
-    document = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+    document = (
+        "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { ... on Recorded { recorded } } }"
+    )
     started_at = time.perf_counter()
     recorded = sum(gateway.graphql(document, series=series)["recordReadings"]["recorded"] for series in calls)
     assert recorded == count

@@ -81,7 +81,10 @@ async def test_a_page_of_another_origin_registers_no_account(served: House, subt
     username = f"planted-{uuid4().hex}"
     member = {"name": "Page", "username": username, "password": uuid4().hex, "email": f"{username}@example.org"}
     fields = ", ".join(f'{name}: "{value}"' for name, value in member.items())
-    operation = {"query": f"mutation {{ register({fields}) {{ id }} }}", "extensions": {"operationId": "one"}}
+    operation = {
+        "query": (f"mutation {{ register({fields}) {{ ... on User {{ id }} }} }}"),
+        "extensions": {"operationId": "one"},
+    }
 
     async def chunks() -> object:
         yield json.dumps(operation).encode()

@@ -54,7 +54,9 @@ async def test_a_document_with_many_unknown_zones_is_not_searched(served: House)
 
 async def test_both_interfaces_suggest_the_zone_of_a_home(served: House) -> None:
     tenant = served.one
-    mutation = "mutation($input: NewVirtualEntity!) { addVirtualEntity(input: $input) { veId } }"
+    mutation = (
+        "mutation($input: NewVirtualEntity!) { addVirtualEntity(input: $input) { ... on VirtualEntity { veId } } }"
+    )
     for name in ("Europe/Londn", "localtime", ""):
         home = {"veTypeId": tenant.ids["virtual_entity_type"], "name": "Mine", "timeZone": name}
         (error,) = (await served.graphql(mutation, tenant.headers["account"], input=home))["errors"]

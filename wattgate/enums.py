@@ -109,6 +109,19 @@ class WithheldReason(Enum):
     EXPIRED = "expired"
 
 
+class RefusalCode(Enum):
+    """The code of a refusal that a mutation returns as data. The names are the codes of the errors."""
+
+    BAD_INPUT = "BAD_INPUT"
+    NOT_FOUND = "NOT_FOUND"
+    NOT_SUPPORTED = "NOT_SUPPORTED"
+    CONFLICT = "CONFLICT"
+    QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
+    CONSENT_REVOKED = "CONSENT_REVOKED"
+    REAUTHENTICATION_REQUIRED = "REAUTHENTICATION_REQUIRED"
+    SECOND_FACTOR_REQUIRED = "SECOND_FACTOR_REQUIRED"
+
+
 class Baseline(Enum):
     """The earlier span that a series is compared with."""
 

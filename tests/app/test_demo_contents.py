@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from tests.support.demonstration import demonstration
+from tests.support.refusals import refusals, with_refusals
 from tests.support.servers import Databases, serving
 from tests.support.socket import socket
 from wattgate.app.cli.actions.gateway.demonstration import print_demo
@@ -40,8 +41,10 @@ class Demo:
     async def graphql(self, username: str, query: str, **variables: Any) -> Any:
         headers = {"token": self.tokens[username]}
         async with httpx.AsyncClient(base_url=self.url, headers=headers, timeout=30) as client:
-            answer = (await client.post("/graphql", json={"query": query, "variables": variables})).json()
-        assert "errors" not in answer, answer
+            answer = (
+                await client.post("/graphql", json={"query": with_refusals(query), "variables": variables})
+            ).json()
+        assert not refusals(answer), answer
         return answer["data"]
 
     async def rest(self, username: str | None, path: str, **parameters: str) -> Any:
@@ -65,11 +68,12 @@ async def demo(databases: Databases, tmp_path_factory: pytest.TempPathFactory) -
 
 async def _log_in(url: str, username: str) -> str:
     document = """mutation ($application: ID!, $username: String!, $password: String!) {
-      authenticate(applicationId: $application, username: $username, password: $password) { token }
+      authenticate(applicationId: $application, username: $username, password: $password) {
+          ... on Login { token } ...Refused }
     }"""
     variables = {"application": seed.APPLICATION_ID, "username": username, "password": PASSWORD}
     async with httpx.AsyncClient(base_url=url, timeout=30) as client:
-        answer = (await client.post("/graphql", json={"query": document, "variables": variables})).json()
+        answer = (await client.post("/graphql", json={"query": with_refusals(document), "variables": variables})).json()
     return str(answer["data"]["authenticate"]["token"])
 
 
@@ -196,9 +200,12 @@ async def test_user_can_join_the_open_event_that_the_neighbour_has_joined(demo: 
     assert len(await demo.rest(None, "/dfs/user")) == 2
     assert len(await demo.rest(NEIGHBOUR_USERNAME, "/dfs/event/user")) == 1
     assert len(await demo.rest(None, f"/dfs/event/{event['dfsEventId']}/user")) == 1
-    join = "mutation ($event: ID!) { participateInDfsEvent(dfsEventId: $event) { mpxn } }"
+    join = (
+        "mutation ($event: ID!) { participateInDfsEvent(dfsEventId: $event) {"
+        " ... on DfsParticipations { items { mpxn } } ...Refused } }"
+    )
     joined = await demo.graphql(USERNAME, join, event=event["dfsEventId"])
-    assert joined["participateInDfsEvent"] == data["dfsEnrolments"]
+    assert joined["participateInDfsEvent"]["items"] == data["dfsEnrolments"]
 
 
 CONTENT = {

@@ -28,7 +28,7 @@ HOMES_DOCUMENT = """query Homes {
 }
 
 mutation LogOut {
-  deleteToken { valid }
+  deleteToken { __typename }
 }
 
 fragment Home on VirtualEntity { veId name }

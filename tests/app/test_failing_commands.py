@@ -6,6 +6,7 @@ The commands and their parameters come from the parser, so a new command is part
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,7 @@ class Walk:
         with self._monkeypatch.context() as patch:
             patch.chdir(self.folder)
             patch.setattr(sys, "argv", ["wattgate", *words])
+            patch.setattr(sys, "stdin", StringIO("a long pass phrase\n"))
             for name, value in settings.items():
                 patch.setenv(f"WATTGATE_{name}", value)
             try:

@@ -23,7 +23,8 @@ PROGRAMS = ("fetch", "urql", "apollo")
 HOSTILE = 'it\'s "quoted" `id` ${1 + 1} $HOME $(id) \\ \\n \n\t \U0001f600 </script> %s !x'
 RENAME = """# it's a `comment` with $HOME, ${1} and "quotes" \\
 mutation Rename($veId: ID!, $name: String!) {
-  updateVirtualEntity(veId: $veId, input: {name: $name, description: "a \\"b\\" \\\\ \\u0060 ` ${x} $y 'z'"}) { veId }
+  updateVirtualEntity(veId: $veId, input: {name: $name, description: "a \\"b\\" \\\\ \\u0060 ` ${x} $y 'z'"}) {
+      ... on VirtualEntity { veId } }
 }
 """
 DESCRIPTION = "a \"b\" \\ ` ` ${x} $y 'z'"

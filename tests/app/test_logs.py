@@ -25,7 +25,7 @@ __all__ = ["home"]
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 SUBPROTOCOL = Subprotocol("graphql-transport-ws")
 LOG_IN = """mutation ($u: String!, $p: String!, $a: ID!) {
-  authenticate(username: $u, password: $p, applicationId: $a) { token }
+  authenticate(username: $u, password: $p, applicationId: $a) { ... on Login { token } }
 }"""
 
 

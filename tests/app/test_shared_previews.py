@@ -8,14 +8,18 @@ from typing import Any
 import pytest
 
 from tests.support.house import PUBLIC_URL, House, house
+from tests.support.refusals import refusal_of, refusals
 from tests.support.timed import Clock
 from wattgate.delivery.signed_links import MAX_TOKEN_LENGTH, SharedPreview, SignedLinks
 
 SHARE = """mutation ($id: ID!, $version: Int, $hours: Int! = 72) {
-  shareTemplatePreview(templateId: $id, version: $version, hours: $hours) { previewUrl version expiresAt } }"""
-ARCHIVE = "mutation ($id: ID!) { archiveTemplate(templateId: $id) { templateId } }"
+  shareTemplatePreview(templateId: $id, version: $version, hours: $hours) {
+      ... on SharedTemplatePreview { previewUrl version expiresAt }
+      ...Refused } }"""
+ARCHIVE = "mutation ($id: ID!) { archiveTemplate(templateId: $id) { ... on Template { templateId } ...Refused } }"
 ADD_VERSION = """mutation ($id: ID!) {
-  addTemplateVersion(templateId: $id, input: {htmlTemplate: "<p>2</p>"}) { version } }"""
+  addTemplateVersion(templateId: $id, input: {htmlTemplate: "<p>2</p>"}) {
+      ... on TemplateVersion { version } ...Refused } }"""
 HTML = "<p>Hello {{ user.name }}</p><script>top.ran = 1</script>"
 NOW = datetime(2026, 5, 4, 12, 0, 30, tzinfo=UTC)
 LINKS = SignedLinks("https://energy.example/", b"a key")
@@ -51,7 +55,7 @@ async def add_draft(gateway: House, name: str, **more: Any) -> str:
 async def share(gateway: House, template_id: str, **variables: Any) -> dict[str, Any]:
     """Share a template and return the answer. Its URL has the address at which the gateway is served."""
     answer = await gateway.graphql(SHARE, gateway.one.headers["administrator"], id=template_id, **variables)
-    assert "errors" not in answer, answer
+    assert not refusals(answer), answer
     shared = dict(answer["data"]["shareTemplatePreview"])
     assert shared["previewUrl"].startswith(f"{PUBLIC_URL}/preview/shared/")
     return {**shared, "previewUrl": shared["previewUrl"].replace(PUBLIC_URL, gateway.url)}
@@ -94,7 +98,7 @@ async def test_rest_shares_a_preview_too(gateway: House) -> None:
 async def test_lifetime_of_a_link_is_bounded(gateway: House, hours: int) -> None:
     variables = {"id": gateway.one.ids["template"], "hours": hours}
     answer = await gateway.graphql(SHARE, gateway.one.headers["administrator"], **variables)
-    assert answer["errors"][0]["extensions"]["code"] == "BAD_INPUT"
+    assert refusal_of(answer)["code"] == "BAD_INPUT"
 
 
 async def test_link_ends_at_its_expiry(gateway: House, clock: Clock) -> None:
@@ -115,7 +119,7 @@ async def test_link_ends_when_its_template_is_archived(gateway: House) -> None:
     await gateway.graphql(ARCHIVE, gateway.one.headers["administrator"], id=template_id)
     assert (await gateway.http.get(shared["previewUrl"])).status_code == 410
     answer = await gateway.graphql(SHARE, gateway.one.headers["administrator"], id=template_id)
-    assert answer["errors"][0]["extensions"]["code"] == "CONFLICT"
+    assert refusal_of(answer)["code"] == "CONFLICT"
 
 
 async def test_links_are_limited_for_each_address(gateway: House) -> None:

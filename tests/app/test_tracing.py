@@ -233,7 +233,7 @@ async def test_event_stream_span_ends_when_stream_starts(home: Home, collector: 
 
 async def test_spans_contain_no_identity_or_credentials(home: Home, collector: Collector) -> None:
     log_in = """mutation ($u: String!, $p: String!, $a: ID!) {
-      authenticate(username: $u, password: $p, applicationId: $a) { token }
+      authenticate(username: $u, password: $p, applicationId: $a) { ... on Login { token } }
     }"""
     tenant = home.tenant
     variables = {"u": tenant.username, "p": PASSWORD, "a": tenant.application_id}

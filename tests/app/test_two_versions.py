@@ -19,13 +19,17 @@ import pytest
 from tests.faults.gateways import GatewayProcess
 from tests.support.command import wattgate_in
 from tests.support.encryption import TEST_KEYS
+from tests.support.refusals import refusals, with_refusals
 from tests.support.servers import database_on
 from wattgate.db.migrate import MIGRATIONS, NEWEST_REVISION
 
 ROOT = Path(__file__).parents[2]
 HOME = "--application App --user ada@example.org --name Home --time-zone Europe/London --electricity 2300000000116"
 PRICES = "--unit-rate 0.245 --standing-charge 0.538 --json"
-RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+RECORD = (
+    "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) {"
+    " ... on Recorded { recorded } ...Refused } }"
+)
 READ = """query ($resource: ID!) { resource(resourceId: $resource) { readings(period: P1D, field: "ENERGY",
     range: {start: "2026-02-01T00:00:00Z", end: "2026-06-01T00:00:00Z"}) { count columns { count } } } }"""
 CLIENTS = 4
@@ -119,7 +123,9 @@ class Traffic:
                 at = f"2026-{2 + moment // 1344:02}-{1 + moment // 48 % 28:02}T{moment % 48 // 2:02}"
                 readings = [{"at": f"{at}:{moment % 2 * 30:02}:00Z", "value": moment}]
                 series = [{"resourceId": self._resource, "readings": readings}]
-                stored = (await http.post(url, json={"query": RECORD, "variables": {"series": series}})).json()
+                stored = (
+                    await http.post(url, json={"query": with_refusals(RECORD), "variables": {"series": series}})
+                ).json()
                 assert stored["data"]["recordReadings"]["recorded"] == 1, stored
                 self.acknowledged += 1
                 found = await self.count(http, url)
@@ -129,7 +135,7 @@ class Traffic:
     async def count(self, http: httpx.AsyncClient, url: str) -> int:
         variables = {"resource": self._resource}
         found = (await http.post(url, json={"query": READ, "variables": variables})).json()
-        assert "errors" not in found, found
+        assert not refusals(found), found
         count: int = found["data"]["resource"]["readings"]["count"]
         return count
 

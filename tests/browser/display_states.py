@@ -69,7 +69,7 @@ LONG_NAME = "Gartenhaus der Familie Wolkenstein-Trostburg, Obergeschoss links, S
 LONG_TARIFF = "Demonstration Night Saver Plus with Weekend Comfort, Version 14 (Paper Bill)"
 LOG_IN = """
 mutation ($application: ID!, $username: String!, $password: String!) {
-  authenticate(applicationId: $application, username: $username, password: $password) { token exp }
+  authenticate(applicationId: $application, username: $username, password: $password) { ... on Login { token exp } }
 }
 """
 

@@ -13,7 +13,9 @@ DISPLAY, EDITOR, IDE = "wattgate.session", "wattgate.preview.session", "wattgate
 
 LOG_IN = """mutation ($applicationId: ID!, $username: String!, $password: String!) {
   authenticate(applicationId: $applicationId, username: $username, password: $password) {
-    token exp accountId applicationId
+    ... on Login {
+      token exp accountId applicationId
+    }
   }
 }"""
 

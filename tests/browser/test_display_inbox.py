@@ -56,7 +56,7 @@ async def open_dialog(page: Page, tab: str) -> Locator:
 @pytest.mark.long("several states of the inbox; the inbox itself stays in the short form")
 async def test_bell_opens_the_inbox_and_new_alerts_appear_in_it(page: Page, homes: ControlledHomes) -> None:
     await open_display(page)
-    await query_graphql(page, "mutation { markAlertsRead { marked } }")
+    await query_graphql(page, "mutation { markAlertsRead { ... on MarkedAlerts { marked } } }")
     bell, items = page.get_by_test_id("alerts"), page.locator(".alert-item")
     await expect(bell).to_have_accessible_name("Alerts, rules and budget: 0 unread alerts")
     await bell.click()

@@ -235,7 +235,7 @@ async def test_resume_runs_nothing_but_the_subscription_of_the_panel(page: Page,
     await expect(state).to_have_text("Stopped")
     await expect(facts).to_have_text("Stopped.")
     await page.get_by_test_id("new-tab").click()
-    await set_document(page, "mutation End { deleteToken { valid } }")
+    await set_document(page, "mutation End { deleteToken { __typename } }")
     await homes.send_power(620)
     await page.get_by_test_id("resume").click()
     await expect(page.get_by_test_id("chart-text")).to_contain_text(shown(620))

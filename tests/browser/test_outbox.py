@@ -29,20 +29,21 @@ pytestmark = pytest.mark.browser
 
 ADD_TEMPLATE = """mutation ($kind: ID!, $html: String!) {
   addTemplateFor(alertTypeId: $kind, channelType: EMAIL, cultureCode: "en-GB",
-    input: {name: "Weekly budget", htmlTemplate: $html, active: true}) { templateId }
+    input: {name: "Weekly budget", htmlTemplate: $html, active: true}) { ... on Template { templateId } }
 }"""
 
 ADD_ALERT_TYPE = """mutation {
-  addAlertType(input: {systemAlertTypeId: "BUDGET", name: "High consumption"}) { alertTypeId }
+  addAlertType(input: {systemAlertTypeId: "BUDGET", name: "High consumption"}) { ... on AlertType { alertTypeId } }
 }"""
 
 SEND_ALERT = """mutation ($userId: ID!, $kind: String!) {
   sendAlert(input: {userId: $userId, alertTypeId: $kind, channels: [EMAIL], priority: HIGH,
-    data: {name: "Ada <script>document.title = 'run'</script>", used: 80}}) { alertId }
+    data: {name: "Ada <script>document.title = 'run'</script>", used: 80}}) { ... on Alert { alertId } }
 }"""
 
 SEND_TEST = """mutation ($address: String!, $subject: String!, $kind: ID!, $html: String!) {
-  sendTestMail(address: $address, input: {alertTypeId: $kind, html: $html, subject: $subject}) { state }
+  sendTestMail(address: $address, input: {alertTypeId: $kind, html: $html, subject: $subject}) {
+      ... on SentTestMail { state } }
 }"""
 
 HTML = """<style>h1 { color: #0a5; font-family: sans-serif } p { font-family: sans-serif }</style>
@@ -270,5 +271,7 @@ async def test_unsubscribe_link_asks_for_confirmation(page: Page, outbox: Outbox
     data = await query_graphql(outbox.url, "{ application { mailSuppressions { edges { node { cause } } } } }")
     assert [edge["node"]["cause"] for edge in data["application"]["mailSuppressions"]["edges"]] == ["UNSUBSCRIBED"]
     await query_graphql(
-        outbox.url, "mutation ($a: String!) { removeMailSuppression(address: $a) { address } }", a=USERNAME
+        outbox.url,
+        ("mutation ($a: String!) { removeMailSuppression(address: $a) { ... on MailSuppression { address } } }"),
+        a=USERNAME,
     )

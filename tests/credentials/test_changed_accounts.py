@@ -13,6 +13,7 @@ from tests.support.endings import Caller, close_account, confirm_second_factor
 from tests.support.held_operations import HeldPool, held, until_waiting
 from tests.support.house import PASSWORD, House, basic, house
 from tests.support.people import anonymously, started_pairing
+from tests.support.refusals import refusal_of, refusals
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import Databases
 from tests.support.socket import Socket, socket
@@ -37,7 +38,9 @@ LOCAL_ADDRESS = "127.0.0.1"
 AUDIT_LOG = "{ application { auditLog(first: 1) { edges { node { sequence } } } } }"
 
 LOGIN = """
-mutation ($username: String!, $password: String!) { authenticate(username: $username, password: $password) { token } }
+mutation ($username: String!, $password: String!) { authenticate(username: $username, password: $password) {
+    ... on Login { token }
+    ...Refused } }
 """
 
 
@@ -88,13 +91,13 @@ async def test_socket_of_an_administrator_ends_with_the_role(served: House) -> N
     assert administrator.role is Role.ADMINISTRATOR
     async with socket(served.url) as ended, socket(served.url) as kept:
         await ended.init(**caller.sent)
-        assert "errors" not in await ended.answer(AUDIT_LOG)
+        assert not refusals(await ended.answer(AUDIT_LOG))
         await caller.set_columns(administrator=False)
         account = await caller.by_token()
         await kept.init(**caller.sent)
         await served.served_gateway.connections.recheck_credentials()
         await assert_closed(ended)
-        assert (await kept.answer(AUDIT_LOG))["errors"][0]["extensions"]["code"] == "FORBIDDEN"
+        assert refusal_of(await kept.answer(AUDIT_LOG))["code"] == "FORBIDDEN"
     await caller.set_columns(template_editor=True)
     find_revoked = served.gateway.subscription_service.find_revoked
     assert await find_revoked([administrator, account]) == {administrator}  # the account has more rights

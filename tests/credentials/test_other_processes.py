@@ -18,6 +18,7 @@ from tests.support.house import House, house
 from tests.support.live import RESUMING, MovableClock, settled_in
 from tests.support.processes import gateway, process
 from tests.support.redis_server import RedisServer
+from tests.support.refusals import refusal_of, refusals, with_refusals
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import ON_POSTGRESQL_ONLY, Databases, connected
 from tests.support.short_form import sample
@@ -43,9 +44,9 @@ FORBIDDEN = 4403
 
 CLOCK = MovableClock()
 
-NEW_TOKEN = "mutation { newToken { token } }"
+NEW_TOKEN = "mutation { newToken { ... on NewToken { token } ...Refused } }"
 
-NEW_TYPE = 'mutation { addVirtualEntityType(input: {name: "Boat"}) { name } }'
+NEW_TYPE = 'mutation { addVirtualEntityType(input: {name: "Boat"}) { ... on VirtualEntityType { name } ...Refused } }'
 
 BY_OPERATIONS = sorted(
     ((authenticate, act) for authenticate, act in ENDINGS if act is not lose_role),  # an operator changes the database
@@ -106,7 +107,7 @@ async def end_everything(opened: House, clock: MovableClock, subtests: pytest.Su
             client = await stack.enter_async_context(socket(opened.url))
             await client.init(**credential)
             await stack.enter_async_context(client.attended())
-            assert "errors" not in await opened.graphql("{ __typename }", credential)  # so that it is remembered
+            assert not refusals(await opened.graphql("{ __typename }", credential))  # so that it is remembered
             held.append(((authenticate, act), caller, principal, credential, client))
         written, accepting = {}, {}
         requests: dict[str, dict[str, HeldRequest]] = {}
@@ -121,10 +122,10 @@ async def end_everything(opened: House, clock: MovableClock, subtests: pytest.Su
         await opened.served_gateway.connections.read_shared_events()
         for ending, _, _, credential, client in held:
             with subtests.test(name_of(ending)):
-                assert "errors" in written[name_of(ending)]
+                assert refusals(written[name_of(ending)])
                 async with asyncio.timeout(30):  # less than the check each minute
                     assert (await client.closed())[0] == FORBIDDEN
-                assert "errors" in await opened.graphql("{ __typename }", credential)
+                assert refusals(await opened.graphql("{ __typename }", credential))
                 assert accepting[name_of(ending)] == []
     assert await names_of_held_requests(opened) == 0
 
@@ -167,10 +168,10 @@ async def test_revocation_of_a_consent_in_another_process_ends_the_live_readings
 async def test_callers_without_credentials_learn_that_their_application_requires_documents(opened: House) -> None:
     assert opened.served_gateway is not None
     anonymous, require = {"applicationId": opened.other.application_id}, require_trusted_documents
-    assert "errors" not in await opened.graphql("{ __typename }", anonymous)  # so that it is remembered
+    assert not refusals(await opened.graphql("{ __typename }", anonymous))  # so that it is remembered
     await opened.other.gateway.runner.run(require, opened.other.system, {"required": True})
     await opened.served_gateway.connections.read_shared_events()
-    assert "errors" in await opened.graphql("{ __typename }", anonymous)
+    assert refusals(await opened.graphql("{ __typename }", anonymous))
     await opened.other.gateway.runner.run(require, opened.other.system, {"required": False})
 
 
@@ -226,11 +227,11 @@ async def test_commands_end_the_credentials_of_a_running_gateway(tmp_path: Path)
             for client in (user, application):
                 await stack.enter_async_context(client.attended())
             for command, credential, change in commands:
-                before = (await http.post("/graphql", json={"query": change}, headers=credential)).json()
-                assert "errors" not in before, before
+                before = (await http.post("/graphql", json={"query": with_refusals(change)}, headers=credential)).json()
+                assert not refusals(before), before
                 async with process(*command, folder=tmp_path, DATABASE_URL=settled.url) as run:
                     assert await run.ends() == 0, run.log
-                after = (await http.post("/graphql", json={"query": change}, headers=credential)).json()
-                assert after["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+                after = (await http.post("/graphql", json={"query": with_refusals(change)}, headers=credential)).json()
+                assert refusal_of(after)["code"] == "UNAUTHENTICATED"
             async with asyncio.timeout(30):  # less than the check each minute
                 assert [(await client.closed())[0] for client in (user, application)] == [FORBIDDEN] * 2

@@ -62,7 +62,7 @@ async def revoke(wall: Wall) -> httpx.Response:
 
 async def revoke_by_graphql(wall: Wall) -> httpx.Response:
     cluster = wall.holder.cluster
-    query = f'mutation {{ revokePairedDisplay(displayId: "{wall.kitchen_id}") {{ valid }} }}'
+    query = f'mutation {{ revokePairedDisplay(displayId: "{wall.kitchen_id}") {{ __typename }} }}'
     async with httpx.AsyncClient(base_url=cluster.one, timeout=30) as http:
         return await http.post("/graphql", json={"query": query}, headers=dict(await wall.holder.token()))
 

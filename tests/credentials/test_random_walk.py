@@ -25,6 +25,7 @@ from tests.support.endings import (
     rotate_secret,
 )
 from tests.support.house import House, house
+from tests.support.refusals import refusals
 from tests.support.servers import Databases
 from tests.support.socket import Socket, socket
 from wattgate.operations.credentials import second_factor
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.both_databases("processes learn of changes from the dat
 
 FORBIDDEN = 4403
 
-NEW_TOKEN = "mutation { newToken { token } }"
+NEW_TOKEN = "mutation { newToken { ... on NewToken { token } ...Refused } }"
 
 MAX_STEPS_OF_A_PERSON = 12
 """A person with more steps would reach the bounds of mails and codes."""
@@ -183,12 +184,12 @@ class Walk:
         """Compare the answers to a query, a mutation and a REST request, and the connection, with the model."""
         is_allowed, steps = credential.may_act(self.secret), self.history[-MAX_STEPS_OF_A_PERSON:]
         answer = await self.house.graphql("{ __typename }", credential.headers)
-        assert ("errors" not in answer) is is_allowed, (credential.kind, steps)
+        assert (not refusals(answer)) is is_allowed, (credential.kind, steps)
         if credential.kind in OF_ACCOUNT and not credential.password_alone:
             status = (await self.house.call("GET", "/virtualentity", credential.headers)).status_code
             assert (status == 200) is is_allowed, (credential.kind, status, steps)
         if not is_allowed and not credential.password_alone:
-            assert "errors" in await self.house.graphql(NEW_TOKEN, credential.headers), (credential.kind, steps)
+            assert refusals(await self.house.graphql(NEW_TOKEN, credential.headers)), (credential.kind, steps)
         if not is_allowed:
             credential.refusals += 1
             async with asyncio.timeout(30):

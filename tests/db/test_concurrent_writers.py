@@ -11,6 +11,7 @@ import pytest
 from sqlmodel import col, select
 
 from tests.support.house import House
+from tests.support.refusals import refusals
 from tests.support.tables import check_rollups
 from wattgate.access_log import ReadCounter, ReadData, Reader
 from wattgate.db.models import AccessRecord
@@ -20,9 +21,14 @@ from wattgate.rest_compat.bulk_intake import NDJSON
 
 DAY = datetime(2026, 4, 1, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)
-RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+RECORD = (
+    "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) {"
+    " ... on Recorded { recorded } ...Refused } }"
+)
 COLUMNS = """
-mutation ($series: [NewReadingColumns!]!) { recordReadingColumns(series: $series) { recorded refused { reason } } }
+mutation ($series: [NewReadingColumns!]!) { recordReadingColumns(series: $series) {
+    ... on RecordedColumns { recorded refused { reason } }
+    ...Refused } }
 """
 DAYS = """
 query ($id: ID!, $field: String!, $range: TimeRange!, $period: Period!) {
@@ -35,7 +41,7 @@ query ($id: ID!, $field: String!, $range: TimeRange!, $period: Period!) {
 
 async def send(house: House, query: str, series: list[dict[str, Any]]) -> None:
     answer = await house.graphql(query, house.one.headers["account"], series=series)
-    assert "errors" not in answer, answer
+    assert not refusals(answer), answer
 
 
 async def read(house: House, resource_id: str, field: str = "ENERGY", period: str = "PT30M") -> Any:

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tests.support.house import House, Tenant, house, tenant_on
+from tests.support.refusals import refusal_of, refusals
 from tests.support.scopes import EVERYTHING
 from wattgate.clock import utc_now
 from wattgate.db import models
@@ -19,8 +20,12 @@ from wattgate.db.scope.tenancy_guard import tenanted_models
 from wattgate.errors import QuotaExceeded
 from wattgate.operations.homes.home_resources import MAX_ATTRIBUTES_BYTES
 
-ACTION = """mutation ($type: ID!) { addUserAction(input: {userActionTypeId: $type, data: {}}) { userActionId } }"""
-ACTION_TYPE = """mutation { addUserActionType(input: {name: "quota", description: "d"}) { userActionTypeId } }"""
+ACTION = """mutation ($type: ID!) { addUserAction(input: {userActionTypeId: $type, data: {}}) {
+    ... on UserAction { userActionId }
+    ...Refused } }"""
+ACTION_TYPE = """mutation { addUserActionType(input: {name: "quota", description: "d"}) {
+    ... on UserActionType { userActionTypeId }
+    ...Refused } }"""
 
 
 Quotas = Mapping[type[Tenanted], Quota]
@@ -132,20 +137,23 @@ async def test_user_actions_are_limited_and_those_above_stay_readable(served: Ho
             await rows.add(models.UserAction(user_id=served.one.user_id, user_action_type_id=type_id, data={}))
         await session.commit()
     refused = await served.graphql(ACTION, headers, type=type_id)
-    assert refused["errors"][0]["extensions"]["code"] == "QUOTA_EXCEEDED"
-    assert "user actions" in refused["errors"][0]["message"]
+    assert refusal_of(refused)["code"] == "QUOTA_EXCEEDED"
+    assert "user actions" in refusal_of(refused)["message"]
     assert len((await served.call("GET", "/useraction", headers)).json()) >= limit + 5
 
 
 async def test_attributes_of_a_home_do_not_grow_without_end(served: House) -> None:
     headers, home = served.one.headers["account"], served.one.ids["virtual_entity"]
-    text = "mutation ($id: ID!, $value: JSON!) { setVirtualEntityAttributes(veId: $id, attributes: $value) { veId } }"
+    text = (
+        "mutation ($id: ID!, $value: JSON!) { setVirtualEntityAttributes(veId: $id, attributes: $value) {"
+        " ... on VirtualEntity { veId } ...Refused } }"
+    )
     half = "x" * (MAX_ATTRIBUTES_BYTES // 2)
-    assert "errors" not in await served.graphql(text, headers, id=home, value={"first": half})
+    assert not refusals(await served.graphql(text, headers, id=home, value={"first": half}))
     refused = await served.graphql(text, headers, id=home, value={"second": half})
-    assert refused["errors"][0]["extensions"]["code"] == "TOO_LARGE"
-    assert "errors" not in await served.graphql(text, headers, id=home, value={"first": "short"})
-    assert "errors" not in await served.graphql(text, headers, id=home, value={"second": half})
+    assert refusal_of(refused)["code"] == "TOO_LARGE"
+    assert not refusals(await served.graphql(text, headers, id=home, value={"first": "short"}))
+    assert not refusals(await served.graphql(text, headers, id=home, value={"second": half}))
 
 
 async def test_attributes_that_are_too_large_already_may_shrink(served: House) -> None:
@@ -154,7 +162,10 @@ async def test_attributes_that_are_too_large_already_may_shrink(served: House) -
         record = await Rows(session, served.one.application_id, now=utc_now()).edit(models.VirtualEntity, home)
         record.attributes = {"first": "x" * MAX_ATTRIBUTES_BYTES, "second": "x" * MAX_ATTRIBUTES_BYTES}
         await session.commit()
-    text = "mutation ($id: ID!, $value: JSON!) { setVirtualEntityAttributes(veId: $id, attributes: $value) { veId } }"
-    assert "errors" not in await served.graphql(text, headers, id=home, value={"second": "short"})
+    text = (
+        "mutation ($id: ID!, $value: JSON!) { setVirtualEntityAttributes(veId: $id, attributes: $value) {"
+        " ... on VirtualEntity { veId } ...Refused } }"
+    )
+    assert not refusals(await served.graphql(text, headers, id=home, value={"second": "short"}))
     refused = await served.graphql(text, headers, id=home, value={"third": "more"})
-    assert refused["errors"][0]["extensions"]["code"] == "TOO_LARGE"
+    assert refusal_of(refused)["code"] == "TOO_LARGE"

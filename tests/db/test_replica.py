@@ -33,7 +33,7 @@ LIMIT_SECONDS = 60
 """The maximum time of a recovery. It takes about a second."""
 
 IS_STANDBY = text("SELECT pg_is_in_recovery()")
-RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { ... on Recorded { recorded } } }"
 READ = """query ($resource: ID!) { resource(resourceId: $resource) { readings(period: PT1H,
     range: {start: "2026-02-01T00:00:00Z", end: "2026-02-02T00:00:00Z"}) { columns { value } } } }"""
 READ_NUMBER = text("SELECT value FROM number")

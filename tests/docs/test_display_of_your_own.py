@@ -101,7 +101,8 @@ async def test_program_follows_a_home_until_its_token_ends(timed: Timed, tmp_pat
     await home.record_half_hours(ELECTRICITY, timed.clock.now.replace(hour=8, minute=0), [0.25, 1])
     await home.send_power(640)
     login = """mutation ($application: ID!, $username: String!) {
-      authenticate(applicationId: $application, username: $username, password: "correct horse") { token } }"""
+      authenticate(applicationId: $application, username: $username, password: "correct horse") {
+          ... on Login { token } } }"""
     variables = {"application": home.tenant.application_id, "username": home.username}
     token = (await timed.house.graphql(login, {}, **variables))["data"]["authenticate"]["token"]
     async with running(tmp_path, timed.house.url, token, home.ve_id) as program:
@@ -109,7 +110,7 @@ async def test_program_follows_a_home_until_its_token_ends(timed: Timed, tmp_pat
         timed.clock.now = timed.clock.now.replace(minute=11)
         await home.send_power(-1200)
         assert await program.until("-1200") == "13:11 -1200 W - 1.250 kWh"
-        logout = "mutation { deleteToken { valid } }"
+        logout = "mutation { deleteToken { __typename } }"
         answer = await timed.house.graphql(logout, {"token": token})
         assert "errors" not in answer, answer
         assert "- W - 1.250 kWh no connection" in await program.until("no connection")

@@ -34,7 +34,7 @@ import {{ OWN_DATA_QUERY, readOwnData }} from {json.dumps((IDE / "panels" / "own
 console.log(JSON.stringify(process.argv[1] ? readOwnData(JSON.parse(process.argv[1])) : OWN_DATA_QUERY));
 """
 LOG_IN = """mutation LogIn($applicationId: ID!, $username: String!, $password: String!) {
-  authenticate(applicationId: $applicationId, username: $username, password: $password) { token }
+  authenticate(applicationId: $applicationId, username: $username, password: $password) { ... on Login { token } }
 }"""
 
 

@@ -51,7 +51,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "upgrade-and-restore.md"
     FORGET_EVENTS,
 ) = code_blocks(PAGE, "sh")
 
-RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { ... on Recorded { recorded } } }"
 COUNT = """query ($resource: ID!) { resource(resourceId: $resource) { readings(period: P1D,
     range: {start: "2026-02-01T00:00:00Z", end: "2026-02-03T00:00:00Z"}) { count } } }"""
 

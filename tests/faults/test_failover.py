@@ -24,7 +24,7 @@ from wattgate.db.connections.engine import Database
 
 HOME = "--application App --user ada@example.org --name Home --time-zone Europe/London --electricity 2300000000116"
 PRICES = "--unit-rate 0.245 --standing-charge 0.538 --json"
-RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { ... on Recorded { recorded } } }"
 READ = """query ($resource: ID!) { resource(resourceId: $resource) { readings(period: P1D,
     range: {start: "2026-02-01T00:00:00Z", end: "2026-06-01T00:00:00Z"}) { count } } }"""
 CLIENTS = 4

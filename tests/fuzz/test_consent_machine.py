@@ -12,16 +12,26 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from tests.support.house import Tenant
 from tests.support.machines import GatewayMachine, run_machine
+from tests.support.refusals import refusal_of, refusals
 from tests.support.residents import resident
 from tests.support.timed import RECORD, Timed
 from wattgate.operations.consent.consent_records import MAX_CONSENT_PERIOD
 
 HALF_HOUR, HOUR, DAY = timedelta(minutes=30), timedelta(hours=1), timedelta(days=1)
 
-ADD = "mutation ($input: NewResource!) { addResource(input: $input) { resourceId } }"
-VERIFY = "mutation ($mpxn: String!, $until: DateTime) { verifyMeterPoint(mpxn: $mpxn, validUntil: $until) { state } }"
-RENEW = "mutation ($mpxn: String!, $until: DateTime) { renewConsents(mpxns: [$mpxn], validUntil: $until) { kind } }"
-REVOKE = "mutation ($mpxn: String!) { revokeConsents(mpxns: [$mpxn]) { kind } }"
+ADD = "mutation ($input: NewResource!) { addResource(input: $input) { ... on Resource { resourceId } ...Refused } }"
+VERIFY = (
+    "mutation ($mpxn: String!, $until: DateTime) { verifyMeterPoint(mpxn: $mpxn, validUntil: $until) {"
+    " ... on MeterPointConsent { state } ...Refused } }"
+)
+RENEW = (
+    "mutation ($mpxn: String!, $until: DateTime) { renewConsents(mpxns: [$mpxn], validUntil: $until) {"
+    " ... on ConsentChanges { items { kind } } ...Refused } }"
+)
+REVOKE = (
+    "mutation ($mpxn: String!) { revokeConsents(mpxns: [$mpxn]) {"
+    " ... on ConsentChanges { items { kind } } ...Refused } }"
+)
 READ = "query ($id: ID!) { resource(resourceId: $id) { rawReadings { at } } }"
 CHANGES = """query ($mpxn: String!) {
   viewer { consents { edges { node { mpxn state verified } } } }
@@ -85,9 +95,9 @@ class ConsentMachine(GatewayMachine):
         until = None if count is None else self.now + count * DAY
         answer = self.ask(VERIFY if verifies else RENEW, mpxn=self.mpxn, until=until and until.isoformat())
         if until is not None and until <= self.now:
-            assert answer["errors"][0]["extensions"]["code"] == "BAD_INPUT"
+            assert refusal_of(answer)["code"] == "BAD_INPUT"
             return
-        assert "errors" not in answer
+        assert not refusals(answer)
         latest = self.now + MAX_CONSENT_PERIOD
         self.model.valid_until, self.model.is_revoked = min(until or latest, latest), False
         self.model.changes.append("GRANT" if verifies and not self.model.is_verified else "RENEWAL")
@@ -96,7 +106,7 @@ class ConsentMachine(GatewayMachine):
 
     @rule()
     def revoke(self) -> None:
-        assert "errors" not in self.ask(REVOKE, mpxn=self.mpxn)
+        assert not refusals(self.ask(REVOKE, mpxn=self.mpxn))
         self.model.is_revoked = True
         self.model.changes.append("REVOCATION")
         self.timed.pass_time(HOUR)
@@ -129,7 +139,7 @@ class ConsentMachine(GatewayMachine):
             stored = read["data"]["resource"]["rawReadings"]["at"]
             assert {datetime.fromisoformat(at) for at in stored} == self.model.stored
         else:
-            extensions = read["errors"][0]["extensions"]
+            extensions = refusal_of(read)
             assert (extensions["code"], extensions["reason"]) == ("CONSENT_REVOKED", self.state)
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.support.house import House
 from tests.support.metering import metered, resource_at
 from tests.support.people import active
+from tests.support.refusals import refusal_of, refusals
 from tests.support.residents import resident
 from tests.support.socket import socket
 from tests.support.timed import Timed
@@ -193,7 +194,7 @@ async def test_bad_position_in_the_list_is_refused(served: House, query: dict[st
     for path in ("/user/accesslog", "/user/consentreceipt"):
         assert (await served.call("GET", path, served.one.headers["account"], params=query)).status_code == status
     answer = await served.graphql(LOG, served.one.headers["account"], after="unknown")
-    assert answer["errors"][0]["extensions"]["code"] == "BAD_INPUT"
+    assert refusal_of(answer)["code"] == "BAD_INPUT"
 
 
 async def test_each_change_of_a_consent_has_a_receipt_on_both_interfaces(served: House, resource_id: str) -> None:
@@ -202,8 +203,11 @@ async def test_each_change_of_a_consent_has_a_receipt_on_both_interfaces(served:
     for change, headers in (("revocation", own), ("renewal", application)):
         path = f"/user/verification/status/mpxn/{mpxn}/{change}"
         assert (await served.call("POST", path, headers)).status_code == 200
-    verify = 'mutation ($mpxn: String!) { verifyMeterPoint(mpxn: $mpxn, purpose: "advice") { mpxn } }'
-    assert "errors" not in await served.graphql(verify, application, mpxn=mpxn)
+    verify = (
+        'mutation ($mpxn: String!) { verifyMeterPoint(mpxn: $mpxn, purpose: "advice") {'
+        " ... on MeterPointConsent { mpxn } ...Refused } }"
+    )
+    assert not refusals(await served.graphql(verify, application, mpxn=mpxn))
     listed: list[dict[str, Any]] = []
     query: dict[str, Any] = {"first": 100}
     while page := (await served.call("GET", "/user/consentreceipt", own, params=query)).json():
@@ -226,7 +230,7 @@ async def test_each_change_of_a_consent_has_a_receipt_on_both_interfaces(served:
         assert (await served.call("GET", path, own)).json() == receipt
         assert (answer["kind"], answer["basis"]) == (receipt["kind"].upper(), receipt["basis"].upper())
         assert (await served.call("GET", path, served.other.headers["account"])).status_code == 404
-        assert (await served.graphql(one, served.other.headers["account"]))["errors"]
+        assert refusals(await served.graphql(one, served.other.headers["account"]))
 
 
 async def test_old_entries_are_deleted(timed: Timed) -> None:

@@ -7,6 +7,7 @@ import pytest
 from strawberry.types import get_object_definition
 
 from tests.support.house import House
+from tests.support.refusals import refusal_of, refusals
 from tests.support.residents import resident
 from wattgate.operations.core.fields import edge_of
 from wattgate.operations.types.messages.alerts import Alert
@@ -61,7 +62,7 @@ async def add_template(served: House, alert_type: dict[str, Any], **content: str
 
 async def preview_template(served: House, caller: dict[str, str] | None = None, **input_: Any) -> dict[str, Any]:
     response = await served.graphql(PREVIEW, caller or served.one.headers["application"], input=input_)
-    assert "errors" not in response, response
+    assert not refusals(response), response
     return dict(response["data"]["previewTemplate"])
 
 
@@ -136,9 +137,12 @@ async def test_invalid_declaration_is_refused_by_both_interfaces(
     (problem, *_) = response.json()["problems"]
     assert problem["path"] == path
     assert message in problem["message"]
-    document = "mutation ($input: NewAlertType!) { addAlertType(input: $input) { alertTypeId } }"
+    document = (
+        "mutation ($input: NewAlertType!) { addAlertType(input: $input) {"
+        " ... on AlertType { alertTypeId } ...Refused } }"
+    )
     answer = await served.graphql(document, headers, input=body)
-    assert "errors" in answer
+    assert refusals(answer)
 
 
 async def test_data_that_does_not_fit_is_refused_by_both_interfaces(served: House) -> None:
@@ -155,33 +159,33 @@ async def test_data_that_does_not_fit_is_refused_by_both_interfaces(served: Hous
         (["dataToFill", "power"], "is missing; give a number (power) in W, such as 4321"),
         (["dataToFill", "tip"], "is not a text, such as Sample"),
     ]
-    document = "mutation ($input: NewAlert!) { sendAlert(input: $input) { alertId } }"
+    document = "mutation ($input: NewAlert!) { sendAlert(input: $input) { ... on Alert { alertId } ...Refused } }"
     alert = {"userId": served.one.user_id, "alertTypeId": alert_type["alertTypeId"], "channels": ["INBOX"]}
     headers = served.one.headers["application"]
     answer = await served.graphql(document, headers, input={**alert, "data": wrong})
-    (error,) = answer["errors"]
-    assert error["extensions"]["code"] == "BAD_INPUT"
+    (error,) = refusals(answer)
+    assert error["code"] == "BAD_INPUT"
     assert alert_type["systemAlertTypeId"] in error["message"]
     assert "powr is not a variable of the alert type" in error["message"]
-    assert [problem["path"] for problem in error["extensions"]["problems"]] == [
+    assert [problem["path"] for problem in error["problems"]] == [
         ["input", "data", "powr"],
         ["input", "data", "power"],
         ["input", "data", "tip"],
     ]
     for data in (None, [1], {}, {"power": "much"}, {"power": True}):
         answer = await served.graphql(document, headers, input={**alert, "data": data})
-        assert answer["errors"][0]["extensions"]["code"] == "BAD_INPUT", data
+        assert refusal_of(answer)["code"] == "BAD_INPUT", data
     fitting = {"power": "1437.5", "tip": None}
-    assert "errors" not in await served.graphql(document, headers, input={**alert, "data": fitting})
+    assert not refusals(await served.graphql(document, headers, input={**alert, "data": fitting}))
     many = {f"name{number}": number for number in range(5_000)}
     huge = await served.graphql(document, headers, input={**alert, "data": many})
-    assert len(huge["errors"][0]["extensions"]["problems"]) == 100
+    assert len(refusal_of(huge)["problems"]) == 100
 
 
 async def test_alert_is_about_a_home_of_its_user(served: House) -> None:
     alert_type = await add_type(served, variables=[])
     own = served.one.ids["virtual_entity"]
-    document = "mutation ($input: NewAlert!) { sendAlert(input: $input) { veId } }"
+    document = "mutation ($input: NewAlert!) { sendAlert(input: $input) { ... on Alert { veId } ...Refused } }"
     alert = {"userId": served.one.user_id, "alertTypeId": alert_type["alertTypeId"], "channels": ["INBOX"]}
     headers = served.one.headers["application"]
     answer = await served.graphql(document, headers, input={**alert, "veId": own})
@@ -191,10 +195,10 @@ async def test_alert_is_about_a_home_of_its_user(served: House) -> None:
     assert (refused.status_code, refused.json()["problems"][0]["path"]) == (400, ["veId"])
     for foreign in ("unknown", served.other.ids["virtual_entity"]):
         answer = await served.graphql(document, headers, input={**alert, "veId": foreign})
-        assert answer["errors"][0]["extensions"]["problems"][0]["path"] == ["input", "veId"]
+        assert refusal_of(answer)["problems"][0]["path"] == ["input", "veId"]
     somebody = await resident(served.one)
     answer = await served.graphql(document, headers, input={**alert, "userId": somebody.user_id, "veId": own})
-    assert "is not a home of the user" in answer["errors"][0]["extensions"]["problems"][0]["message"]
+    assert "is not a home of the user" in refusal_of(answer)["problems"][0]["message"]
 
 
 async def test_template_outside_the_contract_is_a_draft_that_cannot_be_published(served: House) -> None:
@@ -206,13 +210,16 @@ async def test_template_outside_the_contract_is_a_draft_that_cannot_be_published
     headers = served.one.headers["application"]
     change = await served.call("PUT", f"/template/{template_id}", headers, json={"subject": "{{ powr }}"})
     assert change.status_code == 400
-    document = (
-        """mutation ($id: ID!) { addTemplateVersion(templateId: $id, input: {subject: "{{ powr }}"}) { version } }"""
-    )
+    document = """mutation ($id: ID!) { addTemplateVersion(templateId: $id, input: {subject: "{{ powr }}"}) {
+        ... on TemplateVersion { version }
+        ...Refused } }"""
     draft = (await served.graphql(document, headers, id=template_id))["data"]["addTemplateVersion"]
-    document = "mutation ($id: ID!) { publishTemplate(templateId: $id, version: 2) { templateId } }"
-    (error,) = (await served.graphql(document, headers, id=template_id))["errors"]
-    assert (draft["version"], error["extensions"]["code"]) == (2, "BAD_INPUT")
+    document = (
+        "mutation ($id: ID!) { publishTemplate(templateId: $id, version: 2) {"
+        " ... on Template { templateId } ...Refused } }"
+    )
+    (error,) = refusals(await served.graphql(document, headers, id=template_id))
+    assert (draft["version"], error["code"]) == (2, "BAD_INPUT")
     assert "powr is not a variable of the alert type" in error["message"]
 
 

@@ -15,6 +15,7 @@ from strawberry import ID
 
 from tests.support.house import House, Tenant
 from tests.support.outbox import Post
+from tests.support.refusals import refusal_of, refusals
 from tests.support.shares import all_taken, until_waiting
 from tests.support.timed import NOW, RECORD
 from wattgate.app.workers import alert_rules as worker_module
@@ -611,7 +612,10 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"quietFrom": "22:00"}, "quietTo"),
     ({"quietFrom": "22:00", "quietTo": "22:00"}, "quietTo"),
 ]
-ADD = "mutation ($input: NewAlertRule!) { addAlertRule(input: $input) { ruleId unit resourceId timeZone } }"
+ADD = (
+    "mutation ($input: NewAlertRule!) { addAlertRule(input: $input) {"
+    " ... on AlertRule { ruleId unit resourceId timeZone } ...Refused } }"
+)
 
 
 def valid_input(served: House) -> dict[str, Any]:
@@ -630,9 +634,9 @@ async def test_invalid_rule_is_rejected_with_the_path_of_the_argument(served: Ho
     for change, argument in INVALID:
         with subtests.test(str(change)):
             response = await served.graphql(ADD, served.one.headers["account"], input=valid_input(served) | change)
-            (error,) = response["errors"]
-            assert error["extensions"]["code"] == "BAD_INPUT"
-            assert [problem["path"] for problem in error["extensions"]["problems"]] == [["input", argument]]
+            (error,) = refusals(response)
+            assert error["code"] == "BAD_INPUT"
+            assert [problem["path"] for problem in error["problems"]] == [["input", argument]]
 
 
 async def test_rule_can_be_added_for_a_home(served: House) -> None:
@@ -640,7 +644,7 @@ async def test_rule_can_be_added_for_a_home(served: House) -> None:
     response = await served.graphql(ADD, served.one.headers["account"], input=valid_input(served) | home)
     assert response["data"]["addAlertRule"]["resourceId"] == served.one.ids["resource"]
     other = await served.graphql(ADD, served.other.headers["account"], input=valid_input(served))
-    assert {problem["path"][1] for problem in other["errors"][0]["extensions"]["problems"]} == {
+    assert {problem["path"][1] for problem in refusal_of(other)["problems"]} == {
         "resourceId",
         "alertTypeId",
     }
@@ -659,7 +663,7 @@ async def test_running_gateway_sends_alerts_when_readings_arrive(served: House) 
     at = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=5)
     series = [{"resourceId": resource_id, "field": "POWER", "readings": [{"at": at.isoformat(), "value": 4000}]}]
     recorded = await served.graphql(RECORD, served.one.headers["account"], series=series)
-    assert "errors" not in recorded
+    assert not refusals(recorded)
     async with asyncio.timeout(60):
         while True:
             response = await served.graphql(

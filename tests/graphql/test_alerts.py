@@ -9,6 +9,7 @@ from strawberry import ID
 
 from tests.rest_compat.test_spec import assert_record_matches
 from tests.support.house import House, Tenant, operation
+from tests.support.refusals import refusal_of, refusals
 from tests.support.watching import since
 from wattgate.enums import Channel
 from wattgate.operations.types.messages import alerts as types
@@ -111,12 +112,12 @@ async def test_invalid_alert_is_rejected_over_rest(served: House, change: dict[s
 async def test_alert_with_unknown_user_type_or_culture_is_rejected_with_the_argument(
     served: House, change: dict[str, Any], argument: str
 ) -> None:
-    query = "mutation ($input: NewAlert!) { sendAlert(input: $input) { alertId } }"
+    query = "mutation ($input: NewAlert!) { sendAlert(input: $input) { ... on Alert { alertId } ...Refused } }"
     alert = {"userId": served.one.user_id, "alertTypeId": "CM01", "channels": ["EMAIL"]} | change
     response = await served.graphql(query, served.one.headers["application"], input=alert)
-    (error,) = response["errors"]
-    assert error["extensions"]["code"] == "BAD_INPUT"
-    assert [problem["path"] for problem in error["extensions"]["problems"]] == [["input", argument]]
+    (error,) = refusals(response)
+    assert error["code"] == "BAD_INPUT"
+    assert [problem["path"] for problem in error["problems"]] == [["input", argument]]
 
 
 async def test_notification_paths_exist_under_ns_too(served: House) -> None:
@@ -180,7 +181,7 @@ async def test_malformed_webhook_id_is_bad_input_and_an_unknown_one_is_not_found
         assert (response.status_code, response.json()["code"]) == (status, code)
         document = "query ($id: ID!) { node(id: $id) { id } }"
         answer = await served.graphql(document, headers, id=encode_global_id(type_name, record_id))
-        assert answer["errors"][0]["extensions"]["code"] == code
+        assert refusal_of(answer)["code"] == code
     malformed = await served.call("GET", path.format("no-uuid"), headers)
     assert argument in malformed.json()["error"]
 
@@ -189,17 +190,19 @@ async def send(tenant: Tenant, house: House) -> str:
     """Send another alert to the user of a tenant. Return its id."""
     input_ = {"userId": tenant.user_id, "alertTypeId": "CM01", "channels": ["INBOX"], "data": {"use": [1.5, None]}}
     response = await house.graphql(
-        "mutation ($i: NewAlert!) { sendAlert(input: $i) { alertId } }", tenant.headers["application"], i=input_
+        ("mutation ($i: NewAlert!) { sendAlert(input: $i) { ... on Alert { alertId } ...Refused } }"),
+        tenant.headers["application"],
+        i=input_,
     )
     return str(response["data"]["sendAlert"]["alertId"])
 
 
-MARK = "mutation ($ids: [ID!]) { markAlertsRead(alertIds: $ids) { marked unread } }"
+MARK = "mutation ($ids: [ID!]) { markAlertsRead(alertIds: $ids) { ... on MarkedAlerts { marked unread } ...Refused } }"
 
 
 async def mark(house: House, ids: list[str] | None = None, caller: str = "account") -> Any:
     response = await house.graphql(MARK, house.one.headers[caller], ids=ids)
-    return (response["data"] and response["data"]["markAlertsRead"]) or response["errors"][0]["extensions"]["code"]
+    return (response["data"] and response["data"]["markAlertsRead"]) or refusal_of(response)["code"]
 
 
 async def test_alerts_are_unread_until_their_user_marks_them(served: House) -> None:
@@ -223,7 +226,7 @@ async def test_alert_of_another_user_cannot_be_marked(served: House) -> None:
     assert await mark(served, ["unknown"]) == "NOT_FOUND"
     assert await mark(served, [alert_id], caller="application") == "BAD_INPUT"
     response = await served.graphql(MARK, served.other.headers["account"], ids=[alert_id])
-    assert response["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+    assert refusal_of(response)["code"] == "NOT_FOUND"
     assert (await mark(served, [alert_id]))["marked"] == 1
 
 

@@ -20,11 +20,14 @@ from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT, PASSWOR
 
 DAY = 86_400
 BUDGET = 20 * MUTATION_WEIGHT
-RESET = 'mutation ($a: ID!) { requestPasswordReset(username: "nobody@one.example", applicationId: $a) { valid } }'
-LITERAL = 'mutation { requestPasswordReset(username: "nobody@one.example", applicationId: "ID") { valid } }'
+RESET = 'mutation ($a: ID!) { requestPasswordReset(username: "nobody@one.example", applicationId: $a) { __typename } }'
+LITERAL = 'mutation { requestPasswordReset(username: "nobody@one.example", applicationId: "ID") { __typename } }'
 DEFAULT = RESET.replace("$a: ID!", '$a: ID = "ID"')
-BY_HEADER = 'mutation { requestPasswordReset(username: "nobody@one.example") { valid } }'
-LOG_IN = "mutation ($a: ID!, $u: Address!, $p: String!) { authenticate(username: $u, password: $p) { token } }"
+BY_HEADER = 'mutation { requestPasswordReset(username: "nobody@one.example") { __typename } }'
+LOG_IN = (
+    "mutation ($a: ID!, $u: Address!, $p: String!) { authenticate(username: $u, password: $p) {"
+    " ... on Login { token } } }"
+)
 UNLIMITED = dict.fromkeys(
     ("address_logins", "address_codes", "address_documents", "address_requests", "address_pairings"), 0
 )
@@ -166,7 +169,7 @@ async def test_document_that_names_several_applications_uses_up_none_of_their_bu
     async with strangers(tmp_path) as callers:
         one, two = callers.one.application_id, callers.two.application_id
         fields = [
-            f'a{n}: requestPasswordReset(username: "nobody", applicationId: "{name}") {{ valid }}'
+            f'a{n}: requestPasswordReset(username: "nobody", applicationId: "{name}") {{ __typename }}'
             for n, name in enumerate((one, two))
         ]
         await callers.exhaust(lambda document: callers.graphql("", document), f"mutation {{ {' '.join(fields)} }}")

@@ -49,8 +49,8 @@ DEFAULT_SIZED_LISTS = """
     Device.parentHardwareId Device.tags DeviceProtocol.sensors Faq.data Inventory.inventory
     MeterPointMove.devices MeterPointMove.disabledAlertRuleIds MeterPointMove.endedEnrolmentIds
     MeterPointMove.resources
-    AuditEntry.changes AuditEntry.targets AuditTarget.ids MeterPointResources.resources Mutation.optOutOfDfs
-    Mutation.participateInDfsEvent Mutation.revokeToken OAuthUser.applications Query.consentChanges
+    AuditEntry.changes AuditEntry.targets AuditTarget.ids MeterPointResources.resources DfsUsers.items
+    DfsParticipations.items  OAuthUser.applications Query.consentChanges
     Query.faqs Query.mobileAppTokens Query.resourceCounts Query.tokens
     Directory.algorithms Directory.audiences RecoveryCodes.recoveryCodes
     ReadingFileAnswer.settings ReadingFileInspection.lines ReadingFileInspection.otherProfiles
@@ -73,7 +73,7 @@ POWER = """{ resource(resourceId: "a") { readings(range: {start: "2026-11-19T00:
     period: PT30M, field: "POWER") { columns { start value } } } }"""
 TREE = """{ viewer { homes(first: 20) { edges { node { veId name
     resources { resourceId name tariffs { name rate { amount } validFrom } } } } } } }"""
-RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { ... on Recorded { recorded } } }"
 HALF_HOURS = [f"2026-11-19T{number // 2:02}:{number % 2 * 30:02}:00Z" for number in range(48)]
 DAY = [{"resourceId": "a", "readings": [{"at": at, "value": 1} for at in HALF_HOURS]}]
 ALERTS = "{ viewer { alerts(first: 100) { edges { node { alertId data notifications { state log { stage } } } } } } }"

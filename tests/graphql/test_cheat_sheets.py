@@ -8,17 +8,21 @@ from websockets.typing import Subprotocol
 
 from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
+from tests.support.refusals import refusals, with_refusals
 
 PROTOCOL = Subprotocol("graphql-transport-ws")
 
 
 async def test_guesses_in_one_document_cost_more_than_the_maximum(served: House) -> None:
     """Each check of a password costs 1,000 units, so that aliases do not replace requests."""
-    log_in = 'a{0}: authenticate(applicationId: "{1}", username: "user@one.example", password: "guess {0}") {{ token }}'
+    log_in = (
+        'a{0}: authenticate(applicationId: "{1}", username: "user@one.example", password: "guess {0}") {{'
+        " ... on Login {{ token }} ...Refused }}"
+    )
     guesses = " ".join(log_in.format(n, served.one.application_id) for n in range(25))
-    answer = (await served.http.post("/graphql", json={"query": f"mutation {{ {guesses} }}"})).json()
+    answer = (await served.http.post("/graphql", json={"query": with_refusals(f"mutation {{ {guesses} }}")})).json()
     assert answer.get("data") is None
-    assert [error["extensions"]["code"] for error in answer["errors"]] == ["COST_TOO_HIGH"]
+    assert [error["code"] for error in refusals(answer)] == ["COST_TOO_HIGH"]
 
 
 def test_no_field_of_a_federation_finds_records_of_any_type() -> None:

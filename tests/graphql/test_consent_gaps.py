@@ -103,7 +103,9 @@ ALL = (BEFORE, WITHIN, AFTER)
 
 async def by_graphql(home: Home) -> None:
     """Decimals in variables take the slower way of validation, and literals too."""
-    query = "mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { recorded withoutConsent } }"
+    query = (
+        "mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { ... on Recorded { recorded withoutConsent } } }"
+    )
     values = [{"at": format_iso(at), "value": "0.5"} for at in ALL]
     series = [{"resourceId": home.resource_id, "readings": values}]
     answer = await home.timed.house.graphql(query, home.user.headers["acting"], s=series)

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from tests.support.house import House
+from tests.support.refusals import refusal_of, refusals
 from wattgate.db.scope.policies import ConsentPolicy
 from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.runner import Runner
@@ -15,8 +16,10 @@ from wattgate.operations.types.homes.resources import Resource
 from wattgate.operations.types.users.users import NewUser
 from wattgate.realtime.bus.memory import MemoryBus
 
-ADD_RESOURCE = "mutation ($input: NewResource!) { addResource(input: $input) { resourceId } }"
-ADD_DEVICE = "mutation ($input: NewDevice!) { addDevice(input: $input) { deviceId } }"
+ADD_RESOURCE = (
+    "mutation ($input: NewResource!) { addResource(input: $input) { ... on Resource { resourceId } ...Refused } }"
+)
+ADD_DEVICE = "mutation ($input: NewDevice!) { addDevice(input: $input) { ... on Device { deviceId } ...Refused } }"
 
 
 def new_number() -> str:
@@ -44,7 +47,7 @@ async def add(house: House, who: str, mpxn: str) -> Any:
 async def test_adding_a_resource_for_a_user_records_the_consent(served: House) -> None:
     mpxn = new_number()
     for _ in range(2):  # the second resource relies on the same consent
-        assert "errors" not in await add(served, "acting", mpxn)
+        assert not refusals(await add(served, "acting", mpxn))
         assert await receipts(served, mpxn) == [("grant", "provisioned")]
     (consent,) = [one for one in await served.one.run("consents") if one.mpxn == mpxn]
     assert (consent.verified, consent.state.value) == (False, "valid")
@@ -68,16 +71,16 @@ async def test_adding_a_device_for_a_user_records_the_consent(served: House) -> 
         "hardwareId": uuid4().hex[:16].upper(),
         "hardwareIds": {"MPAN": mpxn},
     }
-    assert "errors" not in await served.graphql(ADD_DEVICE, served.one.headers["acting"], input=values)
+    assert not refusals(await served.graphql(ADD_DEVICE, served.one.headers["acting"], input=values))
     assert await receipts(served, mpxn) == [("grant", "provisioned")]
 
 
 async def test_account_relies_on_the_consent_that_exists(served: House) -> None:
     mpxn = new_number()
     refused = await add(served, "account", mpxn)
-    assert refused["errors"][0]["extensions"]["code"] == "FORBIDDEN"
+    assert refusal_of(refused)["code"] == "FORBIDDEN"
     await add(served, "acting", mpxn)
-    assert "errors" not in await add(served, "account", mpxn)
+    assert not refusals(await add(served, "account", mpxn))
     assert await receipts(served, mpxn) == [("grant", "provisioned")]
 
 
@@ -105,9 +108,11 @@ async def test_data_without_a_recorded_consent_is_withheld_until_it_is_recorded(
         f"No consent is recorded for meter point {mpxn}. The application that serves its user records it with "
         "verifyMeterPoint."
     )
-    verify = "mutation ($mpxn: String!) { verifyMeterPoint(mpxn: $mpxn) { state } }"
-    assert (await served.graphql(verify, headers, mpxn=mpxn))["errors"][0]["extensions"]["code"] == "FORBIDDEN"
-    assert "errors" not in await served.graphql(verify, served.one.headers["acting"], mpxn=mpxn)
+    verify = (
+        "mutation ($mpxn: String!) { verifyMeterPoint(mpxn: $mpxn) { ... on MeterPointConsent { state } ...Refused } }"
+    )
+    assert refusal_of(await served.graphql(verify, headers, mpxn=mpxn))["code"] == "FORBIDDEN"
+    assert not refusals(await served.graphql(verify, served.one.headers["acting"], mpxn=mpxn))
     assert (await served.call("GET", path, headers)).status_code == 200
 
 
@@ -125,7 +130,10 @@ async def test_setting_decides_whether_data_without_a_consent_is_served(served: 
 async def test_new_owner_of_a_moved_resource_has_a_consent_of_its_own(served: House) -> None:
     mpxn, other_user = new_number(), (await served.one.run("add_user", input=_new_user())).user_id
     resource_id = await served.one.add_resource(mpxn=mpxn)
-    move = "mutation ($id: ID!, $user: ID!) { moveResource(resourceId: $id, userId: $user) { resourceId } }"
+    move = (
+        "mutation ($id: ID!, $user: ID!) { moveResource(resourceId: $id, userId: $user) {"
+        " ... on Resource { resourceId } ...Refused } }"
+    )
     administrator = served.one.headers["administrator"]
     moved = await served.graphql(move, administrator, id=resource_id, user=other_user)
     new_id = moved["data"]["moveResource"]["resourceId"]

@@ -8,6 +8,7 @@ import pytest
 from graphql import (
     FieldDefinitionNode,
     FieldNode,
+    InlineFragmentNode,
     ObjectTypeDefinitionNode,
     OperationDefinitionNode,
     SelectionSetNode,
@@ -109,8 +110,13 @@ class SpecifiedCost:
         self.statements = 0
 
     def of(self, type_name: str, selections: SelectionSetNode | None, sized: Mapping[str, int]) -> int:
-        total = int(directive(object_types()[type_name], "cost").get("weight", "1"))
+        declared = object_types().get(type_name)  # a union has no weight of its own
+        total = int(directive(declared, "cost").get("weight", "1")) if declared else 1
         for selection in selections.selections if selections else ():
+            if isinstance(selection, InlineFragmentNode):
+                assert selection.type_condition is not None
+                total += self.of(selection.type_condition.name.value, selection.selection_set, sized) - 1
+                continue
             assert isinstance(selection, FieldNode)
             name = selection.name.value
             node, field = schema_fields()[f"{type_name}.{name}"]
@@ -138,7 +144,7 @@ class SpecifiedCost:
         "{ viewer { alerts(first: 20) { edges { cursor node { priority } } pageInfo { hasNextPage } } } }",
         "{ application { alertTypes { name declared variables { name } } } }",
         "{ application { templates { edges { node { published { version } versions { version } } } } } }",
-        "mutation { newToken { token } }",
+        "mutation { newToken { ... on NewToken { token } } }",
     ],
 )
 def test_the_specification_gives_the_cost_that_the_gateway_estimates(text: str) -> None:

@@ -9,6 +9,7 @@ from tests.support.calls import code_of, send
 from tests.support.costs import cost_resource, priced_half_hours, query_field
 from tests.support.house import House, Tenant
 from tests.support.metering import START, metered
+from tests.support.refusals import refusals
 from tests.support.socket import socket
 from wattgate.clock import format_iso
 from wattgate.operations.devices.catch_ups import network_readings
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
 
 TARIFF = "query ($id: ID!) { resource(resourceId: $id) { tariff { name } tariffs { name } } }"
 FRESHNESS = "subscription ($ids: [ID!]!) { freshness(resourceIds: $ids) { resourceId freshness { state } } }"
-SET = "mutation ($input: NewTariff!) { setTariff(input: $input) { resourceId } }"
+SET = "mutation ($input: NewTariff!) { setTariff(input: $input) { ... on Tariff { resourceId } ...Refused } }"
 
 
 async def test_cost_resource_has_the_tariff_of_its_consumption(served: House) -> None:
@@ -61,7 +62,7 @@ async def test_cost_resource_finds_its_consumption_at_the_same_meter_point(serve
 
 async def test_cost_source_must_be_an_own_resource_without_costs(served: House) -> None:
     _, cost = await priced_pair(served.one)
-    add = "mutation ($input: NewResource!) { addResource(input: $input) { resourceId } }"
+    add = "mutation ($input: NewResource!) { addResource(input: $input) { ... on Resource { resourceId } ...Refused } }"
     for cost_of, reason in (
         (cost, "holds costs itself"),
         (served.other.ids["resource"], f"{served.other.ids['resource']} does not exist"),
@@ -73,7 +74,10 @@ async def test_cost_source_must_be_an_own_resource_without_costs(served: House) 
 
 async def test_readings_cannot_be_recorded_for_a_cost_resource(served: House) -> None:
     _, cost = await priced_pair(served.one)
-    record = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+    record = (
+        "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) {"
+        " ... on Recorded { recorded } ...Refused } }"
+    )
     series = [{"resourceId": cost, "readings": [{"at": "2026-01-05T00:00:00Z", "value": 1}]}]
     error = await query_field(served, served.one, record, series=series)
     assert error["problems"] == [
@@ -131,7 +135,7 @@ async def test_costs_are_withheld_with_the_energy_that_they_price(served: House,
     withheld = answer["data"]["resource"].pop("withheld")
     assert (withheld["reason"], point.mpxn in withheld["message"]) == ("REVOKED", True)
     assert set(answer["data"]["resource"].values()) == {None}
-    assert {error["extensions"]["code"] for error in answer["errors"]} == {"CONSENT_REVOKED"}
+    assert {error["code"] for error in refusals(answer)} == {"CONSENT_REVOKED"}
     for read in ("first-time", "last-time", "current"):
         refused = await served.call("GET", f"/resource/{cost}/{read}", one.headers["application"])
         assert (refused.status_code, refused.json()["resourceId"]) == (403, cost), read
@@ -148,7 +152,10 @@ async def test_costs_are_at_the_meter_point_of_their_energy(served: House, ada: 
     elsewhere = f"{point.resource_id} is at meter point {point.mpxn}, and the new resource is at {other.mpxn}"
     nowhere = f"{without} has no meter point, and the new resource is at {other.mpxn}"
     for source, reason in ((point.resource_id, elsewhere), (without, nowhere)):
-        add = "mutation ($input: NewResource!) { addResource(input: $input) { resourceId } }"
+        add = (
+            "mutation ($input: NewResource!) { addResource(input: $input) {"
+            " ... on Resource { resourceId } ...Refused } }"
+        )
         error = await query_field(served, ada, add, caller, input={**new, "costOf": source})
         assert error["problems"] == [{"path": ["input", "costOf"], "message": reason}]
         refused = await send(served, ada, "POST", "/resource", caller, **new, costOf=source)

@@ -14,6 +14,7 @@ from tests.support.costs import cost_resource
 from tests.support.house import Tenant
 from tests.support.metering import HALF_HOUR, Metered, metered, resource_at
 from tests.support.pairing import Interface
+from tests.support.refusals import refusals
 from tests.support.residents import resident
 from tests.support.socket import socket
 from tests.support.timed import Timed
@@ -62,7 +63,10 @@ FRAME = """query ($id: ID!) { virtualEntity(veId: $id) { display { month {
   start completeTo cost { standingChargesWithVat { amount } total { amount } } } } } }"""
 MOVE = """mutation ($mpxn: ID!, $userId: ID!, $at: DateTime!) {
   moveMeterPoint(mpxn: $mpxn, userId: $userId, movedInAt: $at, homeName: "Home") {
-    veId resources { resourceId successorId }
+    ... on MeterPointMove {
+      veId resources { resourceId successorId }
+    }
+    ...Refused
   }
 }"""
 
@@ -81,7 +85,7 @@ class Stay:
 
 async def ask(timed: Timed, document: str, headers: dict[str, str], **variables: Any) -> Any:
     answer = await timed.house.graphql(document, headers, **variables)
-    assert "errors" not in answer, answer
+    assert not refusals(answer), answer
     return answer["data"]
 
 

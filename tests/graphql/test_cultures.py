@@ -17,7 +17,10 @@ from wattgate.operations.types.messages import alerts as types
 from wattgate.operations.types.users.users import UserChange
 
 NO_TAG = "is not a language tag such as en-GB"
-UPDATE = "mutation($user: ID!, $input: UserChange!) { updateUser(userId: $user, input: $input) { cultureCode } }"
+UPDATE = (
+    "mutation($user: ID!, $input: UserChange!) { updateUser(userId: $user, input: $input) {"
+    " ... on User { cultureCode } } }"
+)
 
 
 @pytest.mark.parametrize(

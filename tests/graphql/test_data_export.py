@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.house import house
 from tests.support.planted import EMAIL, HALF_HOURS, HARDWARE_ID, MARKS, MPAN, NAME, PUSH_TOKEN, TEXT, Planted, plant
+from tests.support.refusals import refusal_of
 from tests.support.servers import Databases
 from tests.support.timed import Clock
 from wattgate.app.workers import user_jobs
@@ -22,7 +23,7 @@ from wattgate.principal import Permission, Principal, Role
 
 EXPORT = "{ dataExport { exportId state progress parts size downloadPath expiresAt } }"
 PART = "query ($n: Int!) { dataExportPart(number: $n) { number parts content } }"
-START = "mutation { exportMyData { exportId state } }"
+START = "mutation { exportMyData { ... on DataExport { exportId state } ...Refused } }"
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,7 @@ async def test_only_the_owner_downloads_an_archive(planted: Planted) -> None:
     acting = await planted.house.call("GET", path, planted.acting)
     assert acting.status_code == 200
     missing = await planted.house.graphql(PART, planted.headers, n=10_000)
-    assert missing["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+    assert refusal_of(missing)["code"] == "NOT_FOUND"
 
 
 async def built(planted: Planted, clock: Clock) -> str:
@@ -147,7 +148,7 @@ async def test_archive_is_deleted_after_its_lifetime(planted: Planted, clock: Cl
     await finished(planted, planted.acting)
     clock.now += timedelta(hours=73)
     expired = await planted.house.graphql(EXPORT, planted.acting)
-    assert expired["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+    assert refusal_of(expired)["code"] == "NOT_FOUND"
     system = Principal(Role.SYSTEM, application_id=planted.tenant.application_id)
 
     async def count(rows: Any) -> int:

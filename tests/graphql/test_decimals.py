@@ -12,6 +12,7 @@ from graphql import GraphQLInputObjectType, GraphQLScalarType, get_named_type
 
 from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
+from tests.support.refusals import refusal_of
 from wattgate.app.cli.actions.file_imports import parse_record
 from wattgate.energy.meters.meter_messages import parse_message
 from wattgate.reading_files.cells import InvalidLine, parse_number
@@ -33,15 +34,21 @@ BAD_NUMBERS = [
     "",
 ]
 
-COLUMNS = "mutation ($series: [NewReadingColumns!]!) { recordReadingColumns(series: $series) { recorded } }"
-READINGS = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
-RULE = "mutation ($input: NewAlertRule!) { addAlertRule(input: $input) { ruleId } }"
+COLUMNS = (
+    "mutation ($series: [NewReadingColumns!]!) { recordReadingColumns(series: $series) {"
+    " ... on RecordedColumns { recorded } ...Refused } }"
+)
+READINGS = (
+    "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) {"
+    " ... on Recorded { recorded } ...Refused } }"
+)
+RULE = "mutation ($input: NewAlertRule!) { addAlertRule(input: $input) { ... on AlertRule { ruleId } ...Refused } }"
 AT = "2026-04-01T00:00:00Z"
 
 
 async def rejected_code(house: House, document: str, **variables: Any) -> str:
     answer = await house.graphql(document, house.one.headers["account"], **variables)
-    return str(answer["errors"][0]["extensions"]["code"])
+    return str(refusal_of(answer)["code"])
 
 
 async def test_readings_with_a_bad_number_are_bad_input_and_not_stored(

@@ -27,6 +27,7 @@ from tests.support.openid import (
     to_base64,
     weak_key,
 )
+from tests.support.refusals import refusal_of
 from tests.support.servers import ON_POSTGRESQL_ONLY, ON_SQLITE_ONLY, Databases
 from wattgate.db import models
 from wattgate.db.encryption.key_ring import is_encrypted
@@ -34,7 +35,9 @@ from wattgate.principal import Permission, Principal, Role
 
 LOG_IN = """
 mutation ($directory: ID, $token: String, $access: String) {
-  authenticate(directoryId: $directory, directoryToken: $token, accessToken: $access) { token exp accountId name }
+  authenticate(directoryId: $directory, directoryToken: $token, accessToken: $access) {
+      ... on Login { token exp accountId name }
+      ...Refused }
 }
 """
 STATUS = "{ ownAccountStatus { accountId active directory { valid reason data { tokenExpiryDate } } } }"
@@ -100,8 +103,8 @@ def bearer(house: House, token: str) -> dict[str, str]:
 async def assert_refused(house: House, directory_id: str, token: str, problem: str, status: int = 401) -> None:
     """Check that both interfaces refuse a token with the same error, and that the status says the same."""
     rest = await by_rest(house, directory_id, token)
-    graphql = (await by_graphql(house, directory_id, token))["errors"][0]
-    assert (rest.status_code, rest.json()["code"]) == (status, graphql["extensions"]["code"]), rest.text
+    graphql = refusal_of(await by_graphql(house, directory_id, token))
+    assert (rest.status_code, rest.json()["code"]) == (status, graphql["code"]), rest.text
     message = rest.json().get("description", rest.json()["error"])
     assert problem in message
     assert message == graphql["message"]
@@ -121,7 +124,7 @@ async def test_user_of_a_real_provider_logs_in_and_sees_the_own_account(opened: 
     day = datetime.now(UTC) + timedelta(days=1)
     assert abs(login["exp"] - day.timestamp()) < 60
     again = await by_graphql(opened, directory_id, tokens["id_token"])
-    assert "has logged in before" in again["errors"][0]["message"]
+    assert "has logged in before" in refusal_of(again)["message"]
     newer = await real.log_in(subject, name="Ada again")
     second = (await by_graphql(opened, directory_id, newer["id_token"]))["data"]["authenticate"]
     assert second["accountId"] == login["accountId"]
@@ -302,9 +305,12 @@ async def test_unknown_directory_is_refused_everywhere(opened: House, shared: Ch
             assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -directoryId"), path
         found = await opened.call("GET", f"/user?username=x&directoryId={directory}", tenant.headers["application"])
         assert found.status_code == 400
-        add = 'mutation ($d: ID) { addUser(input: {username: "new", directoryId: $d}) { userId } }'
+        add = (
+            'mutation ($d: ID) { addUser(input: {username: "new", directoryId: $d}) {'
+            " ... on User { userId } ...Refused } }"
+        )
         refused = await opened.graphql(add, tenant.headers["application"], d=directory)
-        assert refused["errors"][0]["extensions"]["code"] == "BAD_INPUT"
+        assert refusal_of(refused)["code"] == "BAD_INPUT"
 
 
 async def test_accounts_of_a_directory_have_no_password(
@@ -367,9 +373,12 @@ async def test_directory_with_wrong_values_is_refused(opened: House, values: dic
     body = {**new_directory("https://id.example"), **values}
     answer = await opened.call("POST", "/directory", opened.one.headers["application"], json=body)
     assert (answer.status_code, answer.json()["error"]) == (400, f"incorrect elements -{problem}")
-    add = "mutation ($input: NewDirectory!) { addDirectory(input: $input) { directoryId } }"
+    add = (
+        "mutation ($input: NewDirectory!) { addDirectory(input: $input) {"
+        " ... on Directory { directoryId } ...Refused } }"
+    )
     graphql = await opened.graphql(add, opened.one.headers["application"], input=body)
-    assert graphql["errors"][0]["extensions"]["code"] == "BAD_INPUT"
+    assert refusal_of(graphql)["code"] == "BAD_INPUT"
 
 
 # Rules for accounts
@@ -690,7 +699,7 @@ async def test_fault_of_a_provider_is_no_fault_of_the_user(
         setattr(own, name, value)
     answer = await by_rest(opened, directory, own.sign())
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "30"), answer.text
-    graphql = (await by_graphql(opened, directory, own.sign()))["errors"][0]["extensions"]
+    graphql = refusal_of(await by_graphql(opened, directory, own.sign()))
     assert (graphql["code"], graphql["retryable"], graphql["retryAfter"]) == ("UNAVAILABLE", True, 30)
     assert sum(own.requests.values()) <= 2  # the gateway does not ask again at once
 

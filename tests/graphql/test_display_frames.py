@@ -9,6 +9,7 @@ import pytest
 from tests.support.asking import with_rows
 from tests.support.display_homes import CARBON, ELECTRICITY, EXPORTED, GAS, QUERY, DisplayHome, add_display_home
 from tests.support.pairing import Interface
+from tests.support.refusals import refusals
 from tests.support.timed import Timed
 from wattgate.app.demo.seed import HOMES
 from wattgate.app.demo.simulation import HALF_HOUR, simulate_half_hour, simulate_power
@@ -50,10 +51,11 @@ async def set_attributes(home: DisplayHome, by: str = "graphql", **attributes: A
     """Set attributes of the home by GraphQL or REST."""
     if by == "graphql":
         document = (
-            "mutation ($id: ID!, $set: JSON!) { setVirtualEntityAttributes(veId: $id, attributes: $set) { veId } }"
+            "mutation ($id: ID!, $set: JSON!) { setVirtualEntityAttributes(veId: $id, attributes: $set) {"
+            " ... on VirtualEntity { veId } ...Refused } }"
         )
         answer = await home.timed.house.graphql(document, home.headers, id=home.ve_id, set=attributes)
-        assert "errors" not in answer, answer
+        assert not refusals(answer), answer
     else:
         path = f"/virtualentity/{home.ve_id}/attribute"
         response = await home.timed.house.call("POST", path, home.headers, json=attributes)
@@ -221,12 +223,17 @@ async def test_flat_tariff_has_no_cheapest_slot_and_a_constant_week_neither(time
 async def test_locale_is_the_culture_of_the_owner_also_on_a_paired_display(timed: Timed) -> None:
     home = await add_display_home(timed, ELECTRICITY)
     assert (await home.frame())["locale"] == "en-GB"
-    document = 'mutation ($id: ID!) { updateUser(userId: $id, input: {cultureCode: "fr-ca"}) { cultureCode } }'
+    document = (
+        'mutation ($id: ID!) { updateUser(userId: $id, input: {cultureCode: "fr-ca"}) {'
+        " ... on User { cultureCode } ...Refused } }"
+    )
     answer = await timed.house.graphql(document, timed.house.one.headers["application"], id=home.tenant.user_id)
-    assert "errors" not in answer, answer
+    assert not refusals(answer), answer
     assert (await home.frame())["locale"] == "fr-CA"
     login = """mutation ($application: ID!, $username: String!) {
-      authenticate(applicationId: $application, username: $username, password: "correct horse") { token } }"""
+      authenticate(applicationId: $application, username: $username, password: "correct horse") {
+          ... on Login { token }
+          ...Refused } }"""
     variables = {"application": home.tenant.application_id, "username": home.username}
     account = {"token": (await timed.house.graphql(login, {}, **variables))["data"]["authenticate"]["token"]}
     pairing = Interface(timed.house, is_rest=False)

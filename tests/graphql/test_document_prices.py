@@ -63,7 +63,7 @@ async def charged(tenant: Tenant, budgets: Budgets) -> int:
 def wrong_values(count: int, value: str = "1") -> str:
     """Return a document that sets unknown members of an input object."""
     members = " ".join(f"unknown{number}: {value}" for number in range(count))
-    return f"mutation {{ addVirtualEntity(input: {{{members}}}) {{ veId }} }}"
+    return f"mutation {{ addVirtualEntity(input: {{{members}}}) {{ ... on VirtualEntity {{ veId }} }} }}"
 
 
 def fragments(count: int, fields: int) -> str:

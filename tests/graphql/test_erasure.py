@@ -11,6 +11,7 @@ from sqlmodel import SQLModel, col
 from tests.support.house import PASSWORD, House, house, operation
 from tests.support.planted import HARDWARE_ID, MARKS, MPAN, NAME, USERNAME, Planted, plant
 from tests.support.redis_server import RedisServer
+from tests.support.refusals import refusal_of, refusals
 from tests.support.servers import Databases
 from tests.support.timed import Clock
 from tests.support.traces import find_in_files, find_in_redis, find_in_tables
@@ -152,9 +153,9 @@ async def _check_free_again(planted: Planted) -> None:
     device = {"deviceTypeId": planted.tenant.ids["device_type"], "hardwareId": HARDWARE_ID, "hardwareIds": {}}
     acting = {**application, "userId": added.json()["userId"]}
     answer = await planted.house.graphql(
-        "mutation ($i: NewDevice!) { addDevice(input: $i) { deviceId } }", acting, i=device
+        "mutation ($i: NewDevice!) { addDevice(input: $i) { ... on Device { deviceId } ...Refused } }", acting, i=device
     )
-    assert "errors" not in answer, answer
+    assert not refusals(answer), answer
     for method, path, body in (
         ("POST", "/account", {"userId": planted.user_id, "username": "again@strange.example"}),
         ("PUT", f"/account/{planted.account_id}", {"name": "Again"}),
@@ -166,9 +167,9 @@ async def _check_free_again(planted: Planted) -> None:
         assert (refused.status_code, "is erased" in refused.text) == (409, True), (path, refused.text)
     tariff = {"resourceId": planted.ids["billed"], "name": "Again", "kind": "FLAT", "currency": "GBP", "rate": "0.2"}
     tariff["validFrom"] = NEW_YEAR
-    set_tariff = "mutation ($i: NewTariff!) { setTariff(input: $i) { tariffId } }"
-    problem = (await planted.house.graphql(set_tariff, application, i=tariff))["errors"][0]
-    assert (problem["extensions"]["code"], "is erased" in problem["message"]) == ("CONFLICT", True), problem
+    set_tariff = "mutation ($i: NewTariff!) { setTariff(input: $i) { ... on Tariff { tariffId } ...Refused } }"
+    problem = refusal_of(await planted.house.graphql(set_tariff, application, i=tariff))
+    assert (problem["code"], "is erased" in problem["message"]) == ("CONFLICT", True), problem
 
 
 async def _records_of_others(place: House) -> Any:
@@ -193,7 +194,7 @@ async def test_address_of_an_administrator_leaves_the_audit_log(place: House) ->
     """The chain stays as it is, and a later entry attests the rest of the changed entries."""
     tenant, address = place.other, "203.0.113.77"
     created = await place.graphql(
-        "mutation ($i: NewUser!) { addUser(input: $i) { userId } }",
+        "mutation ($i: NewUser!) { addUser(input: $i) { ... on User { userId } ...Refused } }",
         tenant.headers["application"],
         i={"username": "plover@strange.example"},
     )

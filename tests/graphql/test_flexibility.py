@@ -10,6 +10,7 @@ import pytest
 
 from tests.support import people
 from tests.support.house import House, Tenant, basic, operation
+from tests.support.refusals import refusal_of
 from tests.support.socket import socket
 from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import DfsEventState
@@ -18,7 +19,10 @@ from wattgate.operations.types.content.flexibility import NewDfsEvent
 from wattgate.operations.vocabulary.scalars import Currency
 from wattgate.principal import Principal, Role
 
-MOVE = "mutation ($id: ID!, $to: DfsEventState!) { moveDfsEvent(dfsEventId: $id, state: $to) { state } }"
+MOVE = (
+    "mutation ($id: ID!, $to: DfsEventState!) { moveDfsEvent(dfsEventId: $id, state: $to) {"
+    " ... on DfsEvent { state } ...Refused } }"
+)
 
 
 async def announce(tenant: Tenant) -> str:
@@ -58,7 +62,7 @@ def test_only_listed_transitions_are_allowed() -> None:
 
 async def test_disallowed_transition_is_a_conflict(served: House) -> None:
     response = await move(served, await announce(served.one), "ENDED")
-    assert response["errors"][0]["extensions"]["code"] == "CONFLICT"
+    assert refusal_of(response)["code"] == "CONFLICT"
 
 
 async def test_only_opted_in_users_join_and_only_while_the_event_is_open(served: House) -> None:
@@ -111,7 +115,7 @@ async def test_meter_point_is_required_only_if_the_user_has_several(served: Hous
 
 
 async def test_event_in_the_past_or_without_duration_is_rejected(served: House) -> None:
-    document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { dfsEventId } }"
+    document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { ... on DfsEvent { dfsEventId } ...Refused } }"
     event = {
         "name": "x",
         "startsAt": "2020-01-01T00:00:00Z",
@@ -120,21 +124,21 @@ async def test_event_in_the_past_or_without_duration_is_rejected(served: House) 
         "currency": "GBP",
     }
     response = await served.graphql(document, served.one.headers["application"], e=event)
-    arguments = [problem["path"][-1] for problem in response["errors"][0]["extensions"]["problems"]]
+    arguments = [problem["path"][-1] for problem in refusal_of(response)["problems"]]
     assert arguments == ["endsAt", "startsAt"]
 
 
 async def test_reward_in_a_currency_that_the_gateway_does_not_have_is_rejected(served: House) -> None:
-    document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { dfsEventId } }"
+    document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { ... on DfsEvent { dfsEventId } ...Refused } }"
     times = {"startsAt": "2900-01-01T00:00:00Z", "endsAt": "2900-01-01T01:00:00Z"}
     event = {"name": "x", **times, "reward": 1, "currency": "USD"}
     response = await served.graphql(document, served.one.headers["application"], e=event)
-    assert response["errors"][0]["message"] == "Unsupported currency 'USD'. Use one of: GBP."
+    assert refusal_of(response)["message"] == "Unsupported currency 'USD'. Use one of: GBP."
 
 
 @pytest.mark.parametrize("reward", ["1e20", "0.000000001"])
 async def test_reward_that_cannot_be_stored_is_rejected(served: House, reward: str) -> None:
-    document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { dfsEventId } }"
+    document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { ... on DfsEvent { dfsEventId } ...Refused } }"
     event = {
         "name": "x",
         "startsAt": "2900-01-01T00:00:00Z",
@@ -143,7 +147,7 @@ async def test_reward_that_cannot_be_stored_is_rejected(served: House, reward: s
         "currency": "GBP",
     }
     response = await served.graphql(document, served.one.headers["application"], e=event)
-    assert [problem["path"] for problem in response["errors"][0]["extensions"]["problems"]] == [["input", "reward"]]
+    assert [problem["path"] for problem in refusal_of(response)["problems"]] == [["input", "reward"]]
 
 
 async def test_subscription_publishes_changes_of_events(served: House) -> None:
@@ -153,6 +157,9 @@ async def test_subscription_publishes_changes_of_events(served: House) -> None:
         await client.subscribe("subscription { dfsEventChanges(since: null) { dfsEventId state } }")
         while (await client.payload())["extensions"]["position"] == "":  # until the subscription is active
             continue
-        document = "mutation ($id: ID!) { moveDfsEvent(dfsEventId: $id, state: OPEN) { state } }"
+        document = (
+            "mutation ($id: ID!) { moveDfsEvent(dfsEventId: $id, state: OPEN) {"
+            " ... on DfsEvent { state } ...Refused } }"
+        )
         await served.graphql(document, served.one.headers["application"], id=event_id)
         assert (await client.payload())["data"]["dfsEventChanges"] == {"dfsEventId": event_id, "state": "OPEN"}

@@ -31,7 +31,7 @@ SHORT_ID_NAMES = {
 """Names of ids that do not contain the name of the record."""
 
 LOG_IN = """mutation ($application: ID!, $username: String!, $password: String!) {
-  authenticate(applicationId: $application, username: $username, password: $password) { token }
+  authenticate(applicationId: $application, username: $username, password: $password) { ... on Login { token } }
 }"""
 
 

@@ -62,7 +62,10 @@ async def test_resource_joins_and_leaves_a_home_on_both_interfaces(served: House
     assert joined.status_code == 201, joined.text
     assert {resource["resourceId"] for resource in joined.json()["resources"]} == {first, second}
     leave = """mutation ($home: ID!, $id: ID!) { removeVirtualEntityResource(veId: $home, resourceId: $id) {
-        resources { resourceId } } }"""
+      ... on VirtualEntity {
+          resources { resourceId }
+      }
+    } }"""
     left = await served.graphql(leave, owner.headers["account"], home=home_id, id=first)
     assert left["data"]["removeVirtualEntityResource"]["resources"] == [{"resourceId": second}]
     gone = await served.call("DELETE", f"{path}/{second}", owner.headers["account"])
@@ -118,7 +121,10 @@ async def test_closed_home_is_opened_again_with_its_resources(served: House, own
     (home,) = (await served.call("GET", "/virtualentity", owner.headers["account"])).json()
     assert (home["active"], [item["resourceId"] for item in home["resources"]]) == (True, [resource_id])
     answer = await served.graphql(
-        "mutation ($id: ID!) { updateVirtualEntity(veId: $id, input: {active: false}) { active } }",
+        (
+            "mutation ($id: ID!) { updateVirtualEntity(veId: $id, input: {active: false}) {"
+            " ... on VirtualEntity { active } } }"
+        ),
         owner.headers["account"],
         id=home_id,
     )

@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from tests.support.house import House
+from tests.support.refusals import refusal_of, refusals
 from tests.support.servers import serving
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, build_schema, normalize_errors
@@ -78,16 +79,16 @@ async def test_malformed_request_gets_status_400_and_a_message(served: House, su
             assert (answer.status_code, answer.headers["content-type"]) == (400, GRAPHQL)
             result = answer.json()
             assert "data" not in result
-            assert all(error["extensions"]["code"] == "BAD_INPUT" for error in result["errors"])
-            assert {error["extensions"]["traceId"] for error in result["errors"]} == {answer.headers["x-trace-id"]}
-            assert why in " ".join(error["message"] for error in result["errors"])
+            assert all(error["code"] == "BAD_INPUT" for error in refusals(result))
+            assert {error["traceId"] for error in refusals(result)} == {answer.headers["x-trace-id"]}
+            assert why in " ".join(error["message"] for error in refusals(result))
 
 
 async def test_content_types_of_forms_are_rejected(served: House, subtests: pytest.Subtests) -> None:
     for media in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", ""):
         with subtests.test(media):
             answer = await post(served, '{"query": "{ __typename }"}', content_type=media)
-            code = answer.json()["errors"][0]["extensions"]["code"]
+            code = refusal_of(answer.json())["code"]
             assert (answer.status_code, code) == (415, "UNSUPPORTED_MEDIA_TYPE")
 
 
@@ -174,13 +175,13 @@ async def test_field_error_is_reported_beside_the_data_with_status_200(served: H
     assert answer.status_code == 200
     body = answer.json()
     assert body["data"] == {"a": "Query", "virtualEntity": None}
-    assert [error["path"] for error in body["errors"]] == [["virtualEntity"]]
+    assert [error["path"] for error in refusals(body)] == [["virtualEntity"]]
 
 
 async def test_invalid_credentials_get_status_401(served: House) -> None:
     answer = await post(served, '{"query": "{ __typename }"}', token="forged")
     assert (answer.status_code, answer.headers["content-type"]) == (401, GRAPHQL)
-    assert answer.json()["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+    assert refusal_of(answer.json())["code"] == "UNAUTHENTICATED"
 
 
 async def test_get_returns_304_if_the_result_has_not_changed(served: House) -> None:
@@ -197,7 +198,7 @@ async def test_get_returns_304_if_the_result_has_not_changed(served: House) -> N
 async def test_get_accepts_only_queries(served: House) -> None:
     answer = await served.http.get("/graphql", params={"query": "mutation { __typename }"})
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
-    assert answer.json()["errors"][0]["message"] == "GET accepts only queries; send a mutation with POST"
+    assert refusal_of(answer.json())["message"] == "GET accepts only queries; send a mutation with POST"
 
 
 async def test_subscription_without_a_stream_is_answered_with_the_ways_that_serve_it(served: House) -> None:
@@ -209,7 +210,7 @@ async def test_subscription_without_a_stream_is_answered_with_the_ways_that_serv
             await served.http.post("/graphql", json=document, headers={"accept": accept}),
         ):
             assert answer.status_code == 400
-            (error,) = answer.json()["errors"]
+            (error,) = refusals(answer.json())
             assert "WebSockets, and as event streams to requests with Accept: text/event-stream" in error["message"]
 
 
@@ -218,7 +219,7 @@ async def test_query_string_without_a_request_gets_status_400(served: House, sub
     for parameters in strings:
         with subtests.test(str(parameters)):
             answer = await served.http.get("/graphql", params=parameters, headers={"accept": GRAPHQL})
-            assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (400, "BAD_INPUT")
+            assert (answer.status_code, refusal_of(answer.json())["code"]) == (400, "BAD_INPUT")
 
 
 async def test_large_responses_are_compressed_for_clients_that_accept_gzip(served: House) -> None:
@@ -282,7 +283,7 @@ async def test_operation_and_its_statement_are_cancelled_after_the_time_limit(
         for answer in answers:
             body = answer.json()
             assert (answer.status_code, body["data"]) == (200, None)
-            assert body["errors"][0]["extensions"]["code"] == "TIMED_OUT"
+            assert refusal_of(body)["code"] == "TIMED_OUT"
         assert (
             await served.graphql("{ viewer { resources { edges { node { name } } } } }", served.one.headers["account"])
         )["data"]

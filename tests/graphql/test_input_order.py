@@ -12,6 +12,7 @@ from tests.graphql.test_hostile_documents import calls
 from tests.graphql.test_request_costs import gateway
 from tests.support.gateway_schema import GATEWAY_SCHEMA
 from tests.support.house import House
+from tests.support.refusals import refusal_of, refusals, with_refusals
 from wattgate.errors import TooLarge
 from wattgate.graphql.execution.documents.document_limits import DocumentLimits
 from wattgate.graphql.execution.documents.documents import DocumentCache
@@ -26,8 +27,11 @@ from wattgate.requests.request_limits import (
     size_cost,
 )
 
-READINGS = "mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { recorded } }"
-COLUMNS = "mutation ($s: [NewReadingColumns!]!) { recordReadingColumns(series: $s) { recorded } }"
+READINGS = "mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { ... on Recorded { recorded } ...Refused } }"
+COLUMNS = (
+    "mutation ($s: [NewReadingColumns!]!) { recordReadingColumns(series: $s) {"
+    " ... on RecordedColumns { recorded } ...Refused } }"
+)
 LIVE = "subscription ($s: [ID!]!) { readings(resourceIds: $s) { value } }"
 EVENTS = "text/event-stream"
 GRAPHQL = "application/graphql-response+json"
@@ -35,7 +39,7 @@ MEGABYTES: list[dict[str, Any]] = [{}] * 1_000_000
 
 
 def body_of(document: str, series: Any) -> str:
-    return json.dumps({"query": document, "variables": {"s": series}}, separators=(",", ":"))
+    return json.dumps({"query": with_refusals(document), "variables": {"s": series}}, separators=(",", ":"))
 
 
 async def post(house: House, body: str, headers: dict[str, str] | None = None, accept: str = GRAPHQL) -> Any:
@@ -50,7 +54,7 @@ async def test_three_megabytes_of_an_anonymous_caller_are_refused_for_little_wor
 ) -> None:
     body = body_of(document, MEGABYTES)
     response = await post(served, body, accept=accept)
-    assert (response.status_code, response.json()["errors"][0]["extensions"]["code"]) == (413, "TOO_LARGE")
+    assert (response.status_code, refusal_of(response.json())["code"]) == (413, "TOO_LARGE")
     assert await calls(post(served, body, accept=accept)) < 1_000
 
 
@@ -75,25 +79,26 @@ def test_a_query_string_has_the_bound_of_a_body() -> None:
 async def test_a_small_request_without_permission_is_answered_before_its_variables_are_validated(served: House) -> None:
     body = body_of(READINGS, [{}] * 10_000)
     answer = (await post(served, body)).json()
-    (error,) = answer["errors"]
-    assert (error["path"], error["extensions"]["code"]) == (["recordReadings"], "UNAUTHENTICATED")
+    (error,) = refusals(answer)
+    assert (error["path"], error["code"]) == (["recordReadings"], "UNAUTHENTICATED")
     assert error["locations"]
     assert await calls(post(served, body)) < 2_000
 
 
 async def test_a_known_caller_without_permission_is_answered_before_its_variables_are_validated(served: House) -> None:
-    document = "mutation ($s: NewUserActionType!) { addUserActionType(input: $s) { userActionTypeId } }"
+    document = (
+        "mutation ($s: NewUserActionType!) { addUserActionType(input: $s) {"
+        " ... on UserActionType { userActionTypeId } ...Refused } }"
+    )
     body = body_of(document, {"name": 1, "description": "x" * 1_000_000})
     answer = (await post(served, body, served.one.headers["account"])).json()
-    assert [error["extensions"]["code"] for error in answer["errors"]] == ["FORBIDDEN"]
+    assert [error["code"] for error in refusals(answer)] == ["FORBIDDEN"]
 
 
 async def test_other_root_fields_of_the_same_document_still_run(served: House) -> None:
     document = "query ($s: Boolean!) { resourceCounts @include(if: $s) { count } __typename }"
     answer = (await post(served, body_of(document, True))).json()
-    assert [(error["path"], error["extensions"]["code"]) for error in answer["errors"]] == [
-        (["resourceCounts"], "UNAUTHENTICATED")
-    ]
+    assert [(error["path"], error["code"]) for error in refusals(answer)] == [(["resourceCounts"], "UNAUTHENTICATED")]
 
 
 @pytest.mark.parametrize(("value", "included"), [(True, True), (False, False), (None, False)])
@@ -129,7 +134,7 @@ async def test_a_known_caller_pays_for_the_size_before_the_variables_are_validat
         invalid = await send([{"x": "x" * 40_000}])
         assert invalid.status_code == 400
         refused = await send([{"x": "x" * 200_000}])
-        assert (refused.status_code, refused.json()["errors"][0]["extensions"]["code"]) == (429, "RATE_LIMITED")
+        assert (refused.status_code, refusal_of(refused.json())["code"]) == (429, "RATE_LIMITED")
         rest = await http.post("/api/v0-1/readings", json={"series": "x" * 200_000}, headers=tenant.headers["account"])
         assert (rest.status_code, rest.json()["code"]) == (429, "RATE_LIMITED")
 
@@ -142,7 +147,7 @@ def test_small_requests_cost_nothing_for_their_size() -> None:
 async def test_a_body_with_very_many_values_is_refused_before_it_is_parsed(served: House) -> None:
     headers = served.one.headers["account"]
     response = await post(served, body_of(READINGS, [{}] * MAX_BODY_CONTAINERS), headers)
-    assert (response.status_code, response.json()["errors"][0]["extensions"]["code"]) == (413, "TOO_LARGE")
+    assert (response.status_code, refusal_of(response.json())["code"]) == (413, "TOO_LARGE")
     response = await served.call("POST", "/readings", headers, json={"series": [{}] * MAX_BODY_CONTAINERS})
     assert (response.status_code, response.json()["code"]) == (413, "TOO_LARGE")
 

@@ -15,6 +15,7 @@ from websockets.exceptions import ConnectionClosed
 
 from tests.support import people
 from tests.support.house import PASSWORD, House, basic, house
+from tests.support.refusals import refusal_of, refusals, with_refusals
 from tests.support.servers import Databases
 from tests.support.socket import socket
 from tests.support.timed import Clock
@@ -32,7 +33,10 @@ from wattgate.rate_limit.address_limits import NETWORK_FACTOR
 LIMIT = 12
 """The limit of each kind of work for an address. It is above the number of free attempts with a name."""
 
-LOG_IN = "mutation ($u: String!, $p: String!) { authenticate(username: $u, password: $p) { token } }"
+LOG_IN = (
+    "mutation ($u: String!, $p: String!) { authenticate(username: $u, password: $p) {"
+    " ... on Login { token } ...Refused } }"
+)
 
 CLOCK = Clock(utc_now())
 """The clock of the gateway. It advances only by a test, so that no limit refills while a busy machine runs one."""
@@ -239,9 +243,11 @@ async def test_wrong_passwords_of_made_up_names_are_bounded_by_address(proxied: 
     assert HASH_POOL.run_count - hashes == LIMIT
     variables = {"u": "another", "p": "wrong"}
     by_graphql = await proxied.http.post(
-        "/graphql", json={"query": LOG_IN, "variables": variables}, headers=from_address(proxied, address)
+        "/graphql",
+        json={"query": with_refusals(LOG_IN), "variables": variables},
+        headers=from_address(proxied, address),
     )
-    extensions = by_graphql.json()["errors"][0]["extensions"]
+    extensions = refusal_of(by_graphql.json())
     assert extensions["code"] == "RATE_LIMITED"
     assert extensions["retryAfter"] == 60 // LIMIT
     assert HASH_POOL.run_count - hashes == LIMIT
@@ -336,12 +342,12 @@ async def test_documents_without_credentials_are_bounded_by_address(proxied: Hou
     async def send(headers: dict[str, str] | None = None) -> httpx.Response:
         query = f"{{ unknown{next(numbers)} }}"
         return await proxied.http.post(
-            "/graphql", json={"query": query}, headers=from_address(proxied, address) | (headers or {})
+            "/graphql", json={"query": with_refusals(query)}, headers=from_address(proxied, address) | (headers or {})
         )
 
     answer = await refused_after(LIMIT, send)
     assert answer.status_code == 429
-    assert answer.json()["errors"][0]["extensions"]["retryAfter"] >= 1
+    assert refusal_of(answer.json())["retryAfter"] >= 1
     assert (await send(proxied.one.headers["account"])).status_code != 429
 
 
@@ -426,12 +432,15 @@ async def test_refused_log_ins_of_one_address_leave_the_budget_of_all_strangers(
     clock = Clock(utc_now())
     async with databases() as url, house(url, clock=clock, shows_present=True, **settings) as opened:
         clock.now = utc_now()
-        fields = " ".join(f'a{n}: authenticate(username: "u{n}", password: "p") {{ token }}' for n in range(19))
+        fields = " ".join(
+            (f'a{n}: authenticate(username: "u{n}", password: "p") {{ ... on Login {{ token }} ...Refused }}')
+            for n in range(19)
+        )
         headers = from_address(opened, next(ADDRESSES))
         left, hashes = list[int](), HASH_POOL.run_count
         for _ in range(3):
             answer = await opened.graphql(f"mutation {{ {fields} }}", headers)
-            assert answer["errors"][-1]["extensions"]["code"] == "RATE_LIMITED"
+            assert refusals(answer)[-1]["code"] == "RATE_LIMITED"
             left.append(answer["extensions"]["cost"]["remaining"])
         assert HASH_POOL.run_count == hashes + 2
         assert left[1] - left[2] == 19 * (MUTATION_WEIGHT + 1)
@@ -440,12 +449,15 @@ async def test_refused_log_ins_of_one_address_leave_the_budget_of_all_strangers(
             rest = [int(answer.headers["ratelimit"].split("r=")[1].split(";")[0]) for answer in answers]
             assert rest[0] - rest[1] == MUTATION_WEIGHT + 1
         with subtests.test("mutations that are refused before a hash for another reason"):
-            fields = " ".join(f"a{n}: authenticate {{ token }}" for n in range(11))
-            weak = 'b: register(name: "Ada", username: "ada", email: "ada@example.org", password: "a") { userId }'
+            fields = " ".join(f"a{n}: authenticate {{ ... on Login {{ token }} ...Refused }}" for n in range(11))
+            weak = (
+                'b: register(name: "Ada", username: "ada", email: "ada@example.org", password: "a") {'
+                " ... on User { userId } ...Refused }"
+            )
             costs = []
             for _ in range(2):
                 answer = await opened.graphql(f"mutation {{ {fields} {weak} }}", from_address(opened, next(ADDRESSES)))
-                assert {error["extensions"]["code"] for error in answer["errors"]} == {"BAD_INPUT"}
+                assert {error["code"] for error in refusals(answer)} == {"BAD_INPUT"}
                 costs.append(answer["extensions"]["cost"]["remaining"])
             assert costs[0] - costs[1] < 2 * 12 * MUTATION_WEIGHT
         with subtests.test("registrations"):

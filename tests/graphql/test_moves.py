@@ -48,7 +48,10 @@ async def test_resource_is_changed_on_both_interfaces(served: House, owner: Tena
     assert (changed.json()["name"], changed.json()["label"]) == ("Heat pump", "HP")
     assert (changed.json()["mpxn"], changed.json()["ownerId"]) == (None, owner.user_id)
     mutation = """mutation ($id: ID!) { updateResource(resourceId: $id, input: {description: "Cellar"}) {
-        name description } }"""
+      ... on Resource {
+          name description
+      }
+    } }"""
     answer = await served.graphql(mutation, owner.headers["account"], id=resource_id)
     assert answer["data"]["updateResource"] == {"name": "Heat pump", "description": "Cellar"}
     stranger = await resident(served.one)

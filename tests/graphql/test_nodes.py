@@ -7,6 +7,7 @@ import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.house import House, operation
 from tests.support.interfaces import by_graphql, field_of, selection
+from tests.support.refusals import refusal_of, refusals
 from tests.support.short_form import sample
 from wattgate.db.connections.reading_pool import LentConnection, ReadingPool
 from wattgate.db.scope.row_scope import ScopeHolder
@@ -44,7 +45,7 @@ _SENT: list[str] = []
 
 
 def code_of(answer: Any) -> str:
-    return str(answer["errors"][0]["extensions"]["code"])
+    return str(refusal_of(answer)["code"])
 
 
 async def test_node_is_the_record_that_its_operation_returns(served: House, subtests: pytest.Subtests) -> None:
@@ -135,7 +136,7 @@ def first_field(operation: Operation) -> str | None:
 async def test_texts_that_are_no_global_ids_are_rejected(served: House, global_id: str) -> None:
     answer = await by_both_executors(served, NODE, served.one.headers["account"], id=global_id)
     assert code_of(answer) == "BAD_INPUT"
-    assert answer["errors"][0]["extensions"]["problems"] == [{"path": ["id"], "message": "is no global ID"}]
+    assert refusal_of(answer)["problems"] == [{"path": ["id"], "message": "is no global ID"}]
 
 
 async def test_unknown_ids_are_not_found(served: House) -> None:
@@ -167,7 +168,7 @@ async def test_nodes_returns_records_in_order_and_an_error_for_each_other_one(se
     assert [node and node["__typename"] for node in nodes] == ["Device", None, "Resource", None, None, None, "Resource"]
     assert nodes[2] == nodes[6]
     assert nodes[2]["name"]
-    assert [(error["path"], error["extensions"]["code"]) for error in answer["errors"]] == [
+    assert [(error["path"], error["code"]) for error in refusals(answer)] == [
         (["nodes", 1], "NOT_FOUND"),
         (["nodes", 3], "NOT_FOUND"),
         (["nodes", 4], "FORBIDDEN"),
@@ -214,7 +215,9 @@ async def test_nodes_have_the_edges_of_their_types(served: House) -> None:
 
 
 async def test_results_of_mutations_have_global_ids(served: House) -> None:
-    text = """mutation ($input: NewUserAction!) { addUserAction(input: $input) { id userActionId type { id } } }"""
+    text = """mutation ($input: NewUserAction!) { addUserAction(input: $input) {
+        ... on UserAction { id userActionId type { id } }
+        ...Refused } }"""
     for _ in range(3):  # the first by graphql-core, the others by the compiled engine
         body = {"userActionTypeId": served.one.ids["user_action_type"]}
         answer = await served.graphql(text, served.one.headers["account"], input=body)

@@ -7,6 +7,7 @@ from graphql import GraphQLNonNull, GraphQLObjectType, ObjectTypeDefinitionNode,
 
 from tests.support.gateway_schema import SCHEMA, sdl
 from tests.support.house import House
+from tests.support.refusals import refusals
 from tests.support.socket import socket
 from wattgate.enums import to_camel_case
 from wattgate.operations.catalogue import OPERATIONS
@@ -14,9 +15,9 @@ from wattgate.operations.catalogue import OPERATIONS
 GRAPHQL = "application/graphql-response+json"
 HOMES = 'query { viewer { homes { edges { node { veId } } } } resource(resourceId: "nope") { name } }'
 RENAME = """mutation ($id: ID!) {
-  first: updateVirtualEntity(veId: $id, input: {name: "first"}) { name }
-  second: updateVirtualEntity(veId: "nope", input: {name: "second"}) { name }
-  third: updateVirtualEntity(veId: $id, input: {name: "third"}) { name }
+  first: updateVirtualEntity(veId: $id, input: {name: "first"}) { ... on VirtualEntity { name } ...Refused }
+  second: updateVirtualEntity(veId: "nope", input: {name: "second"}) { ... on VirtualEntity { name } ...Refused }
+  third: updateVirtualEntity(veId: $id, input: {name: "third"}) { ... on VirtualEntity { name } ...Refused }
 }"""
 BOTH_EXECUTORS = range(3)
 """graphql-core executes the first use of a document, and the compiled plan the others."""
@@ -25,8 +26,8 @@ BOTH_EXECUTORS = range(3)
 def assert_homes_and_one_error(result: Any) -> None:
     assert result["data"]["viewer"]["homes"]["edges"]
     assert result["data"]["resource"] is None
-    (error,) = result["errors"]
-    assert (error["path"], error["extensions"]["code"]) == (["resource"], "NOT_FOUND")
+    (error,) = refusals(result)
+    assert (error["path"], error["code"]) == (["resource"], "NOT_FOUND")
 
 
 def test_every_root_field_is_nullable() -> None:
@@ -70,7 +71,7 @@ async def test_a_mutation_that_fails_does_not_stop_the_later_ones(served: House)
     for _ in BOTH_EXECUTORS:
         answer = await served.graphql(RENAME, served.one.headers["account"], id=ve_id)
         assert answer["data"] == {"first": {"name": "first"}, "second": None, "third": {"name": "third"}}
-        assert [error["path"] for error in answer["errors"]] == [["second"]]
+        assert [error["path"] for error in refusals(answer)] == [["second"]]
 
 
 async def test_a_caller_without_credentials_gets_null_and_an_error_for_each_root_field(served: House) -> None:
@@ -80,8 +81,8 @@ async def test_a_caller_without_credentials_gets_null_and_an_error_for_each_root
         assert answer.status_code == 200
         result = answer.json()
         assert (result["data"]["viewer"], result["data"]["resource"]) == (None, None)
-        assert [error["path"] for error in result["errors"]] == [["viewer"], ["resource"]]
-        assert {error["extensions"]["code"] for error in result["errors"]} == {"UNAUTHENTICATED"}
+        assert [error["path"] for error in refusals(result)] == [["viewer"], ["resource"]]
+        assert {error["code"] for error in refusals(result)} == {"UNAUTHENTICATED"}
     answer = await served.http.post("/graphql", json={"query": HOMES}, headers={"token": "ended"})
     assert (answer.status_code, "data" in answer.json()) == (401, False)
 

@@ -13,6 +13,7 @@ from sqlmodel import col
 from tests.support import people
 from tests.support.endings import Caller
 from tests.support.house import PASSWORD, House
+from tests.support.refusals import refusals
 from tests.support.scopes import EVERYTHING
 from tests.support.socket import socket
 from wattgate.db.identity.secrets import hash_secret
@@ -268,8 +269,8 @@ async def test_token_with_scope_read_cannot_write(served: House, client: Client)
         assert (await served.call("GET", "/virtualentity", headers)).status_code == 603 - status
         answer = await served.call("POST", "/account/name", headers, json={"name": "Grace"})
         assert answer.status_code == status
-        response = await served.graphql('mutation { changeName(name: "Grace") { valid } }', headers)
-        assert ("errors" in response) is (status == 403)
+        response = await served.graphql('mutation { changeName(name: "Grace") { ...Refused } }', headers)
+        assert bool(refusals(response)) is (status == 403)
 
 
 async def test_no_scope_allows_changing_credentials(served: House, client: Client) -> None:
@@ -298,7 +299,10 @@ async def test_scope_write_reads_only_the_results_of_its_changes(served: House) 
     closed = await served.call("DELETE", f"/virtualentity/{home}", writing)
     assert closed.status_code == 200, closed.text
     assert closed.json()["resources"] == []
-    change = "mutation ($id: ID!) { deactivateVirtualEntity(veId: $id) { veId resources { resourceId } } }"
+    change = (
+        "mutation ($id: ID!) { deactivateVirtualEntity(veId: $id) {"
+        " ... on VirtualEntity { veId resources { resourceId } } ...Refused } }"
+    )
     assert "FORBIDDEN" in str(await served.graphql(change, writing, id=await caller.add_home()))
 
 

@@ -8,6 +8,7 @@ import pytest
 from babel.localedata import locale_identifiers
 
 from tests.support.house import House
+from tests.support.refusals import refusal_of, refusals
 from wattgate.delivery.templates.language.cultures import culture_fallbacks
 
 CULTURES = sorted((code.replace("_", "-") for code in locale_identifiers()), key=lambda code: code[::-1])
@@ -42,23 +43,28 @@ ADD_ALERT_TYPE = """mutation ($code: String!) {
   addAlertType(input: {systemAlertTypeId: $code, name: "Use", variables: [
     {name: "value", type: NUMBER}, {name: "unit", type: TEXT}, {name: "when", type: INSTANT}
     {name: "cost", type: MONEY, unit: "GBP"}, {name: "share", type: PERCENTAGE}
-  ]}) { alertTypeId }
+  ]}) { ... on AlertType { alertTypeId } ...Refused }
 }"""
 SEND = """mutation ($user: ID!, $type: String!, $culture: String, $data: JSON!) {
   sendAlert(input: {userId: $user, alertTypeId: $type, channels: [EMAIL], cultureCode: $culture, data: $data}) {
-    alertId notifications { subject html text }
+    ... on Alert {
+      alertId notifications { subject html text }
+    }
+    ...Refused
   }
 }"""
 PREVIEW = """query ($input: TemplateToPreview!) { previewTemplate(input: $input) { subject html text } }"""
-ADD = """mutation ($input: NewTemplate!) { addTemplate(input: $input) { templateId } }"""
+ADD = """mutation ($input: NewTemplate!) { addTemplate(input: $input) { ... on Template { templateId } ...Refused } }"""
 ADD_VERSION = """mutation ($id: ID!, $html: String!) {
-  addTemplateVersion(templateId: $id, input: {htmlTemplate: $html}) { version }
+  addTemplateVersion(templateId: $id, input: {htmlTemplate: $html}) { ... on TemplateVersion { version } ...Refused }
 }"""
 PUBLISH = """mutation ($id: ID!, $version: Int!) {
-  publishTemplate(templateId: $id, version: $version) { templateId }
+  publishTemplate(templateId: $id, version: $version) { ... on Template { templateId } ...Refused }
 }"""
-WITHDRAW = """mutation ($id: ID!) { updateTemplate(templateId: $id, input: {active: false}) { templateId } }"""
-ARCHIVE = """mutation ($id: ID!) { archiveTemplate(templateId: $id) { templateId } }"""
+WITHDRAW = """mutation ($id: ID!) { updateTemplate(templateId: $id, input: {active: false}) {
+    ... on Template { templateId }
+    ...Refused } }"""
+ARCHIVE = """mutation ($id: ID!) { archiveTemplate(templateId: $id) { ... on Template { templateId } ...Refused } }"""
 
 Mail = dict[str, str]
 
@@ -114,9 +120,10 @@ class Alerts:
     async def send_all(self, cultures: Sequence[str], template_id: str) -> dict[str, Mail]:
         """Give a template each culture in turn, and send an alert in it. Return the contents of the mails."""
         fields = " ".join(
-            f'u{number}: updateTemplate(templateId: $id, input: {{cultureCode: "{culture}"}}) {{ templateId }} '
+            f'u{number}: updateTemplate(templateId: $id, input: {{cultureCode: "{culture}"}}) {{'
+            f" ... on Template {{ templateId }} ...Refused }} "
             f"a{number}: sendAlert(input: {{userId: $user, alertTypeId: $type, channels: [EMAIL], data: $data, "
-            f'cultureCode: "{culture}"}}) {{ notifications {{ subject html text }} }}'
+            f'cultureCode: "{culture}"}}) {{ ... on Alert {{ notifications {{ subject html text }} }} ...Refused }}'
             for number, culture in enumerate(cultures)
         )
         head = "mutation ($id: ID!, $user: ID!, $type: String!, $data: JSON!)"
@@ -126,7 +133,7 @@ class Alerts:
 
     async def data(self, document: str, variables: dict[str, Any]) -> dict[str, Any]:
         answer = await self.house.graphql(document, self.house.one.headers["application"], **variables)
-        assert "errors" not in answer, answer
+        assert not refusals(answer), answer
         return dict(answer["data"])
 
 
@@ -207,4 +214,4 @@ async def test_unknown_version_is_not_found(alerts: Alerts) -> None:
     answer = await alerts.house.graphql(
         PREVIEW, alerts.house.one.headers["application"], input={"templateId": template_id, "version": 7}
     )
-    assert answer["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+    assert refusal_of(answer)["code"] == "NOT_FOUND"

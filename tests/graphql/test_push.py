@@ -16,6 +16,7 @@ from tests.delivery.test_web_push import CONTACT, KEY, NOW
 from tests.support.browsers import Browser
 from tests.support.house import House, Tenant, operation
 from tests.support.outbox import Post
+from tests.support.refusals import refusal_of
 from tests.support.residents import resident
 from tests.support.sinks import Sink, answering, closing, sink
 from wattgate.app.workers.deliveries import DeliveryHandler, DeliveryWorker
@@ -277,13 +278,13 @@ TOKENS = "query ($id: ID!) { mobileAppTokens(accountId: $id) { token createdAt }
 
 async def test_account_lists_only_its_own_tokens(served: House) -> None:
     account = served.one.headers["account"]
-    add = 'mutation ($id: ID!) { addMobileAppToken(accountId: $id, newToken: "fcm:list") { valid } }'
+    add = 'mutation ($id: ID!) { addMobileAppToken(accountId: $id, newToken: "fcm:list") { ...Refused } }'
     assert (await served.graphql(add, account, id=served.one.account_id))["data"]
     response = await served.graphql(TOKENS, account, id=served.one.account_id)
     assert "fcm:list" in [token["token"] for token in response["data"]["mobileAppTokens"]]
     assert response["data"]["webPush"] == {"publicKey": None}
     refused = await served.graphql(TOKENS, served.other.headers["account"], id=served.one.account_id)
-    assert refused["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+    assert refusal_of(refused)["code"] == "NOT_FOUND"
 
 
 async def test_push_token_belongs_to_the_account_that_registered_it_last(served: House) -> None:
@@ -309,7 +310,7 @@ async def test_push_token_belongs_to_the_account_that_registered_it_last(served:
 
 async def test_subscriber_with_steps_receives_every_delivery_step(served: House) -> None:
     account, url = served.one.headers["account"], served.url.replace("http", "ws") + "/graphql"
-    add = 'mutation ($id: ID!) { addMobileAppToken(accountId: $id, newToken: "fcm:steps") { valid } }'
+    add = 'mutation ($id: ID!) { addMobileAppToken(accountId: $id, newToken: "fcm:steps") { ...Refused } }'
     await served.graphql(add, account, id=served.one.account_id)
     transport = WebsocketsTransport(url=url, headers=account, subprotocols=["graphql-transport-ws"])
     document = gql("subscription { alerts(steps: true) { alertId notifications { state log { stage detail } } } }")

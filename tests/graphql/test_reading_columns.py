@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.house import House
+from tests.support.refusals import refusals
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
@@ -13,7 +14,8 @@ START = datetime(2026, 4, 1, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)
 DOCUMENT = """
 mutation ($series: [NewReadingColumns!]!) {
-  recordReadingColumns(series: $series) { recorded refused { series index reason } }
+  recordReadingColumns(series: $series) {
+      ... on RecordedColumns { recorded refused { series index reason } } ...Refused }
 }
 """
 UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
@@ -32,11 +34,11 @@ async def send(house: House, interface: str, *series: dict[str, Any]) -> dict[st
         problems = [(problem["path"], problem["message"]) for problem in body.get("problems", [])]
         return {**body, "problems": problems}
     answer = await house.graphql(DOCUMENT, headers, series=list(series))
-    if "errors" not in answer:
+    if not refusals(answer):
         return dict(answer["data"]["recordReadingColumns"])
-    (error,) = answer["errors"]
+    (error,) = refusals(answer)
     problems = [(problem["path"], problem["message"]) for problem in error["extensions"].get("problems", [])]
-    return {"code": error["extensions"]["code"], "error": error["message"], "problems": problems}
+    return {"code": error["code"], "error": error["message"], "problems": problems}
 
 
 def columns(resource_id: str, count: int, **changes: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support.gateway_schema import GATEWAY_SCHEMA
 from tests.support.house import House, Tenant
+from tests.support.refusals import refusal_of
 from wattgate.clock import format_iso, from_ms, to_ms
 from wattgate.energy.plain_columns import parse_instants, parse_numbers
 from wattgate.energy.storage_fields import QUALITY_CODES
@@ -30,7 +31,10 @@ from wattgate.realtime import topics
 
 FIELD: Any = GATEWAY_SCHEMA.core.mutation_type.fields["recordReadings"]  # type: ignore[union-attr]
 SERIES_TYPE = FIELD.args["series"].type
-VARIABLE = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+VARIABLE = (
+    "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) {"
+    " ... on Recorded { recorded } ...Refused } }"
+)
 
 
 def coerce(value: Any) -> list[NewReadings] | None:
@@ -229,7 +233,10 @@ def test_limits_of_lists_apply_to_decoded_readings() -> None:
 
 def literal_of(series: Any) -> str:
     """Return the mutation with the readings in the document, which graphql-core coerces."""
-    return f"mutation {{ recordReadings(series: {print_ast(ast_from_value_of(series))}) {{ recorded }} }}"
+    return (
+        f"mutation {{ recordReadings(series: {print_ast(ast_from_value_of(series))}) {{"
+        f" ... on Recorded {{ recorded }} ...Refused }} }}"
+    )
 
 
 def ast_from_value_of(series: Any) -> Any:
@@ -283,7 +290,7 @@ async def outcome(house: House, tenant: Tenant, series: Any, *, as_literal: bool
     document, variables = (literal_of(series), {}) if as_literal else (VARIABLE, {"series": series})
     answer = await house.graphql(document, tenant.headers["account"], **variables)
     for error in answer.get("errors", ()):
-        del error["locations"], error["extensions"]["traceId"]
+        del error["locations"], error["traceId"]
     (events,) = await bus.read_since([(topic, position)])
     bus.close_topics([topic])
     stored = await tenant.run("raw_readings", resource_id=resource_id)
@@ -314,7 +321,7 @@ async def test_two_series_of_one_field_conflict(served: House) -> None:
         {"resourceId": resource_id, "readings": [{**READING, "value": 2}], "field": "ENERGY"},
     ]
     answer = await served.graphql(VARIABLE, served.one.headers["account"], series=series)
-    (problem,) = answer["errors"][0]["extensions"]["problems"]
+    (problem,) = refusal_of(answer)["problems"]
     assert problem["path"] == ["series", 1, "readings", 0]
     assert problem["message"] == "the same instant is given twice with different values"
 

@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 
 from tests.support.costs import priced_half_hours
 from tests.support.house import House, Tenant, house
+from tests.support.refusals import refusals, with_refusals
 from tests.support.servers import serving
 from tests.support.timed import Clock
 from wattgate.app.server.factory import create_app
@@ -81,7 +82,7 @@ def build_pipeline(
     served: House, text: str, *, uses: int = 0, capacity: int | None = None
 ) -> tuple[GraphQLPipeline, CountedLoads, OperationRequest, Document]:
     """Return a pipeline that counts loads, and a request with its document, which was used before."""
-    text = text.replace("HOME", served.one.ids["crowded home"])
+    text = with_refusals(text.replace("HOME", served.one.ids["crowded home"]))
     runner = CountedLoads(served.gateway.runner)
     pipeline = GraphQLPipeline(served.gateway.schema, runner, budgets=build_budgets(capacity))  # type: ignore[arg-type]
     request = OperationRequest(query=text)
@@ -153,7 +154,7 @@ async def test_two_selections_of_a_fragment_are_counted_by_the_one_that_costs_mo
 
 
 async def test_dry_run_returns_the_estimate_and_charges_nothing(crowded: House) -> None:
-    body = {"query": types_of(crowded.one), "extensions": {"dryRun": True}}
+    body = {"query": with_refusals(types_of(crowded.one)), "extensions": {"dryRun": True}}
     answer = await crowded.http.post("/graphql", json=body, headers=crowded.one.headers["account"])
     cost = cost_of(answer.json())
     assert (cost["estimated"], cost["charged"]) == (AROUND + 3 * 5, 0)
@@ -163,7 +164,11 @@ async def test_dry_run_returns_the_estimate_and_charges_nothing(crowded: House) 
 async def test_refused_selection_of_a_mutation_does_not_ask_to_send_it_again(crowded: House, uses: int) -> None:
     home = crowded.one.ids["crowded home"]
     text = f"""mutation {{ updateVirtualEntity(veId: "{home}", input: {{name: "Renamed {uses}"}}) {{
-        name resources {{ {READINGS} }} }} }}"""
+      ... on VirtualEntity {{
+          name resources {{ {READINGS} }}
+      }}
+      ...Refused
+    }} }}"""
     pipeline, _, request, document = build_pipeline(crowded, text, uses=uses)
     result = await pipeline.execute(crowded.one.account, request, document)
     (error,) = result.errors
@@ -178,7 +183,11 @@ async def test_refused_selection_of_a_mutation_does_not_ask_to_send_it_again(cro
 async def test_refused_edge_of_a_mutation_leaves_the_other_fields_of_its_result(crowded: House, uses: int) -> None:
     home = crowded.one.ids["crowded home"]
     text = f"""mutation {{ updateVirtualEntity(veId: "{home}", input: {{name: "Named {uses}"}}) {{
-        name resources {{ name type {{ name }} }} }} }}"""
+      ... on VirtualEntity {{
+          name resources {{ name type {{ name }} }}
+      }}
+      ...Refused
+    }} }}"""
     pipeline, _, request, document = build_pipeline(crowded, text, uses=uses, capacity=250)
     result = await pipeline.execute(crowded.one.account, request, document)
     assert result.data == {"updateVirtualEntity": {"name": f"Named {uses}", "resources": None}}
@@ -280,8 +289,8 @@ async def test_computed_costs_of_a_rest_call_are_charged_by_their_readings(crowd
 async def test_display_of_a_home_with_very_many_resources_is_refused(crowded: House) -> None:
     home = f'{{ virtualEntity(veId: "{crowded.one.ids["crowded home"]}") {{ veId display {{ at }} }} }}'
     answer = await crowded.graphql(home, crowded.one.headers["account"])
-    (error,) = answer["errors"]
-    assert error["extensions"]["code"] == "NOT_SUPPORTED"
+    (error,) = refusals(answer)
+    assert error["code"] == "NOT_SUPPORTED"
     assert "Divide them between several virtual entities" in error["message"]
 
 

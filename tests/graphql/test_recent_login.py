@@ -10,13 +10,14 @@ import pytest
 
 from tests.support import people
 from tests.support.house import PASSWORD, basic
+from tests.support.refusals import refusal_of
 from tests.support.socket import socket
 from tests.support.timed import Timed
 from wattgate.db.identity.login_backoff import FREE_ATTEMPTS, MIN_WAIT
 
 OLD = timedelta(minutes=10, seconds=1)
 REFUSED = (401, "REAUTHENTICATION_REQUIRED")
-RENAME = "mutation ($id: ID!, $name: String!) { renameUser(userId: $id, username: $name) { valid } }"
+RENAME = "mutation ($id: ID!, $name: String!) { renameUser(userId: $id, username: $name) { ...Refused } }"
 
 
 @dataclass
@@ -65,7 +66,7 @@ async def test_old_log_in_changes_no_username_and_no_address(holder: Holder) -> 
     renewed = (await holder.timed.house.call("GET", "/auth/newToken", token)).json()["token"]
     assert await holder.refusals({"token": renewed}) == [REFUSED]  # the token is new, the log-in is not
     response = await holder.timed.house.graphql(RENAME, token, id=holder.user_id, name="taken-over@example.org")
-    assert response["errors"][0]["extensions"]["reason"] == "insufficient_user_authentication"
+    assert refusal_of(response)["reason"] == "insufficient_user_authentication"
     name = {"name": "Ada"}
     assert (await holder.timed.house.call("POST", "/account/name", token, json=name)).status_code == 200
     assert await holder.refusals(await holder.log_in()) == [(200, None)]  # as a client does that knows only 401
@@ -79,7 +80,7 @@ async def test_old_log_in_changes_nothing_over_a_socket_and_for_nobody_else(hold
     async with socket(holder.timed.house.url) as client:
         await client.init(**token)
         await client.subscribe(RENAME, id=holder.user_id, name="taken-over@example.org")
-        assert (await client.payload())["errors"][0]["extensions"]["code"] == REFUSED[1]
+        assert refusal_of(await client.payload())["code"] == REFUSED[1]
 
 
 async def test_password_and_code_prove_an_old_log_in(holder: Holder) -> None:
@@ -112,7 +113,7 @@ async def test_user_who_tries_names_of_others_must_wait(holder: Holder) -> None:
     assert (await holder.rename(token, username="made-up")).status_code == 429
     assert (await holder.rename(await holder.log_in(), username=others[-1])).status_code == 429  # not for the token
     response = await holder.timed.house.graphql(RENAME, token, id=holder.user_id, name=others[-1])
-    assert response["errors"][0]["extensions"]["code"] == "RATE_LIMITED"
+    assert refusal_of(response)["code"] == "RATE_LIMITED"
     for name in others * 2:  # an application lists all names, so it does not wait
         assert (await holder.rename(one.headers["application"], username=name)).status_code == 409
     holder.timed.pass_time(MIN_WAIT)

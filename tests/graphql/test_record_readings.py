@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from tests.support.house import House
+from tests.support.refusals import refusals
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 RECORD = """
-mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }
+mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { ... on Recorded { recorded } ...Refused } }
 """
 SERIES = """
 query ($id: ID!, $start: DateTime!, $end: DateTime!, $zone: TimeZone!, $period: Period!) {
@@ -48,9 +49,9 @@ async def stored(house: House, resource_id: str, day: str, zone: str = "UTC", pe
 
 
 def problems_of(answer: dict[str, Any]) -> list[tuple[Any, str]]:
-    (error,) = answer["errors"]
-    assert error["extensions"]["code"] == "BAD_INPUT"
-    return [(problem["path"][-1], problem["message"]) for problem in error["extensions"]["problems"]]
+    (error,) = refusals(answer)
+    assert error["code"] == "BAD_INPUT"
+    return [(problem["path"][-1], problem["message"]) for problem in error["problems"]]
 
 
 @pytest.mark.both_databases("readings and their sums in SQL")
@@ -101,7 +102,7 @@ async def test_call_takes_at_most_10_000_readings(served: House, resource_id: st
     start = datetime(2025, 1, 1, tzinfo=UTC)
     readings = [{"at": (start + n * timedelta(minutes=30)).isoformat(), "value": n / 1000} for n in range(10_001)]
     refused = await record(served, resource_id, *readings)
-    (error,) = refused["errors"]
+    (error,) = refusals(refused)
     assert error["message"] == "A call takes at most 10,000 readings."
     assert (await record(served, resource_id, *readings[:-1]))["data"]["recordReadings"] == {"recorded": 10_000}
     day = await stored(served, resource_id, "2025-01-01", period="P1D")
@@ -187,8 +188,8 @@ async def test_range_with_too_many_buckets_is_rejected_with_alternatives(served:
         zone="UTC",
         period="PT1M",
     )
-    (error,) = answer["errors"]
-    assert error["extensions"]["code"] == "BAD_INPUT"
+    (error,) = refusals(answer)
+    assert error["code"] == "BAD_INPUT"
     assert error["message"] == (
         "A series has at most 20,000 buckets, but this range has about 3,156,482 of PT1M. "
         "Request P1D, or at most 13 days."

@@ -10,6 +10,7 @@ import pytest
 from graphql import get_introspection_query
 
 from tests.support.house import Tenant, settle_all
+from tests.support.refusals import refusal_of, refusals, with_refusals
 from tests.support.servers import serving
 from tests.support.socket import socket
 from tests.support.timed import Clock
@@ -70,9 +71,9 @@ async def test_exhausted_budget_reports_the_retry_time_on_each_transport(tmp_pat
         while last.status_code == 200:
             last = await http.post("/graphql", json=HOMES, headers=headers)
         assert last.status_code == 429
-        (error,) = last.json()["errors"]
-        assert (error["extensions"]["code"], error["extensions"]["retryable"]) == ("RATE_LIMITED", True)
-        assert error["extensions"]["retryAfter"] == int(last.headers["retry-after"]) > 0
+        (error,) = refusals(last.json())
+        assert (error["code"], error["retryable"]) == ("RATE_LIMITED", True)
+        assert error["retryAfter"] == int(last.headers["retry-after"]) > 0
         assert last.headers["ratelimit"].startswith('"login";r=')
         assert "data" not in last.json()
         streamed = await http.post("/graphql", json=HOMES, headers={**headers, "accept": "text/event-stream"})
@@ -105,7 +106,7 @@ async def test_dry_run_returns_the_cost_of_a_subscription(tmp_path: Path) -> Non
         anonymous = extensions(await http.post("/graphql", json=request))
         assert anonymous["estimated"] == cost["estimated"]
         wrong = await http.post("/graphql", json={**live, "variables": {}}, headers=tenant.headers["account"])
-        assert "errors" in wrong.json()
+        assert refusals(wrong.json())
         executed = await http.post("/graphql", json={**request, "extensions": {}}, headers=tenant.headers["account"])
         assert executed.status_code == 400
 
@@ -114,12 +115,17 @@ async def test_dry_run_returns_the_cost_and_executes_nothing(tmp_path: Path) -> 
     async with gateway(tmp_path, caller_budget=1_000) as (_, http, tenant):
         headers = tenant.headers["account"]
         name = "{ application { virtualEntityTypes { edges { node { name } } } } }"
-        mutation = 'mutation { addVirtualEntityType(input: {name: "never made"}) { name } }'
+        mutation = (
+            'mutation { addVirtualEntityType(input: {name: "never made"}) {'
+            " ... on VirtualEntityType { name } ...Refused } }"
+        )
         dry = await http.post(
-            "/graphql", json={"query": mutation, "extensions": {"dryRun": True}}, headers=tenant.headers["application"]
+            "/graphql",
+            json={"query": with_refusals(mutation), "extensions": {"dryRun": True}},
+            headers=tenant.headers["application"],
         )
         assert (dry.status_code, dry.json()["data"]) == (200, None)
-        assert "errors" not in dry.json()
+        assert not refusals(dry.json())
         assert extensions(dry)["estimated"] > 0
         listed = await http.post("/graphql", json={"query": name}, headers=headers)
         assert "never made" not in listed.text
@@ -141,7 +147,7 @@ async def test_dry_runs_while_somebody_types_cost_nothing_and_need_no_permission
         assert remaining == {1_000}
         anonymous = await http.post("/graphql", json=dry_run)
         assert (anonymous.status_code, anonymous.json()["data"]) == (200, None)
-        assert "errors" not in anonymous.json()
+        assert not refusals(anonymous.json())
 
 
 @pytest.mark.every_case("production hides what development shows")
@@ -149,12 +155,12 @@ async def test_dry_runs_while_somebody_types_cost_nothing_and_need_no_permission
 async def test_only_development_reveals_the_schema(tmp_path: Path, environment: str, revealed: bool) -> None:
     async with gateway(tmp_path, environment=environment) as (_, http, tenant):
         introspection = await http.post("/graphql", json={"query": get_introspection_query(specified_by_url=True)})
-        assert ("errors" not in introspection.json()) is revealed
+        assert (not refusals(introspection.json())) is revealed
         wrong = (await http.post("/graphql", json={"query": "{ virtualEntitie { name } }"})).json()
-        assert ("Did you mean" in wrong["errors"][0]["message"]) is revealed
+        assert ("Did you mean" in refusal_of(wrong)["message"]) is revealed
         request = {"query": PERIOD, "variables": {"p": "P1X"}}
         unknown = (await http.post("/graphql", json=request, headers=tenant.headers["account"])).json()
-        assert ("PT30M" in str(unknown["errors"])) is revealed
+        assert ("PT30M" in str(refusals(unknown))) is revealed
         page = await http.get("/graphql", headers={"accept": "text/html"})
         assert ("/static/ide/main.js" in page.text) is revealed
 

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from tests.support.house import STORAGE, Tenant
+from tests.support.refusals import refusal_of, refusals
 from tests.support.schema import bring_up
 from tests.support.servers import database_on
 from tests.support.tables import put
@@ -36,7 +37,9 @@ pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 DAY = timedelta(days=1)
 SET = """
-mutation ($id: ID!, $days: Int) { setRetention(resourceTypeId: $id, retentionDays: $days) { retentionDays } }
+mutation ($id: ID!, $days: Int) { setRetention(resourceTypeId: $id, retentionDays: $days) {
+    ... on ResourceType { retentionDays }
+    ...Refused } }
 """
 COUNT_BY_DAY = """
 query ($id: ID!, $range: TimeRange!) {
@@ -63,20 +66,22 @@ async def test_retention_is_set_and_removed(timed: Timed, days: int | None) -> N
 async def test_retention_outside_1_to_36_500_days_is_rejected(timed: Timed, days: int) -> None:
     type_id = await timed.add_type(STORAGE, retention_days=7)
     answer = await timed.house.graphql(SET, timed.house.one.headers["application"], id=type_id, days=days)
-    (error,) = answer["errors"]
-    assert (error["extensions"]["code"], error["message"]) == (
+    (error,) = refusals(answer)
+    assert (error["code"], error["message"]) == (
         "BAD_INPUT",
         "Invalid retention. Give 1 to 36,500 days, or null to keep readings forever.",
     )
-    assert error["extensions"]["problems"] == [{"path": ["retentionDays"], "message": "is not between 1 and 36,500"}]
+    assert error["problems"] == [{"path": ["retentionDays"], "message": "is not between 1 and 36,500"}]
     assert await retention_of(timed, type_id) == 7
 
 
 async def test_omitted_retention_is_rejected_and_not_removed(timed: Timed) -> None:
     type_id = await timed.add_type(STORAGE, retention_days=7)
-    left_out = "mutation ($id: ID!) { setRetention(resourceTypeId: $id) { retentionDays } }"
+    left_out = (
+        "mutation ($id: ID!) { setRetention(resourceTypeId: $id) { ... on ResourceType { retentionDays } ...Refused } }"
+    )
     answer = await timed.house.graphql(left_out, timed.house.one.headers["application"], id=type_id)
-    assert answer["errors"][0]["extensions"]["problems"] == [{"path": ["retentionDays"], "message": "is missing"}]
+    assert refusal_of(answer)["problems"] == [{"path": ["retentionDays"], "message": "is missing"}]
 
 
 async def test_retention_needs_the_permission_and_the_own_application(timed: Timed) -> None:
@@ -87,7 +92,7 @@ async def test_retention_needs_the_permission_and_the_own_application(timed: Tim
         (timed.house.other.headers["application"], "NOT_FOUND"),
     ):
         answer = await timed.house.graphql(SET, headers, id=type_id, days=1)
-        assert answer["errors"][0]["extensions"]["code"] == code
+        assert refusal_of(answer)["code"] == code
     assert await retention_of(timed, type_id) is None
 
 
@@ -101,8 +106,8 @@ async def test_readings_older_than_retention_are_rejected_by_every_interface(tim
     reason = f"{stamp} is longer ago than the 30 days for which readings are kept"
 
     answer = await timed.record(resource_id, (recent, 1), (old, 2))  # all or none
-    (error,) = answer["errors"]
-    assert error["extensions"]["problems"] == [{"path": ["series", 0, "readings", 1], "message": reason}]
+    (error,) = refusals(answer)
+    assert error["problems"] == [{"path": ["series", 0, "readings", 1], "message": reason}]
     assert await count_by_day(timed, resource_id) == {}
 
     lines = [{"resourceId": resource_id, "at": at.isoformat(), "value": 1} for at in (old, recent)]
@@ -132,7 +137,9 @@ async def test_readings_older_than_retention_are_rejected_by_every_interface(tim
 
     column = {"resourceId": resource_id, "at": [old.isoformat()], "value": [1]}
     document = """mutation ($series: [NewReadingColumns!]!) {
-        recordReadingColumns(series: $series) { recorded refused { series index reason } } }"""
+        recordReadingColumns(series: $series) {
+            ... on RecordedColumns { recorded refused { series index reason } }
+            ...Refused } }"""
     assert (await timed.ask(document, series=[column]))["recordReadingColumns"] == {
         "recorded": 0,
         "refused": [{"series": 0, "index": 0, "reason": reason}],
@@ -223,7 +230,10 @@ async def test_old_readings_are_purged_for_100_resources_at_a_time(timed: Timed)
     type_id = await timed.add_type(STORAGE)
     resource_ids = await timed.add_resources(type_id, 105)
     old = timed.clock.now.replace(hour=0, minute=0, second=0, microsecond=0) - 10 * DAY
-    document = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+    document = (
+        "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) {"
+        " ... on Recorded { recorded } ...Refused } }"
+    )
     reading = {"at": old.isoformat(), "value": 1}
     await timed.ask(document, series=[{"resourceId": id_, "readings": [reading]} for id_ in resource_ids])
     await set_retention(timed, type_id, 5)

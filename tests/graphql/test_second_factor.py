@@ -15,13 +15,15 @@ from sqlalchemy import text
 
 from tests.support import people
 from tests.support.house import PASSWORD, House, basic, house
+from tests.support.refusals import refusal_of
 from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.timed import Timed
 from wattgate.operations.credentials.second_factor_codes import RECOVERY_ALPHABET, RECOVERY_CODES, matching_step
 
 LOG_IN = """
 mutation ($app: ID, $user: String, $password: String, $code: String) {
-  authenticate(applicationId: $app, username: $user, password: $password, code: $code) { token }
+  authenticate(applicationId: $app, username: $user, password: $password, code: $code) {
+      ... on Login { token } ...Refused }
 }
 """
 PATH = "/account/secondfactor"
@@ -141,8 +143,8 @@ async def test_enrolment_shows_the_secret_once_and_needs_a_code(holder: Holder) 
 async def test_log_in_asks_for_the_code_on_both_interfaces(enrolled: Holder) -> None:
     rest = await enrolled.log_in()
     assert (rest.status_code, rest.json()["code"], rest.json()["valid"]) == (401, "SECOND_FACTOR_REQUIRED", False)
-    graphql = (await enrolled.graphql_log_in())["errors"][0]["extensions"]
-    assert (graphql["code"], graphql["retryable"]) == ("SECOND_FACTOR_REQUIRED", False)
+    graphql = refusal_of(await enrolled.graphql_log_in())
+    assert graphql["code"] == "SECOND_FACTOR_REQUIRED"
     wrong_password = await enrolled.log_in(enrolled.code(), password="wrong")
     assert wrong_password.json()["code"] == "UNAUTHENTICATED"
     assert (await enrolled.log_in(enrolled.next_code())).status_code == 200
@@ -155,7 +157,7 @@ async def test_code_is_not_accepted_twice(enrolled: Holder) -> None:
     assert (await enrolled.log_in(code)).status_code == 200
     again = await enrolled.log_in(code)
     assert (again.status_code, again.json()["code"]) == (401, "SECOND_FACTOR_REQUIRED")
-    assert (await enrolled.graphql_log_in(code))["errors"][0]["extensions"]["code"] == "SECOND_FACTOR_REQUIRED"
+    assert refusal_of(await enrolled.graphql_log_in(code))["code"] == "SECOND_FACTOR_REQUIRED"
     # a code of an earlier step is over too
     assert (await enrolled.log_in(enrolled.code(-1))).status_code == 401
 
@@ -164,7 +166,7 @@ async def test_codes_outside_the_window_are_refused(enrolled: Holder) -> None:
     enrolled.timed.pass_time(timedelta(minutes=5))
     for steps in (-2, 2):
         assert (await enrolled.log_in(enrolled.code(steps))).status_code == 401
-        refused = (await enrolled.graphql_log_in(enrolled.code(steps)))["errors"][0]["extensions"]
+        refused = refusal_of(await enrolled.graphql_log_in(enrolled.code(steps)))
         assert refused["code"] == "SECOND_FACTOR_REQUIRED"
     assert (await enrolled.log_in(enrolled.code(-1))).status_code == 200
     assert (await enrolled.log_in(enrolled.code(1))).status_code == 200
@@ -187,7 +189,7 @@ async def test_guesses_are_bounded_for_the_account(enrolled: Holder) -> None:
     assert (guesses, answer.status_code) == (5, 429)
     assert int(answer.headers["Retry-After"]) > 0
     # the right code must wait as well, also over GraphQL
-    refused = (await enrolled.graphql_log_in(enrolled.code(1)))["errors"][0]["extensions"]
+    refused = refusal_of(await enrolled.graphql_log_in(enrolled.code(1)))
     assert (refused["code"], refused["retryAfter"] > 0) == ("RATE_LIMITED", True)
     enrolled.timed.pass_time(timedelta(minutes=16))
     assert (await enrolled.log_in(enrolled.next_code())).status_code == 200
@@ -316,7 +318,7 @@ async def test_administrator_without_a_second_factor_can_only_enrol(strict: Hous
             assert "/account/secondfactor" in answer.json()["error"]
         assert (await strict.call("GET", PATH, sent)).json()["required"] is True
     graphql = await strict.graphql("{ viewer { accounts { edges { node { accountId } } } } }", headers)
-    assert graphql["errors"][0]["extensions"]["code"] == "FORBIDDEN"
+    assert refusal_of(graphql)["code"] == "FORBIDDEN"
     assert (await strict.call("GET", "/account", strict.one.headers["account"])).status_code == 200
     secret = (await strict.call("POST", PATH, headers, json={"password": PASSWORD})).json()["secret"]
     code = pyotp.TOTP(secret).now()

@@ -12,7 +12,7 @@ from wattgate.operations.types.homes import resources as types
 STANDBY = """query ($id: ID!) { resource(resourceId: $id) { standby(timeZone: "UTC") {
   start end days power { value unit } noPowerReason yearlyEnergy { value unit } yearlyCostWithVat { amount currency }
   noCostReason } } }"""
-SET_TARIFF = "mutation ($input: NewTariff!) { setTariff(input: $input) { resourceId } }"
+SET_TARIFF = "mutation ($input: NewTariff!) { setTariff(input: $input) { ... on Tariff { resourceId } } }"
 
 TODAY = datetime.combine(NOW, time(), NOW.tzinfo)
 WEEK = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"]
@@ -40,7 +40,7 @@ async def set_tariff(timed: Timed, resource_id: str, **terms: Any) -> None:
     await timed.ask_as("application", SET_TARIFF, input={"standingCharge": 0.5, **tariff})
 
 
-async def test_standby_is_told_in_watts_and_money_a_year(timed: Timed) -> None:
+async def test_standby_is_stated_in_watts_and_money_a_year(timed: Timed) -> None:
     resource_id = await add_metered(timed, 28)
     assert await standby_of(timed, resource_id) == {
         "start": "2026-05-04T00:00:00.000Z",

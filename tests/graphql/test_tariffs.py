@@ -14,6 +14,7 @@ from tests.support.chance import examples
 from tests.support.costs import query_field
 from tests.support.house import House
 from tests.support.pricing import EVERY_DAY, WORKING_DAYS, band, band_at, blocks, tariff
+from tests.support.refusals import refusal_of, refusals
 from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import Tariff, TariffBand
 from wattgate.energy.costs.tariffs import find_problems
@@ -29,17 +30,23 @@ MONDAY = datetime(2026, 1, 5)
 SET = """
 mutation ($input: NewTariff!) {
   setTariff(input: $input) {
-    tariffId version supersededAt currency per vatPercent rate { amount } rateWithVat { amount currency per }
-    bands { name rate { amount } rateWithVat { amount } weekdays start end }
-    blocks { upTo { value unit } rate { amount } rateWithVat { amount } }
-    standingCharge { amount currency per } standingChargeWithVat { amount }
+    ... on Tariff {
+      tariffId version supersededAt currency per vatPercent rate { amount } rateWithVat { amount currency per }
+      bands { name rate { amount } rateWithVat { amount } weekdays start end }
+      blocks { upTo { value unit } rate { amount } rateWithVat { amount } }
+      standingCharge { amount currency per } standingChargeWithVat { amount }
+    }
+    ...Refused
   }
 }
 """
-WITHDRAW = "mutation ($id: ID!) { withdrawTariff(tariffId: $id) { tariffId supersededAt } }"
+WITHDRAW = (
+    "mutation ($id: ID!) { withdrawTariff(tariffId: $id) { ... on Tariff { tariffId supersededAt } ...Refused } }"
+)
 PRICES = """
 mutation ($id: ID!, $prices: [NewTariffPrice!]!, $currency: Currency! = "GBP") {
-  setTariffPrices(tariffId: $id, currency: $currency, prices: $prices) { recorded }
+  setTariffPrices(tariffId: $id, currency: $currency, prices: $prices) {
+      ... on TariffPricesSet { recorded } ...Refused }
 }
 """
 TARIFFS = """
@@ -235,8 +242,11 @@ async def test_a_tariff_without_a_time_zone_has_that_of_the_home(served: House) 
     resource_id = await served.one.add_resource()
     without_zone = tariff_fields(resource_id)
     del without_zone["timeZone"]
-    set_tariff = "mutation ($input: NewTariff!) { setTariff(input: $input) { timeZone } }"
-    add_home = "mutation ($input: NewVirtualEntity!) { addVirtualEntity(input: $input) { veId } }"
+    set_tariff = "mutation ($input: NewTariff!) { setTariff(input: $input) { ... on Tariff { timeZone } ...Refused } }"
+    add_home = (
+        "mutation ($input: NewVirtualEntity!) { addVirtualEntity(input: $input) {"
+        " ... on VirtualEntity { veId } ...Refused } }"
+    )
 
     async def answer() -> Any:
         return await served.graphql(set_tariff, served.one.headers["account"], input=without_zone)
@@ -249,7 +259,7 @@ async def test_a_tariff_without_a_time_zone_has_that_of_the_home(served: House) 
         }
         home_input["resources"] = [{"resourceId": resource_id}]
         added = await served.graphql(add_home, served.one.headers["account"], input=home_input)
-        assert "errors" not in added, added
+        assert not refusals(added), added
 
     for zone, message in (
         (None, "is missing, and no home with the resource has one"),
@@ -262,7 +272,7 @@ async def test_a_tariff_without_a_time_zone_has_that_of_the_home(served: House) 
         if message is None:
             assert given["data"]["setTariff"] == {"timeZone": "Europe/Paris"}
         else:
-            (problem,) = given["errors"][0]["extensions"]["problems"]
+            (problem,) = refusal_of(given)["problems"]
             assert problem == {"path": ["input", "timeZone"], "message": message}
 
 
@@ -435,12 +445,12 @@ async def test_currency_that_the_gateway_does_not_have_is_rejected(served: House
         (PRICES, {"id": dynamic.tariff_id, "currency": currency, "prices": []}, ["currency"]),
     ):
         answer = await served.graphql(document, served.one.headers["application"], **variables)
-        extensions = answer["errors"][0]["extensions"]
+        extensions = refusal_of(answer)
         assert extensions["code"] == "BAD_INPUT"
         if currency.isupper():
             assert extensions["problems"] == [{"path": path, "message": f"{currency} is not one of GBP"}]
         else:
-            assert "ISO 4217" in answer["errors"][0]["message"]
+            assert "ISO 4217" in refusal_of(answer)["message"]
 
 
 async def test_rates_are_exact_in_the_major_unit(served: House) -> None:

@@ -7,6 +7,7 @@ import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.house import PASSWORD, House, Tenant
 from tests.support.interfaces import by_graphql, by_rest, is_in_graphql, rest_endpoints
+from tests.support.refusals import refusal_of, refusals, with_refusals
 from tests.support.residents import resident
 from tests.support.servers import ON_SQLITE_ONLY
 from tests.support.short_form import share
@@ -87,13 +88,15 @@ async def test_editor_subscribes_to_no_live_data_of_another_user(served: House, 
         await client.subscribe(document)
         assert _codes(await client.hear()) == ["NOT_FOUND"]
     stream = {**editor.headers["account"], "Accept": "text/event-stream"}
-    answer = await served.http.post("/graphql", json={"query": document}, headers=stream)
+    answer = await served.http.post("/graphql", json={"query": with_refusals(document)}, headers=stream)
     assert "NOT_FOUND" in answer.text
 
 
 def _codes(answer: Any) -> list[str]:
-    errors = answer["payload"] if answer["type"] == "error" else answer["payload"]["errors"]
-    return [error["extensions"]["code"] for error in errors]
+    return [
+        error["code"]
+        for error in refusals({"errors": answer["payload"]} if answer["type"] == "error" else answer["payload"])
+    ]
 
 
 def name_of(case: tuple[Operation, RestRoute | None]) -> str:
@@ -148,8 +151,9 @@ async def test_editor_reads_previews_and_publishes_templates(served: House, edit
     template_id = added.json()["templateId"]
     assert (await served.call("GET", f"/template/{template_id}", editor.headers["account"])).json()["name"] == "Edited"
     document = """mutation ($id: ID!) {
-      addTemplateVersion(templateId: $id, input: {subject: "New"}) { version createdBy }
-      publishTemplate(templateId: $id, version: 2) { published { subject publishedBy } }
+      addTemplateVersion(templateId: $id, input: {subject: "New"}) {
+          ... on TemplateVersion { version createdBy } ...Refused }
+      publishTemplate(templateId: $id, version: 2) { ... on Template { published { subject publishedBy } } ...Refused }
     }"""
     data = (await served.graphql(document, editor.headers["account"], id=template_id))["data"]
     assert data == {
@@ -161,7 +165,7 @@ async def test_editor_reads_previews_and_publishes_templates(served: House, edit
 
 
 async def test_editor_previews_with_alerts_of_its_own_user_only(served: House, editor: Tenant) -> None:
-    send = "mutation ($input: NewAlert!) { sendAlert(input: $input) { alertId } }"
+    send = "mutation ($input: NewAlert!) { sendAlert(input: $input) { ... on Alert { alertId } ...Refused } }"
     alert = {"userId": editor.user_id, "alertTypeId": "CM01", "channels": ["INBOX"], "data": {"value": 3}}
     sent = (await served.graphql(send, served.one.headers["application"], input=alert))["data"]["sendAlert"]
     document = """query ($alert: ID!) {
@@ -170,11 +174,11 @@ async def test_editor_previews_with_alerts_of_its_own_user_only(served: House, e
     own = await served.graphql(document, editor.headers["account"], alert=sent["alertId"])
     assert own["data"]["previewTemplate"]["data"]["value"] == 3
     foreign = await served.graphql(document, editor.headers["account"], alert=served.one.ids["alert"])
-    assert foreign["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+    assert refusal_of(foreign)["code"] == "NOT_FOUND"
     by_administrator = await served.graphql(
         document, served.one.headers["administrator"], alert=served.one.ids["alert"]
     )
-    assert "errors" not in by_administrator
+    assert not refusals(by_administrator)
 
 
 async def test_editor_needs_the_same_proof_as_an_account(served: House, editor: Tenant) -> None:

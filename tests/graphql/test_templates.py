@@ -6,15 +6,19 @@ import pytest
 
 from tests.rest_compat.test_spec import assert_record_matches
 from tests.support.house import House
+from tests.support.refusals import refusal_of, refusals
 from wattgate.operations.vocabulary.node import encode_global_id
 
 VERSIONS = """versions { version subject preheader htmlTemplate text createdBy publishedBy publishedAt }
   published { version subject }"""
 READ = f"query ($id: ID!) {{ node(id: $id) {{ ... on Template {{ version: htmlTemplate {VERSIONS} }} }} }}"
 ADD = """mutation ($id: ID!, $input: NewTemplateVersion!) {
-  made: addTemplateVersion(templateId: $id, input: $input) { version } }"""
-PUBLISH = "mutation ($id: ID!, $version: Int!) { publishTemplate(templateId: $id, version: $version) { htmlTemplate } }"
-BACK = "mutation ($id: ID!) { rollBackTemplate(templateId: $id) { htmlTemplate } }"
+  made: addTemplateVersion(templateId: $id, input: $input) { ... on TemplateVersion { version } ...Refused } }"""
+PUBLISH = (
+    "mutation ($id: ID!, $version: Int!) { publishTemplate(templateId: $id, version: $version) {"
+    " ... on Template { htmlTemplate } ...Refused } }"
+)
+BACK = "mutation ($id: ID!) { rollBackTemplate(templateId: $id) { ... on Template { htmlTemplate } ...Refused } }"
 SENT = """query ($id: ID!) { node(id: $id) { ... on Alert { notifications {
   channel templateId templateVersion subject html text log { stage status detail } } } } }"""
 
@@ -39,19 +43,19 @@ async def read_template(served: House, template_id: str) -> Any:
 
 async def execute(served: House, document: str, caller: str = "application", **variables: Any) -> dict[str, Any]:
     response = await served.graphql(document, served.one.headers[caller], **variables)
-    assert "errors" not in response, response
+    assert not refusals(response), response
     return dict(response["data"])
 
 
 async def error_of(served: House, document: str, caller: str = "application", **variables: Any) -> dict[str, Any]:
     response = await served.graphql(document, served.one.headers[caller], **variables)
-    return dict(response["errors"][0]["extensions"])
+    return dict(refusal_of(response))
 
 
 async def send_and_load_notification(served: House, code: str, data: Any = None, **more: Any) -> dict[str, Any]:
     """Send an alert. Return its only notification."""
     alert = {"userId": served.one.user_id, "alertTypeId": code, "channels": ["EMAIL"], "data": data, **more}
-    document = "mutation ($input: NewAlert!) { sendAlert(input: $input) { alertId } }"
+    document = "mutation ($input: NewAlert!) { sendAlert(input: $input) { ... on Alert { alertId } ...Refused } }"
     sent = await execute(served, document, input=alert)
     global_id = encode_global_id("Alert", sent["sendAlert"]["alertId"])
     result = await execute(served, SENT, caller="account", id=global_id)
@@ -133,12 +137,21 @@ async def test_invalid_template_is_not_saved(served: House, change: dict[str, An
 async def test_template_of_another_tenant_is_not_found(served: House) -> None:
     variables = {"templateId": served.one.ids["template"]}
     for document in (
-        "mutation ($templateId: ID!) { rollBackTemplate(templateId: $templateId) { name } }",
-        "mutation ($templateId: ID!) { publishTemplate(templateId: $templateId, version: 1) { name } }",
-        "mutation ($templateId: ID!) { addTemplateVersion(templateId: $templateId, input: {}) { version } }",
+        (
+            "mutation ($templateId: ID!) { rollBackTemplate(templateId: $templateId) {"
+            " ... on Template { name } ...Refused } }"
+        ),
+        (
+            "mutation ($templateId: ID!) { publishTemplate(templateId: $templateId, version: 1) {"
+            " ... on Template { name } ...Refused } }"
+        ),
+        (
+            "mutation ($templateId: ID!) { addTemplateVersion(templateId: $templateId, input: {}) {"
+            " ... on TemplateVersion { version } ...Refused } }"
+        ),
     ):
         response = await served.graphql(document, served.other.headers["application"], **variables)
-        assert response["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+        assert refusal_of(response)["code"] == "NOT_FOUND"
 
 
 async def test_notification_stores_its_content_and_template_version(served: House) -> None:
@@ -163,7 +176,7 @@ async def test_culture_of_an_alert_selects_its_template(served: House) -> None:
     assert (await send_and_load_notification(served, "S2", cultureCode="de-AT"))["text"] == "en-GB"
     assert (await send_and_load_notification(served, "S2"))["text"] == "en-GB"
     alert = {"userId": served.one.user_id, "alertTypeId": "S2", "channels": ["EMAIL"], "cultureCode": "x/y"}
-    document = "mutation ($input: NewAlert!) { sendAlert(input: $input) { alertId } }"
+    document = "mutation ($input: NewAlert!) { sendAlert(input: $input) { ... on Alert { alertId } ...Refused } }"
     assert (await error_of(served, document, input=alert))["code"] == "BAD_INPUT"
 
 

@@ -11,6 +11,7 @@ from sqlmodel import col
 from tests.support import people
 from tests.support.house import PASSWORD, House, basic
 from tests.support.passwords import gateway_cost
+from tests.support.refusals import refusal_of
 from tests.support.scopes import EVERYTHING
 from wattgate.db.identity.passwords import decoy_hash, hash_password, password_matches
 from wattgate.db.identity.secrets import hash_secret
@@ -19,7 +20,9 @@ from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 
 LOG_IN = """
 mutation ($app: ID, $user: String!, $password: String!) {
-  authenticate(applicationId: $app, username: $user, password: $password) { valid token exp accountId applicationId }
+  authenticate(applicationId: $app, username: $user, password: $password) {
+      ... on Login { valid token exp accountId applicationId }
+      ...Refused }
 }
 """
 
@@ -72,7 +75,7 @@ async def test_failed_login_does_not_reveal_the_reason(
     body = answer.json()
     assert (body["valid"], body["error"]) == (False, "the username or the password is wrong")
     response = await served.graphql(LOG_IN, {}, app=application_id, user=username, password=password)
-    assert response["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+    assert refusal_of(response)["code"] == "UNAUTHENTICATED"
 
 
 async def test_login_without_an_application_names_the_missing_argument(served: House) -> None:
@@ -139,7 +142,7 @@ async def test_expired_token_is_rejected(served: House) -> None:
     assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED")
     assert "WWW-Authenticate" in answer.headers
     response = await served.graphql("{ viewer { homes { edges { node { name } } } } }", {"token": token})
-    assert response["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+    assert refusal_of(response)["code"] == "UNAUTHENTICATED"
 
 
 async def test_token_with_the_id_of_another_application_is_rejected(served: House) -> None:
@@ -189,11 +192,14 @@ async def test_both_interfaces_let_the_same_callers_add_a_resource_type(served: 
     storage = {"type": "timeseries", "sampling": "regular", "start": "2014-01-06T00:00:00Z", "fields": [field]}
     new_type = {"name": "heat", "classifier": "heat.consumption", "storage": [storage]}
     rest = await served.call("POST", "/resourcetype", headers, json=new_type)
-    mutation = "mutation($input: NewResourceType!) { addResourceType(input: $input) { resourceTypeId } }"
+    mutation = (
+        "mutation($input: NewResourceType!) { addResourceType(input: $input) {"
+        " ... on ResourceType { resourceTypeId } ...Refused } }"
+    )
     graphql = await served.graphql(mutation, headers, input=new_type)
     if caller == "account":
         assert rest.status_code == 403
-        assert graphql["errors"][0]["extensions"]["code"] == "FORBIDDEN"
+        assert refusal_of(graphql)["code"] == "FORBIDDEN"
     else:
         assert (rest.status_code, rest.json()["status"]) == (200, "OK")
         assert graphql["data"]["addResourceType"]["resourceTypeId"]

@@ -13,6 +13,7 @@ from strawberry import ID
 from tests.support import people
 from tests.support.encryption import stored_push_tokens
 from tests.support.house import PASSWORD, House, basic
+from tests.support.refusals import refusal_of, refusals
 from tests.support.scopes import EVERYTHING
 from tests.support.timed import Timed
 from wattgate.db.encryption.key_ring import is_encrypted
@@ -287,9 +288,9 @@ async def test_changing_the_password_ends_all_other_tokens(served: House, person
     weak = await post(served, "/account/changepassword", mine, oldPassword=PASSWORD, newPassword="short")
     assert (weak.status_code, weak.json()["error"]) == (400, "weak new password")
     assert weak.json()["problems"] == [WEAK_PASSWORD]
-    change = 'mutation($old: String!) { changePassword(oldPassword: $old, newPassword: "short") { valid } }'
-    (error,) = (await served.graphql(change, mine, old=PASSWORD))["errors"]
-    assert error["extensions"]["problems"] == [WEAK_PASSWORD]
+    change = 'mutation($old: String!) { changePassword(oldPassword: $old, newPassword: "short") { ...Refused } }'
+    (error,) = refusals(await served.graphql(change, mine, old=PASSWORD))
+    assert error["problems"] == [WEAK_PASSWORD]
     missing = await post(served, "/account/changepassword", mine, oldPassword=PASSWORD)
     assert missing.json()["error"] == "missing elements -newPassword"
     done = await post(served, "/account/changepassword", mine, oldPassword=PASSWORD, newPassword="battery staple")
@@ -310,7 +311,7 @@ async def test_login_must_wait_after_five_wrong_passwords(served: House, person:
     by_basic = await served.call("GET", "/account", person.basic)
     assert (by_basic.status_code, by_basic.json()["code"]) == (429, "RATE_LIMITED")
     response = await served.graphql("{ viewer { accounts { edges { node { username } } } } }", person.basic)
-    assert response["errors"][0]["extensions"]["retryAfter"] >= 1
+    assert refusal_of(response)["retryAfter"] >= 1
     await age_failures(served, timedelta(seconds=3))
     assert (await person.log_in("wrong")).status_code == 401  # the sixth failure doubles the wait
     assert (await person.log_in()).json()["retryAfter"] > 2

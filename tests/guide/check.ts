@@ -29,7 +29,7 @@ export const until = async <T>(read: () => T | undefined | false): Promise<T> =>
 
 /** Record a reading, as a meter does. It is not counted. */
 export async function recordReading(): Promise<void> {
-  const query = `mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }`;
+  const query = `mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { ... on Recorded { recorded } } }`;
   const series = [{ resourceId, readings: [{ at: '2026-01-06T02:00:00Z', value }] }];
   const response = await send(url, {
     method: 'POST',

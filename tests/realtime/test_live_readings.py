@@ -62,7 +62,7 @@ async def test_gql_client_queries_writes_and_receives_readings_posted_over_rest(
     async with Client(transport=http, schema=SDL.read_text()) as session:
         homes = await session.execute(gql("{ viewer { homes { edges { node { name resources { name } } } } } }"))
         assert homes["viewer"]["homes"]["edges"][0]["node"]["name"] == "Home"
-        mutation = gql("mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { recorded } }")
+        mutation = gql("mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { ... on Recorded { recorded } } }")
         series = [{"resourceId": resource_id, "readings": [{"at": "2026-04-01T00:00:00Z", "value": "0.5"}]}]
         mutation.variable_values = {"s": series}
         assert await session.execute(mutation) == {"recordReadings": {"recorded": 1}}

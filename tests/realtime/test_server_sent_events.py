@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.costs import COST_MEMBERS
 from tests.support.house import House
+from tests.support.refusals import refusal_of, refusals, with_refusals
 from tests.support.socket import socket
 from wattgate.realtime.connections.event_streams.event_stream import HEARTBEAT
 
@@ -140,15 +141,15 @@ async def test_stream_of_a_query_ends_after_the_result(served: House) -> None:
 async def test_stream_reports_the_errors_of_a_document(served: House, query: str) -> None:
     async with stream(served, **stream_request(served, query, served.one.ids["resource"])) as events:
         assert events.response.status_code == 200
-        (error, *_) = (await events.next_data())["errors"]
-        assert error["extensions"]["code"] == "BAD_INPUT"
+        (error, *_) = refusals(await events.next_data())
+        assert error["code"] == "BAD_INPUT"
         assert (await events.event())["event"] == "complete"
 
 
 async def test_stream_reports_a_resource_of_another_tenant_as_not_found(served: House) -> None:
     request = stream_request(served, READINGS, served.other.ids["resource"])
     async with stream(served, **request) as events:
-        assert (await events.next_data())["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+        assert refusal_of(await events.next_data())["code"] == "NOT_FOUND"
         assert (await events.event())["event"] == "complete"
 
 
@@ -157,8 +158,8 @@ async def test_invalid_requests_for_streams_get_an_http_error(served: House) -> 
     headers["content-type"] = "application/json"
     for body in (b"", b"[]", b'"x"', b'{"query": 5}', b'{"query": "{a}", "variables": "x"}', b"\xff"):
         response = await http.post("/graphql", content=body, headers=headers)
-        assert (response.status_code, response.json()["errors"][0]["extensions"]["code"]) == (400, "BAD_INPUT")
-    mutation = {"query": "mutation { deleteToken { valid } }"}
+        assert (response.status_code, refusal_of(response.json())["code"]) == (400, "BAD_INPUT")
+    mutation = {"query": "mutation { deleteToken { __typename } }"}
     response = await http.get("/graphql", params=mutation, headers=headers)
     assert (response.status_code, response.headers["allow"]) == (405, "POST")
     response = await http.get("/graphql", params={"query": "{ __typename }", "variables": "{"}, headers=headers)
@@ -166,7 +167,7 @@ async def test_invalid_requests_for_streams_get_an_http_error(served: House) -> 
     response = await http.post(
         "/graphql", json={"query": "{ __typename }"}, headers={"token": "forged", **EVENT_STREAM_HEADERS}
     )
-    assert (response.status_code, response.json()["errors"][0]["extensions"]["code"]) == (401, "UNAUTHENTICATED")
+    assert (response.status_code, refusal_of(response.json())["code"]) == (401, "UNAUTHENTICATED")
 
 
 async def reserve_stream(house: House) -> str:
@@ -176,7 +177,7 @@ async def reserve_stream(house: House) -> str:
 
 
 async def start_operation(house: House, token: str, operation_id: str, query: str, **variables: Any) -> httpx.Response:
-    body = {"query": query, "variables": variables, "extensions": {"operationId": operation_id}}
+    body = {"query": with_refusals(query), "variables": variables, "extensions": {"operationId": operation_id}}
     return await house.http.post("/graphql", json=body, headers=operation_headers(house, token))
 
 
@@ -206,7 +207,7 @@ async def test_single_connection_stream_carries_operations_until_each_is_stopped
         result = await events.next_data()
         assert (result["id"], result["payload"]["data"]) == ("b", {"readings": {"value": 7}})
         second = await served.http.get("/graphql", params={"token": token}, headers=EVENT_STREAM_HEADERS)
-        assert (second.status_code, second.json()["errors"][0]["extensions"]["code"]) == (409, "CONFLICT")
+        assert (second.status_code, refusal_of(second.json())["code"]) == (409, "CONFLICT")
 
 
 async def test_stream_needs_a_reservation_by_an_authenticated_caller(served: House) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.house import House
+from tests.support.refusals import refusals
 from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
 from wattgate.errors import RateLimited
@@ -27,7 +28,9 @@ from wattgate.rest_compat import file_intake
 FIELDS = "stored recorded added replaced unchanged isKnown refused contradicting refusedLines { line reason }"
 REPORT = f"{FIELDS} series {{ classifier unit readings total months {{ month readings total }} missing }}"
 IMPORT = f"""mutation Import($homeId: ID!, $content: String!, $options: ReadingFileOptions) {{
-  importReadingFile(homeId: $homeId, content: $content, options: $options) {{ {REPORT} }}
+  importReadingFile(homeId: $homeId, content: $content, options: $options) {{
+    ... on ReadingFileReport {{ {REPORT} }} ...Refused
+  }}
 }}"""
 INSPECT = """query Inspect($homeId: ID!, $content: String!, $options: ReadingFileOptions) {
   inspectReadingFile(homeId: $homeId, content: $content, options: $options) {
@@ -105,8 +108,8 @@ async def test_graphql_carries_a_small_file_with_the_same_report(served: House, 
         "value": 0.25, "unit": "kWh",
     }  # fmt: skip
     open_question = await served.graphql(IMPORT, account, homeId=home, content=content)
-    (error,) = open_question["errors"]
-    assert error["extensions"]["problems"][0]["path"] == ["options", "times"]
+    (error,) = refusals(open_question)
+    assert error["problems"][0]["path"] == ["options", "times"]
     answered = await served.graphql(IMPORT, account, homeId=home, content=content, options={"times": "start"})
     report = answered["data"]["importReadingFile"]
     assert (report["added"], report["refused"], report["series"][0]["total"]) == (96, 0, "24.000")

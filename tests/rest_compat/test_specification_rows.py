@@ -9,6 +9,7 @@ import pytest
 
 from tests.support import people
 from tests.support.house import House, Tenant, operation
+from tests.support.refusals import refusal_of, refusals
 from tests.support.timed import Timed
 from wattgate.db.models import WebhookEvent
 from wattgate.energy.quantities import CURRENCY
@@ -24,20 +25,23 @@ pytestmark = pytest.mark.both_databases("a main path of its area")
 async def call(house: House, query: str, headers: dict[str, str], **variables: Any) -> Any:
     """Return the only field of a GraphQL response, or the code of its error."""
     answer = await house.graphql(query, headers, **variables)
-    if "errors" in answer:
-        return answer["errors"][0]["extensions"]["code"]
+    if refusals(answer):
+        return refusal_of(answer)["code"]
     (value,) = answer["data"].values()
     return value
 
 
 def problems_of(answer: dict[str, Any]) -> list[str]:
     """Return the paths of the problems of a GraphQL response."""
-    return [".".join(map(str, problem["path"])) for problem in answer["errors"][0]["extensions"]["problems"]]
+    return [".".join(map(str, problem["path"])) for problem in refusal_of(answer)["problems"]]
 
 
 # Flexibility events
 
-JOIN = "mutation ($id: ID!) { participateInDfsEvent(dfsEventId: $id) { mpxn } }"
+JOIN = (
+    "mutation ($id: ID!) { participateInDfsEvent(dfsEventId: $id) {"
+    " ... on DfsParticipations { items { mpxn } } ...Refused } }"
+)
 PARTICIPATIONS = "{ viewer { dfsParticipations { edges { node { mpxn event { dfsEventId } } } } } }"
 
 
@@ -69,7 +73,7 @@ async def test_nobody_joins_an_event_after_its_end(timed: Timed, minutes: int, j
     path, body = "/dfs/event/user/participation", {"dfsEventId": event_id}
     answer = await timed.house.call("POST", path, headers, json=body)
     assert answer.status_code == (200 if joins else 409), answer.text
-    assert await call(timed.house, JOIN, headers, id=event_id) == ([{"mpxn": mpxn}] if joins else "CONFLICT")
+    assert await call(timed.house, JOIN, headers, id=event_id) == ({"items": [{"mpxn": mpxn}]} if joins else "CONFLICT")
 
 
 async def test_opting_out_leaves_events_that_have_not_begun(timed: Timed) -> None:
@@ -98,9 +102,12 @@ async def test_opting_out_of_one_meter_point_keeps_the_others(timed: Timed) -> N
     await tenant.gateway.runner.run(operation("opt_in_to_dfs"), user, {"mpxn": second})
     event_id = await open_event(timed, 2)
     await call(house, JOIN, headers, id=event_id)
-    assert await call(house, "mutation ($m: String!) { optOutOfDfs(mpxn: $m) { active } }", headers, m=first) == [
-        {"active": False}
-    ]
+    assert await call(
+        house,
+        ("mutation ($m: String!) { optOutOfDfs(mpxn: $m) { ... on DfsUsers { items { active } } ...Refused } }"),
+        headers,
+        m=first,
+    ) == {"items": [{"active": False}]}
     listed = (await call(house, PARTICIPATIONS, headers))["dfsParticipations"]["edges"]
     assert [each["node"]["mpxn"] for each in listed] == [second]
 
@@ -141,7 +148,7 @@ async def test_alert_without_a_channel_is_refused(served: House, switches: dict[
     body = {"userId": served.one.user_id, "alertTypeId": "CM01", **switches}
     answer = await served.call("POST", "/alert", headers, json=body)
     assert (answer.status_code, answer.json()["error"]) == (400, "missing elements -email")
-    query = "mutation ($i: NewAlert!) { sendAlert(input: $i) { alertId } }"
+    query = "mutation ($i: NewAlert!) { sendAlert(input: $i) { ... on Alert { alertId } ...Refused } }"
     sent = {"userId": served.one.user_id, "alertTypeId": "CM01", "channels": []}
     assert problems_of(await served.graphql(query, headers, i=sent)) == ["input.channels"]
 
@@ -151,10 +158,13 @@ async def test_active_alert_types_have_different_short_codes(served: House) -> N
     first = (await served.call("POST", "/alerttype", headers, json=body)).json()["alertTypeId"]
     again = await served.call("POST", "/alerttype", headers, json={**body, "name": "B"})
     assert (again.status_code, again.json()["code"]) == (409, "CONFLICT")
-    query = "mutation ($i: NewAlertType!) { addAlertType(input: $i) { alertTypeId } }"
+    query = "mutation ($i: NewAlertType!) { addAlertType(input: $i) { ... on AlertType { alertTypeId } ...Refused } }"
     assert await call(served, query, headers, i=body) == "CONFLICT"
     other = (await served.call("POST", "/alerttype", headers, json={**body, "systemAlertTypeId": new_code()})).json()
-    change = "mutation ($id: ID!, $i: AlertTypeChange!) { updateAlertType(alertTypeId: $id, input: $i) { active } }"
+    change = (
+        "mutation ($id: ID!, $i: AlertTypeChange!) { updateAlertType(alertTypeId: $id, input: $i) {"
+        " ... on AlertType { active } ...Refused } }"
+    )
     taken = {"systemAlertTypeId": body["systemAlertTypeId"]}
     assert await call(served, change, headers, id=other["alertTypeId"], i=taken) == "CONFLICT"
     renamed = await served.call("PUT", f"/alerttype/{first}", headers, json={"name": "C", **taken})
@@ -171,7 +181,7 @@ async def test_template_with_the_short_code_of_another_type_is_refused(served: H
     body |= {"channelType": "email", "systemAlertTypeId": code}
     answer = await served.call("POST", "/template", headers, json=body)
     assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -systemAlertTypeId")
-    query = "mutation ($i: NewTemplate!) { addTemplate(input: $i) { templateId } }"
+    query = "mutation ($i: NewTemplate!) { addTemplate(input: $i) { ... on Template { templateId } ...Refused } }"
     refused = await served.graphql(query, headers, i={**body, "channelType": "EMAIL"})
     assert problems_of(refused) == ["input.systemAlertTypeId"]
 
@@ -231,7 +241,9 @@ async def test_resources_of_a_home_type_change(served: House, required: bool) ->
     assert (await served.call("PUT", path, headers, json={"resources": wanted})).status_code == 201
     assert (await served.call("GET", path, headers)).json()["resources"] == wanted
     query = """mutation ($id: ID!, $i: VirtualEntityTypeChange!) {
-        updateVirtualEntityType(veTypeId: $id, input: $i) { name resources { required } } }"""
+        updateVirtualEntityType(veTypeId: $id, input: $i) {
+            ... on VirtualEntityType { name resources { required } }
+            ...Refused } }"""
     changed = await call(served, query, headers, id=added.json()["veTypeId"], i={"resources": []})
     assert changed == {"name": "Flat", "resources": []}
     await served.call("PUT", path, headers, json={"name": "House"})
@@ -247,7 +259,7 @@ async def test_storage_field_needs_a_name_and_a_unit(served: House, member: str,
     answer = await served.call("POST", "/resourcetype", headers, json=body)
     path = f"storage.0.fields.0.{member}"
     assert (answer.status_code, answer.json()["error"]) == (400, f"incorrect elements -{path}")
-    query = "mutation ($i: NewResourceType!) { addResourceType(input: $i) { name } }"
+    query = "mutation ($i: NewResourceType!) { addResourceType(input: $i) { ... on ResourceType { name } ...Refused } }"
     assert problems_of(await served.graphql(query, headers, i=body)) == [f"input.{path}"]
 
 
@@ -276,10 +288,10 @@ async def test_minimum_version_of_questions_is_not_newer(
     answer = await served.call("POST", "/faq", headers, json=body)
     assert answer.status_code == (200 if accepted else 400)
     assert accepted or answer.json()["error"] == "incorrect elements -minimumVersion"
-    query = "mutation ($i: NewFaq!) { addFaq(input: $i) { version } }"
+    query = "mutation ($i: NewFaq!) { addFaq(input: $i) { ... on Faq { version } ...Refused } }"
     response = await served.graphql(query, headers, i=body)
     assert accepted or problems_of(response) == ["input.minimumVersion"]
-    assert ("errors" in response) is not accepted
+    assert bool(refusals(response)) is not accepted
 
 
 async def test_webhook_to_an_endpoint_names_the_person(served: House) -> None:
@@ -348,7 +360,7 @@ async def test_trace_id_of_a_refused_request_is_in_the_log(
 
 async def test_refused_root_field_is_in_the_log(served: House, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "wattgate")
-    query = "mutation ($i: NewAlert!) { sendAlert(input: $i) { alertId } }"
+    query = "mutation ($i: NewAlert!) { sendAlert(input: $i) { ... on Alert { alertId } ...Refused } }"
     sent = {"userId": served.one.user_id, "alertTypeId": "private", "channels": []}
     assert await call(served, query, served.one.headers["application"], i=sent) == "BAD_INPUT"
     assert "request refused with BAD_INPUT ['input.alertTypeId']" in caplog.text
@@ -360,7 +372,7 @@ async def test_application_without_a_user_learns_which_header_names_one(served: 
     answer = await served.call("POST", "/promptuser", headers, json={**body, "userId": served.one.user_id})
     assert (answer.status_code, answer.json()["error"]) == (400, "missing elements -userId")
     assert answer.json()["description"].startswith("Name the user in the header userId. ")
-    query = "mutation ($i: NewPromptUser!) { addPromptUser(input: $i) { userId } }"
-    assert (await served.graphql(query, headers, i=body))["errors"][0]["message"] == answer.json()["description"]
+    query = "mutation ($i: NewPromptUser!) { addPromptUser(input: $i) { ... on PromptUser { userId } ...Refused } }"
+    assert refusal_of(await served.graphql(query, headers, i=body))["message"] == answer.json()["description"]
     named = await served.call("POST", "/promptuser", {**headers, "userId": served.one.user_id}, json=body)
     assert named.json()["userId"] == served.one.user_id

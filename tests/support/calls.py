@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 
 from tests.support.house import House, Tenant
+from tests.support.refusals import refusals
 from wattgate.db.models import NetworkState
 from wattgate.energy.meters.meter_messages import Measurement, MeterMessage
 from wattgate.operations.readings import meter_messages
@@ -57,9 +58,11 @@ async def move_resource(house: House, resource_id: str, to: Tenant, **more: Any)
 async def move_meter_point(house: House, mpxn: str, to: Tenant) -> dict[str, str]:
     """Move a meter point to a user by GraphQL, and return the id of the new resource by that of the old one."""
     document = """mutation ($mpxn: ID!, $userId: ID!) {
-      moveMeterPoint(mpxn: $mpxn, userId: $userId) { resources { resourceId successorId } } }"""
+      moveMeterPoint(mpxn: $mpxn, userId: $userId) {
+          ... on MeterPointMove { resources { resourceId successorId } }
+          ...Refused } }"""
     answer = await house.graphql(document, house.one.headers["application"], mpxn=mpxn, userId=to.user_id)
-    assert "errors" not in answer, answer
+    assert not refusals(answer), answer
     moved = answer["data"]["moveMeterPoint"]["resources"]
     return {one["resourceId"]: one["successorId"] for one in moved}
 

@@ -7,6 +7,7 @@ from typing import Any
 from strawberry import ID
 
 from tests.support.house import House, Tenant
+from tests.support.refusals import refusals
 from wattgate.operations.types.homes import resources as types
 from wattgate.operations.types.meters.readings import NewReading, NewReadings
 
@@ -45,9 +46,9 @@ async def priced_half_hours(tenant: Tenant, count: int) -> tuple[str, str]:
 
 
 async def query_field(house: House, tenant: Tenant, query: str, who: str = "account", **variables: Any) -> Any:
-    """Send a query with one root field. Return the value of the field, or the extensions of the first error."""
+    """Send a document with one root field. Return the value of the field, or its first refusal or error."""
     answer = await house.graphql(query, tenant.headers[who], **variables)
-    if errors := answer.get("errors"):
-        return errors[0]["extensions"]
+    if refused := refusals(answer):
+        return refused[0]
     (value,) = answer["data"].values()
     return value

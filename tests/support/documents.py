@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from tests.support.markdown import code_blocks
 
 ROOT = Path(__file__).parents[2]
+REFUSED = "fragment Refused on Refusal { refusal: code message }"
+"""The fragment of `gateway.js`."""
+
 INTERPOLATED = {
     "declaredBefore": ", $before: TimeRange!",
     "comparison": "${COMPARISON}",
@@ -78,7 +81,12 @@ def _of_javascript(source: str) -> list[str]:
         for document in documents
         if "\\" not in document and set(re.findall(r"\$\{(.*?)\}", document)) <= texts.keys()
     ]
-    return [_interpolated(document, texts) for document in known]
+    return [_with_refused(_interpolated(document, texts)) for document in known]
+
+
+def _with_refused(document: str) -> str:
+    """Return a document as `gateway.js` sends it, with the fragment of the refusals of its mutations."""
+    return f"{document} {REFUSED}" if "...Refused" in document else document
 
 
 def _interpolated(text: str, texts: dict[str, str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS
+from tests.support.refusals import with_refusals
 from wattgate.principal import Role
 
 FIRST_BYTES = 5
@@ -58,10 +59,10 @@ class HeldRequest:
 
 async def held_changes(url: str, headers: Mapping[str, str], role: Role) -> dict[str, HeldRequest]:
     """Begin a change that a caller of a role may make, by each kind of request that has it in a body."""
-    document, method, path = f'mutation {{ changeName(name: "{HELD_NAME}") {{ valid }} }}', "POST", "/account/name"
+    document, method, path = f'mutation {{ changeName(name: "{HELD_NAME}") {{ __typename }} }}', "POST", "/account/name"
     if role is Role.DISPLAY:
-        document, method, path = "mutation { endOwnDisplay { valid } }", "DELETE", "/paireddisplay/own"
-    query, begin = {"query": document}, HeldRequest.begin
+        document, method, path = "mutation { endOwnDisplay { __typename } }", "DELETE", "/paireddisplay/own"
+    query, begin = {"query": with_refusals(document)}, HeldRequest.begin
     return {
         "GraphQL": await begin(url, "POST", "/graphql", headers, query),
         "REST": await begin(url, method, f"/api/v0-1{path}", headers, {"name": HELD_NAME}),

@@ -10,17 +10,20 @@ import pyarrow as pa
 from graphql import (
     GraphQLField,
     GraphQLObjectType,
+    GraphQLUnionType,
     get_named_type,
     is_enum_type,
     is_interface_type,
     is_leaf_type,
     is_object_type,
     is_required_argument,
+    is_union_type,
 )
 from strawberry.types.field import StrawberryField
 
 from tests.support.gateway_schema import GATEWAY_SCHEMA, SCHEMA
 from tests.support.house import House
+from tests.support.refusals import refusals, with_refusals
 from wattgate.app.workers.user_jobs import PART_BYTES
 from wattgate.clock import format_iso
 from wattgate.enums import to_camel_case
@@ -35,6 +38,10 @@ from wattgate.rest_compat.openapi.graphql_twins import path_of
 GRAPHQL, REST = "graphql", "rest"
 INTERFACES = (GRAPHQL, REST)
 """The interfaces of the gateway."""
+
+
+DONE = {"valid": True}
+"""The acknowledgement that REST returns in place of some records."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ def document(
     variables, argument_list = (f"({declared})", f"({passed})") if declared else ("", "")
     kind = operation.kind.value.lower()
     selected = deep_selection(field, edge_depth) if edge_depth else selection(field, edges)
-    return f"{kind} {variables} {{ answer: {to_camel_case(operation.name)}{argument_list} {selected} }}"
+    return with_refusals(f"{kind} {variables} {{ answer: {to_camel_case(operation.name)}{argument_list} {selected} }}")
 
 
 def selection(field: GraphQLField, edges: tuple[str, ...] = ()) -> str:
@@ -81,13 +88,31 @@ def selection(field: GraphQLField, edges: tuple[str, ...] = ()) -> str:
         return ""
     if is_interface_type(type_):
         return "{ __typename id }"
+    if is_union_type(type_):
+        return _selection_of_result(type_, selection_of(type_.types[0], edges))
     assert is_object_type(type_)
+    return selection_of(type_, edges)
+
+
+def selection_of(type_: GraphQLObjectType, edges: tuple[str, ...] = ()) -> str:
+    """Return the selection set of a type, as `selection` does."""
     inner = [
-        f"{name} {selection(inner_field)}"
+        f"{name} {selection(inner_field, edges if is_list_of(type_) else ())}"
         for name, inner_field in type_.fields.items()
         if name in edges or _is_in_rest(inner_field.extensions["strawberry-definition"])
     ]
     return "{ " + " ".join(inner) + " }"
+
+
+def is_list_of(type_: GraphQLObjectType) -> bool:
+    """Return whether a type holds the list that a mutation returns."""
+    return any(operation.list_type and operation.list_type.__name__ == type_.name for operation in OPERATIONS)
+
+
+def _selection_of_result(union: GraphQLUnionType, record: str) -> str:
+    """Return the selection set of the result of a mutation, whose record has this one."""
+    refusal = " ...Refused" if len(union.types) > 1 else ""
+    return f"{{ ... on {union.types[0]} {record}{refusal} }}"
 
 
 def _is_in_rest(declared: StrawberryField) -> bool:
@@ -101,7 +126,13 @@ def deep_selection(field: GraphQLField, edge_depth: int) -> str:
         return ""
     if is_interface_type(type_):
         return "{ __typename id }"
+    if is_union_type(type_):
+        return _selection_of_result(type_, _deep_selection_of(type_.types[0], edge_depth))
     assert is_object_type(type_)
+    return _deep_selection_of(type_, edge_depth)
+
+
+def _deep_selection_of(type_: GraphQLObjectType, edge_depth: int) -> str:
     inner = []
     for name, member in type_.fields.items():
         is_edge = edge_of(member.extensions["strawberry-definition"]) is not None
@@ -127,6 +158,12 @@ async def by_graphql(
     if errors := body.get("errors"):
         return InterfaceResult(code=errors[0]["extensions"]["code"], status=answer.status_code, body=body)
     value = body["data"]["answer"]
+    if refused := refusals(body):
+        return InterfaceResult(code=refused[0]["code"], status=answer.status_code, body=body)
+    if operation.rest_result is not None:  # REST has an acknowledgement in place of the record
+        value = [DONE] if operation.rest_returns_list else DONE
+    elif operation.list_type is not None:
+        value = value["items"]
     for name in operation.in_graphql[1:]:
         value = value if name[0].isupper() else value[name]
     return InterfaceResult(value=value, status=answer.status_code, body=body)
@@ -223,7 +260,10 @@ READERS: Mapping[str, Callable[[bytes], dict[str, Any]]] = {ARROW: read_columns,
 
 def to_rest_values(operation: Operation, value: Any) -> Any:
     """Convert a GraphQL result to REST values: enum values instead of names, and numbers instead of decimal text."""
-    return _to_rest_value(field_of(operation).type, value)
+    type_ = field_of(operation).type
+    if operation.list_type is not None:  # `value` has the items
+        type_ = SCHEMA.type_map[operation.list_type.__name__].fields["items"].type
+    return _to_rest_value(type_, value)
 
 
 def _to_rest_value(type_: Any, value: Any) -> Any:
@@ -236,6 +276,10 @@ def _to_rest_value(type_: Any, value: Any) -> Any:
         return getattr(named.values[value].value, "value", named.values[value].value)
     if value is None or is_leaf_type(named):
         return value
+    if is_union_type(named):  # the result of a mutation, which may be an acknowledgement in REST
+        named = named.types[0]
+        if value == DONE:
+            return value
     return {name: _to_rest_value(named.fields[name].type, item) for name, item in value.items()}
 
 

@@ -6,29 +6,42 @@ from typing import Any
 import httpx
 
 from tests.support.house import House, Tenant
+from tests.support.refusals import refusal_of, refusals
 
 START = """mutation ($name: String! = "") {
   startDisplayPairing(name: $name) {
-    deviceCode userCode verificationUri verificationUriComplete expiresIn interval qrCode
+    ... on DisplayPairing {
+      deviceCode userCode verificationUri verificationUriComplete expiresIn interval qrCode
+    }
+    ...Refused
   }
 }"""
 CLAIM = """mutation ($deviceCode: String!) {
   claimDisplayPairing(deviceCode: $deviceCode) {
-    state interval token expiresAt display { displayId userId veId name createdAt lastSeenAt expiresAt }
+    ... on DisplayPairingClaim {
+      state interval token expiresAt display { displayId userId veId name createdAt lastSeenAt expiresAt }
+    }
+    ...Refused
   }
 }"""
 APPROVE = """mutation ($userCode: String!, $veId: ID!, $name: String) {
-  approveDisplayPairing(userCode: $userCode, veId: $veId, name: $name) { name expiresAt }
+  approveDisplayPairing(userCode: $userCode, veId: $veId, name: $name) {
+      ... on DisplayPairingRequest { name expiresAt }
+      ...Refused }
 }"""
-DENY = "mutation ($userCode: String!) { denyDisplayPairing(userCode: $userCode) { valid } }"
-CHECK = "mutation ($userCode: String!) { checkDisplayPairing(userCode: $userCode) { name expiresAt } }"
+DENY = "mutation ($userCode: String!) { denyDisplayPairing(userCode: $userCode) { ...Refused } }"
+CHECK = (
+    "mutation ($userCode: String!) { checkDisplayPairing(userCode: $userCode) {"
+    " ... on DisplayPairingRequest { name expiresAt } ...Refused } }"
+)
 LIST = "{ viewer { pairedDisplays { displayId userId veId name createdAt lastSeenAt expiresAt } } }"
 RENAME = (
-    "mutation ($displayId: ID!, $name: String!) { renamePairedDisplay(displayId: $displayId, name: $name) { name } }"
+    "mutation ($displayId: ID!, $name: String!) { renamePairedDisplay(displayId: $displayId, name: $name) {"
+    " ... on PairedDisplay { name } ...Refused } }"
 )
-REVOKE = "mutation ($displayId: ID!) { revokePairedDisplay(displayId: $displayId) { valid } }"
+REVOKE = "mutation ($displayId: ID!) { revokePairedDisplay(displayId: $displayId) { ...Refused } }"
 OWN = "{ ownDisplay { displayId veId name virtualEntity { veId name resources { resourceId } } } }"
-END = "mutation { endOwnDisplay { valid } }"
+END = "mutation { endOwnDisplay { ...Refused } }"
 
 
 @dataclass
@@ -92,9 +105,9 @@ class Interface:
     async def _send(self, method: str, path: str, document: str, headers: dict[str, str], **values: Any) -> Any:
         if not self.is_rest:
             answer = await self.house.graphql(document, headers, **values)
-            if "errors" in answer:
-                error = answer["errors"][0]
-                raise Refusal(error["extensions"]["code"], error["message"], error["extensions"])
+            if refusals(answer):
+                error = refusal_of(answer)
+                raise Refusal(error["code"], error["message"], error)
             (result,) = answer["data"].values()
             return result
         body = {name: value for name, value in values.items() if name != "displayId"}

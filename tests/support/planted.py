@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.support.house import PASSWORD, House, Tenant
+from tests.support.refusals import refusals
 from wattgate.operations.credentials import tokens
 from wattgate.principal import Principal, Role
 
@@ -21,12 +22,14 @@ MARKS = ("xyzzyq", "plugh", HARDWARE_ID, "frobozz", "quuxotic", "wibblewobble")
 
 HALF_HOURS = [datetime(2026, 1, 5, hour // 2, hour % 2 * 30, tzinfo=UTC) for hour in range(4)]
 
-ADD_RESOURCE = "mutation ($i: NewResource!) { addResource(input: $i) { resourceId } }"
-ADD_HOME = "mutation ($i: NewVirtualEntity!) { addVirtualEntity(input: $i) { veId } }"
-ADD_DEVICE = "mutation ($i: NewDevice!) { addDevice(input: $i) { deviceId } }"
-SET_TARIFF = "mutation ($i: NewTariff!) { setTariff(input: $i) { tariffId } }"
-RECORD = "mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { recorded } }"
-SEND_ALERT = "mutation ($i: NewAlert!) { sendAlert(input: $i) { alertId } }"
+ADD_RESOURCE = "mutation ($i: NewResource!) { addResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
+ADD_HOME = (
+    "mutation ($i: NewVirtualEntity!) { addVirtualEntity(input: $i) { ... on VirtualEntity { veId } ...Refused } }"
+)
+ADD_DEVICE = "mutation ($i: NewDevice!) { addDevice(input: $i) { ... on Device { deviceId } ...Refused } }"
+SET_TARIFF = "mutation ($i: NewTariff!) { setTariff(input: $i) { ... on Tariff { tariffId } ...Refused } }"
+RECORD = "mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { ... on Recorded { recorded } ...Refused } }"
+SEND_ALERT = "mutation ($i: NewAlert!) { sendAlert(input: $i) { ... on Alert { alertId } ...Refused } }"
 
 
 @dataclass
@@ -47,7 +50,7 @@ class Planted:
     async def ask(self, query: str, headers: dict[str, str] | None = None, **variables: Any) -> Any:
         """Send a GraphQL request as the application for the user, and return its only field."""
         answer = await self.house.graphql(query, headers or self.acting, **variables)
-        assert "errors" not in answer, answer
+        assert not refusals(answer), answer
         return next(iter(answer["data"].values()))
 
 
@@ -56,7 +59,10 @@ async def plant(house: House, tenant: Tenant) -> Planted:
     planted = Planted(house, tenant)
     application = tenant.headers["application"]
     added = await planted.ask(
-        "mutation ($i: NewUser!) { addUser(input: $i) { userId applications { accountId } } }",
+        (
+            "mutation ($i: NewUser!) { addUser(input: $i) {"
+            " ... on User { userId applications { accountId } } ...Refused } }"
+        ),
         application,
         i={"username": USERNAME, "name": NAME, "email": EMAIL, "password": PASSWORD},
     )
@@ -102,15 +108,19 @@ async def _add_account_records(planted: Planted) -> None:
     assert stored.status_code == 200, stored.text
     stored = await house.call("PUT", "/accountsession", own, json={"page": TEXT})
     assert stored.status_code == 200, stored.text
-    token = "mutation ($a: ID!, $t: String!) { addMobileAppToken(accountId: $a, newToken: $t) { __typename } }"
+    token = "mutation ($a: ID!, $t: String!) { addMobileAppToken(accountId: $a, newToken: $t) { ...Refused } }"
     await planted.ask(token, own, a=planted.account_id, t=PUSH_TOKEN)
-    await planted.ask('mutation { changeEmail(email: "xyzzyq.new@strange.example") { __typename } }', own)
+    await planted.ask('mutation { changeEmail(email: "xyzzyq.new@strange.example") { ...Refused } }', own)
     ids = planted.tenant.ids
-    prompt = "mutation ($i: NewPromptUser!) { addPromptUser(input: $i) { promptUserId } }"
+    prompt = (
+        "mutation ($i: NewPromptUser!) { addPromptUser(input: $i) { ... on PromptUser { promptUserId } ...Refused } }"
+    )
     await planted.ask(prompt, own, i={"promptId": ids["prompt"], "status": TEXT, "data": {"said": NAME}})
-    action = "mutation ($i: NewUserAction!) { addUserAction(input: $i) { userActionId } }"
+    action = (
+        "mutation ($i: NewUserAction!) { addUserAction(input: $i) { ... on UserAction { userActionId } ...Refused } }"
+    )
     await planted.ask(action, own, i={"userActionTypeId": ids["user_action_type"], "data": {"said": NAME}})
-    await planted.ask(f'mutation {{ verifyMeterPoint(mpxn: "{MPAN}", purpose: "{TEXT}") {{ __typename }} }}')
+    await planted.ask(f'mutation {{ verifyMeterPoint(mpxn: "{MPAN}", purpose: "{TEXT}") {{ ...Refused }} }}')
     read = f'{{ resource(resourceId: "{planted.ids["billed"]}") {{ firstTime }} }}'
     await planted.ask(read, {**planted.acting, "X-Access-Purpose": TEXT})
     for is_claimed in (True, False):
@@ -120,13 +130,16 @@ async def _add_account_records(planted: Planted) -> None:
 async def _pair_display(planted: Planted, *, is_claimed: bool) -> None:
     """Approve a display for the home, and let it take its credential."""
     anonymous = {"applicationId": planted.tenant.application_id}
-    start = "mutation { startDisplayPairing { deviceCode userCode } }"
+    start = "mutation { startDisplayPairing { ... on DisplayPairing { deviceCode userCode } ...Refused } }"
     started = await planted.ask(start, anonymous)
     approve = """mutation ($c: String!, $v: ID!, $n: String!) {
-      approveDisplayPairing(userCode: $c, veId: $v, name: $n) { name } }"""
+      approveDisplayPairing(userCode: $c, veId: $v, name: $n) { ... on DisplayPairingRequest { name } ...Refused } }"""
     await planted.ask(approve, planted.headers, c=started["userCode"], v=planted.ids["home"], n=f"{NAME}'s hall")
     if is_claimed:
-        claim = "mutation ($c: String!) { claimDisplayPairing(deviceCode: $c) { state } }"
+        claim = (
+            "mutation ($c: String!) { claimDisplayPairing(deviceCode: $c) {"
+            " ... on DisplayPairingClaim { state } ...Refused } }"
+        )
         await planted.ask(claim, anonymous, c=started["deviceCode"])
 
 

@@ -12,6 +12,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
+from tests.support.refusals import with_refusals
+
 HEAR_SECONDS = 60
 """Maximum wait for a message, in seconds. It only ends a broken test."""
 
@@ -70,7 +72,7 @@ class Socket:
         assert await self.hear() == {"type": "connection_ack"}
 
     async def subscribe(self, query: str, operation_id: str = "1", **variables: Any) -> None:
-        payload = {"query": query, "variables": variables}
+        payload = {"query": with_refusals(query), "variables": variables}
         await self.say(id=operation_id, type="subscribe", payload=payload)
 
     async def complete(self, operation_id: str = "1") -> None:

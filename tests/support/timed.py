@@ -8,10 +8,14 @@ from typing import Any
 from strawberry import ID
 
 from tests.support.house import House
+from tests.support.refusals import refusals
 from wattgate.operations.types.homes import resources as resource_types
 
 NOW = datetime(2026, 6, 1, 12, 10, tzinfo=UTC)
-RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+RECORD = (
+    "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) {"
+    " ... on Recorded { recorded } ...Refused } }"
+)
 
 
 class Clock:
@@ -45,7 +49,7 @@ class Timed:
     async def ask_as(self, who: str, query: str, **variables: Any) -> Any:
         """Send a GraphQL request with other credentials, see `ask`."""
         answer = await self.house.graphql(query, self.house.one.headers[who], **variables)
-        assert "errors" not in answer, answer
+        assert not refusals(answer), answer
         return answer["data"]
 
     async def record(self, resource_id: str, *readings: tuple[Any, ...], field: str | None = None) -> Any:

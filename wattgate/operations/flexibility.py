@@ -107,6 +107,7 @@ async def opt_in_to_dfs(
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/dfs/user", Tag.DEMAND_FLEXIBILITY),
     raises=(NotFound,),
+    list_type=types.DfsUsers,
 )
 async def opt_out_of_dfs(
     call: Call,
@@ -179,6 +180,7 @@ async def dfs_event_users(call: Call, *, dfs_event_id: ids.DfsEventId) -> list[m
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/dfs/event/user/participation", Tag.DEMAND_FLEXIBILITY),
     raises=(NotFound,),
+    list_type=types.DfsParticipations,
 )
 async def participate_in_dfs_event(call: Call, *, dfs_event_id: ids.DfsEventId) -> list[models.DfsParticipation]:
     """Join an open demand flexibility event with every enrolled meter point of the acting user.

@@ -355,7 +355,7 @@ def call_cost(
         fixed=value_of(operation.base_cost) + nested_units + STATEMENT_WEIGHT * len(edges),
         per_row=sum(value_of(edge.weight) for edge in edges),
         items_per_unit=own_size.items_per_unit,
-        assumed_rows=value_of(own_size.assumed_size) if operation.returns_list else 1,
+        assumed_rows=value_of(own_size.assumed_size) if operation.rest_returns_list else 1,
     )
 
 

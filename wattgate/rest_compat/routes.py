@@ -140,7 +140,9 @@ class Endpoint:
 
     @classmethod
     def create(cls, operation: Operation, rest: RestRoute, schema: Schema) -> "Endpoint":
-        fields = {wire_name(field): field for field in get_object_definition(operation.result_type, strict=True).fields}
+        fields = {
+            wire_name(field): field for field in get_object_definition(operation.rest_result_type, strict=True).fields
+        }
         edges = [(fields[name], edge_of(fields[name])) for name in rest.edges]
         legacy_format = LEGACY_FORMATS.get(rest.route_key, DEFAULT_FORMAT)
         binder = ArgumentBinder(schema, operation)
@@ -346,7 +348,9 @@ class Dispatcher:
         result = await self._runner.run(endpoint.operation, principal, parsed.arguments, charge=charge)
         if endpoint.operation.kind is OperationKind.MUTATION:
             charge.mark_mutation_executed()
-        rows = result if endpoint.operation.returns_list else [result]
+        if endpoint.operation.rest_result is not None:
+            result = endpoint.operation.rest_result
+        rows = result if endpoint.operation.rest_returns_list else [result]
         if endpoint.operation.result_units is not None:
             await charge.add_done(endpoint.operation.result_units(result))
         await charge.raise_to(cost.for_rows(len(rows)), loaded_units=cost.row_units(len(rows)))
@@ -491,7 +495,7 @@ def _response_body(endpoint: Endpoint, result: RestResult) -> Any:
         return endpoint.legacy_format.render_body(result)
     if endpoint.rest.acknowledged_fields:
         return {"status": "OK", **{name: result.rendered[name] for name in endpoint.rest.acknowledged_fields}}
-    rows = result.rendered if endpoint.operation.returns_list else [result.rendered]
+    rows = result.rendered if endpoint.operation.rest_returns_list else [result.rendered]
     for name, (field, _) in zip(endpoint.rest.edges, endpoint.edges, strict=True):
         for row, value in zip(rows, result.edges[name], strict=True):
             row[name] = render_field(field, value)

@@ -31,8 +31,8 @@ def build_renderer(operation: Operation) -> RenderValue:
     Objects have the plain fields of the declared result type, under their GraphQL names. Edges are omitted. A field
     with a form for REST has that form.
     """
-    inner = _object_renderer(get_object_definition(operation.result_type, strict=True))
-    return _list_renderer(inner) if operation.returns_list else inner
+    inner = _object_renderer(get_object_definition(operation.rest_result_type, strict=True))
+    return _list_renderer(inner) if operation.rest_returns_list else inner
 
 
 def render_field(field: StrawberryField, value: Any) -> Any:

@@ -10,6 +10,7 @@ from tests.delivery.mail.test_alerts import REFUSED, deliver_due, settings
 from tests.support.endings import set_account_columns
 from tests.support.house import House
 from tests.support.outbox import Post
+from tests.support.refusals import refusal_of
 from tests.support.smtp import MailServer
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.db.models import KeptMail, MailSuppression
@@ -174,6 +175,9 @@ def test_allow_list_matches_all_spellings_of_an_address() -> None:
 
 
 async def test_sending_a_test_mail_needs_the_permission_to_write_templates(served: House) -> None:
-    query = 'mutation { sendTestMail(address: "a@testers.example", input: {html: "x"}) { state } }'
+    query = (
+        'mutation { sendTestMail(address: "a@testers.example", input: {html: "x"}) {'
+        " ... on SentTestMail { state } ...Refused } }"
+    )
     response = await served.graphql(query, served.one.headers["account"])
-    assert response["errors"][0]["extensions"]["code"] == "FORBIDDEN"
+    assert refusal_of(response)["code"] == "FORBIDDEN"

@@ -78,7 +78,7 @@ async def test_tenants_and_groups_of_entra(provider: ChosenProvider) -> None:
     assert 10_000 < len(token) < MAX_TOKEN_CHARACTERS
     assert (await client.verify(token, rules, now, "one")).subject == shape.claims["sub"]
     overage = {"_claim_names": {"groups": "src1"}, "_claim_sources": {"src1": {"endpoint": "https://graph.example"}}}
-    assert (await client.verify(provider.sign(**shape.claims, **overage), rules, now, "one")).email == ""
+    assert (await client.verify(provider.sign(**{**shape.claims, **overage}), rules, now, "one")).email == ""
     too_many = provider.sign(**shape.claims, groups=groups * 2)
     with pytest.raises(RejectedToken, match=r"has 2\d,\d{3} characters; the maximum is 16,384"):
         await client.verify(too_many, rules, now, "one")

@@ -8,6 +8,7 @@ import pytest
 from standardwebhooks import Webhook as Verifier
 
 from tests.support.house import House, settle
+from tests.support.refusals import refusal_of
 from tests.support.schema import bring_up
 from tests.support.servers import Databases, serving
 from tests.support.sinks import Sink
@@ -36,7 +37,7 @@ async def test_registered_endpoint_is_listed_and_changed_with_graphql_and_rest(s
     mutation = (
         "mutation ($id: ID!, $input: WebhookEndpointChange!) { updateWebhookEndpoint(endpointId: $id, input: $input)"
     )
-    mutation += " { description enabled ordered events } }"
+    mutation += " { ... on WebhookEndpoint { description enabled ordered events } } }"
     changes = {"enabled": False, "ordered": False, "events": ["*"]}
     response = await served.graphql(mutation, headers, id=endpoint["endpointId"], input=changes)
     assert response["data"]["updateWebhookEndpoint"] == {**changes, "description": "The shop"}
@@ -61,7 +62,7 @@ async def test_secret_is_returned_only_when_it_is_created(served: House) -> None
     response = await served.graphql(
         "{ application { webhookEndpoints { edges { node { endpointId secret } } } } }", headers
     )
-    assert response["errors"][0]["message"] == "Cannot query field 'secret' on type 'WebhookEndpoint'."
+    assert refusal_of(response)["message"] == "Cannot query field 'secret' on type 'WebhookEndpoint'."
 
 
 @pytest.mark.parametrize("hours", [-1, 169, 2**31 - 1])
@@ -96,9 +97,12 @@ async def test_invalid_endpoint_is_rejected_with_the_path_of_the_problem(
     endpoint_path = f"{PATH}/{served.one.ids['webhook_endpoint']}"
     updated = await served.call("PUT", endpoint_path, headers, json=changed)
     assert updated.status_code == 400
-    mutation = "mutation ($input: NewWebhookEndpoint!) { addWebhookEndpoint(input: $input) { secret } }"
+    mutation = (
+        "mutation ($input: NewWebhookEndpoint!) { addWebhookEndpoint(input: $input) {"
+        " ... on IssuedSecret { secret } ...Refused } }"
+    )
     response = await served.graphql(mutation, headers, input={**NEW, **changed})
-    assert response["errors"][0]["extensions"]["problems"][0]["path"][:2] == ["input", path]
+    assert refusal_of(response)["problems"][0]["path"][:2] == ["input", path]
 
 
 async def test_required_fields_of_an_endpoint_cannot_be_set_to_null(served: House) -> None:

@@ -155,9 +155,9 @@ async def test_expired_token_only_renews_itself_within_the_grace_period(open_hou
             "{ tokenStatus { valid } }",
             "{ viewer { user { userId } } }",
             f'{{ resource(resourceId: "{resource_id}") {{ name }} }}',
-            'mutation { changeName(name: "Mallory") { valid } }',
-            'mutation { newToken { token } changeName(name: "Mallory") { valid } }',
-            "mutation { deleteToken { valid } }",
+            'mutation { changeName(name: "Mallory") { __typename } }',
+            'mutation { newToken { ... on NewToken { token } } changeName(name: "Mallory") { __typename } }',
+            "mutation { deleteToken { __typename } }",
             f'subscription {{ readings(resourceIds: ["{resource_id}"]) {{ value }} }}',
         )
         async with house.socket(token=dying) as client:
@@ -168,7 +168,7 @@ async def test_expired_token_only_renews_itself_within_the_grace_period(open_hou
             by_http = await house.call("GET", "/auth/newToken", {"token": dying})
             assert by_http.status_code == 401
             house.pass_time(24)
-            renewed, code = await answer(client, "mutation { newToken { token } }")
+            renewed, code = await answer(client, "mutation { newToken { ... on NewToken { token } } }")
             assert code is None
             await renew_token(client, renewed["newToken"]["token"])
             assert await answer(client, refused[0]) == ({"tokenStatus": {"valid": True}}, None)
@@ -190,7 +190,7 @@ async def test_token_that_ended_in_the_grace_period_does_not_renew_itself(
                 is_token = col(Token.token_id) == caller.token_id
                 await session.execute(delete(Token).where(is_token), execution_options=SCOPED_OPTION)
                 await session.commit()
-            assert (await answer(client, "mutation { newToken { token } }"))[1] == "UNAUTHENTICATED"
+            assert (await answer(client, "mutation { newToken { ... on NewToken { token } } }"))[1] == "UNAUTHENTICATED"
 
 
 async def test_expiry_is_no_revocation(open_house: OpenHouse) -> None:

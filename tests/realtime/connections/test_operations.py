@@ -8,6 +8,7 @@ import pytest
 from tests.realtime.connections.conftest import OpenHouse
 from tests.support.costs import COST_MEMBERS
 from tests.support.live import READINGS, RESUMING, LiveHouse
+from tests.support.refusals import refusal_of, refusals, with_refusals
 from tests.support.socket import Socket
 from wattgate.metrics import MESSAGES_SENT, MESSAGES_SENT_BYTES, BatchedCounter
 from wattgate.realtime.connections.limits import ConnectionLimits
@@ -17,7 +18,7 @@ TYPENAME = "{ __typename }"
 
 async def execute(client: Socket, query: str, operation_id: str = "1", **more: Any) -> Any:
     """Execute a query or mutation, and return its result."""
-    await client.say(type="subscribe", id=operation_id, payload={"query": query, **more})
+    await client.say(type="subscribe", id=operation_id, payload={"query": with_refusals(query), **more})
     message = await client.hear()
     assert (message["type"], message["id"]) == ("next", operation_id)
     assert await client.hear() == {"type": "complete", "id": operation_id}
@@ -27,7 +28,7 @@ async def execute(client: Socket, query: str, operation_id: str = "1", **more: A
 
 async def execute_rejected(client: Socket, query: str, **more: Any) -> Any:
     """Execute an invalid operation, and return its errors. The socket stays open, and the id is free."""
-    await client.say(type="subscribe", id="refused", payload={"query": query, **more})
+    await client.say(type="subscribe", id="refused", payload={"query": with_refusals(query), **more})
     message = await client.hear()
     assert (message["type"], message["id"]) == ("error", "refused"), message
     assert (await execute(client, TYPENAME, "refused"))["data"] == {"__typename": "Query"}
@@ -43,7 +44,10 @@ async def test_query_returns_its_result(live: LiveHouse) -> None:
 
 
 async def test_mutation_returns_its_result_and_its_readings_are_sent(live: LiveHouse, resource_id: str) -> None:
-    mutation = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+    mutation = (
+        "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) {"
+        " ... on Recorded { recorded } ...Refused } }"
+    )
     at = live.clock.utc().replace(microsecond=0).isoformat()
     series = [{"resourceId": resource_id, "field": "POWER", "readings": [{"at": at, "value": "250"}]}]
     async with live.socket() as client, live.socket() as subscriber:
@@ -84,7 +88,7 @@ async def test_invalid_document_ends_with_an_error_and_the_socket_continues(
     async with live.socket() as client:
         errors = await execute_rejected(client, query, **more)
         assert expected in errors[0]["message"]
-        assert {error["extensions"]["code"] for error in errors} == {"BAD_INPUT"}
+        assert {error["code"] for error in errors} == {"BAD_INPUT"}
 
 
 async def test_all_errors_of_a_document_are_returned(live: LiveHouse) -> None:
@@ -108,17 +112,17 @@ async def test_error_of_a_resolver_is_in_the_result_of_a_query_and_ends_a_subscr
         query = "query ($id: ID!) { it: resource(resourceId: $id) { name } }"
         result = await execute(client, query, variables={"id": resource_id})
         assert result["data"] == {"it": None}
-        assert [(error["path"], error["extensions"]["code"]) for error in result["errors"]] == [(["it"], "NOT_FOUND")]
+        assert [(error["path"], error["code"]) for error in refusals(result)] == [(["it"], "NOT_FOUND")]
         ids = [live.one.ids["resource"], resource_id]
         (error,) = await execute_rejected(client, READINGS, variables={"ids": ids})
-        assert error["extensions"]["code"] == "NOT_FOUND"
+        assert error["code"] == "NOT_FOUND"
     await live.until(lambda: live.listening(resource_id) == live.listening(ids[0]) == 0)
 
 
 async def test_operation_without_permission_is_rejected(live: LiveHouse) -> None:
     async with live.socket() as client:
-        result = await execute(client, 'mutation { deleteUser(userId: "unknown") { __typename } }')
-        assert result["errors"][0]["extensions"]["code"] == "FORBIDDEN"
+        result = await execute(client, 'mutation { deleteUser(userId: "unknown") { ...Refused } }')
+        assert refusal_of(result)["code"] == "FORBIDDEN"
     async with live.socket(**live.one.headers["application"]) as client:  # credentials without a user
         (error,) = await execute_rejected(client, "subscription { alerts { alertId } }")
         assert "user" in error["message"]
@@ -178,7 +182,7 @@ async def test_connection_has_a_maximum_of_operations(open_house: OpenHouse) -> 
         for operation_id in "abc":
             await client.subscribe(READINGS, operation_id, ids=[resource_id])
         error = await client.error()
-        assert (error["extensions"]["code"], error["extensions"]["retryAfter"]) == ("RATE_LIMITED", 1)
+        assert (error["code"], error["retryAfter"]) == ("RATE_LIMITED", 1)
         await house.until(lambda: house.listening(resource_id) == 2)
         await client.complete("a")
         await execute(client, TYPENAME, "c")

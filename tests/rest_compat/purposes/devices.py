@@ -13,7 +13,9 @@ STATUS = "query ($d: ID!) { device(deviceId: $d) { status { found lastPacketAt }
 async def new_device(walk: Walk, resource_id: str) -> dict[str, Any]:
     """Return the input of a device that a person has claimed, and that feeds a resource."""
     hardware_id = uuid4().hex[:12].upper()
-    claim = "mutation ($i: NewDeviceClaim!) { registerDeviceClaim(input: $i) { code } }"
+    claim = (
+        "mutation ($i: NewDeviceClaim!) { registerDeviceClaim(input: $i) { ... on DeviceClaim { code } ...Refused } }"
+    )
     code = (await walk.graphql(claim, walk.application, i={"hardwareId": hardware_id}))["code"]
     return {
         "deviceTypeId": walk.tenant.ids["device_type"],
@@ -25,7 +27,7 @@ async def new_device(walk: Walk, resource_id: str) -> dict[str, Any]:
 
 
 async def _resource(walk: Walk, person: Person) -> str:
-    add = "mutation ($i: NewResource!) { addResource(input: $i) { resourceId } }"
+    add = "mutation ($i: NewResource!) { addResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
     new = {"resourceTypeId": walk.tenant.ids["resource_type"], "name": "electricity"}
     return str((await walk.graphql(add, person.acting, i=new))["resourceId"])
 
@@ -39,7 +41,7 @@ async def walk_devices(walk: Walk) -> None:
         shown = await walk.node("Device", first, "hardwareId ownerId resources { resourceId }", person.token)
         expected = {"hardwareId": body["hardwareId"], "ownerId": person.user_id}
         assert shown == {**expected, "resources": [{"resourceId": resources[0]}]}
-    add = "mutation ($i: NewDevice!) { addDevice(input: $i) { deviceId } }"
+    add = "mutation ($i: NewDevice!) { addDevice(input: $i) { ... on Device { deviceId } ...Refused } }"
     other = await new_device(walk, resources[1])
     second = (await walk.graphql(add, person.token, i=other))["deviceId"]
     with walk.purpose("/device/{id}", "find a device"):
@@ -62,7 +64,7 @@ async def _walk_status(walk: Walk, person: Person, device_id: str, resource_id: 
     hardware_id = (await walk.rest("GET", f"/device/{device_id}", person.token))["hardwareId"]
     silent = await walk.rest("GET", f"/device/{device_id}/status", person.token)
     at = datetime.now(UTC).replace(microsecond=0)
-    record = "mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { recorded } }"
+    record = "mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { ... on Recorded { recorded } ...Refused } }"
     readings = [{"at": at.isoformat(), "value": 640}]
     series = [{"resourceId": resource_id, "field": "POWER", "readings": readings}]
     await walk.graphql(record, person.acting, s=series)

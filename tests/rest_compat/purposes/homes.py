@@ -11,7 +11,7 @@ HOMES = "{ viewer { homes { edges { node { veId name } } } } }"
 
 async def new_resource(walk: Walk, person: Person) -> str:
     """Add a resource of a person over GraphQL and return its ID."""
-    mutation = "mutation ($i: NewResource!) { addResource(input: $i) { resourceId } }"
+    mutation = "mutation ($i: NewResource!) { addResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
     new = {"resourceTypeId": walk.tenant.ids["resource_type"], "name": "electricity"}
     return str((await walk.graphql(mutation, person.acting, i=new))["resourceId"])
 
@@ -30,7 +30,9 @@ async def walk_homes(walk: Walk) -> None:
         first = (await walk.rest("POST", "/virtualentity", person.token, json=body))["veId"]
         home = await home_of(walk, first, person)
         assert (home["name"], home["resources"]) == ("First", [{"resourceId": resource_id}])
-    mutation = "mutation ($i: NewVirtualEntity!) { addVirtualEntity(input: $i) { veId } }"
+    mutation = (
+        "mutation ($i: NewVirtualEntity!) { addVirtualEntity(input: $i) { ... on VirtualEntity { veId } ...Refused } }"
+    )
     new = {"veTypeId": type_id, "name": "Second", "postalCode": "A1 1AA"}
     second = (await walk.graphql(mutation, person.token, i=new))["veId"]
     with walk.purpose("/virtualentity/{id}", "find"):
@@ -47,7 +49,7 @@ async def walk_homes(walk: Walk) -> None:
     with walk.purpose("/virtualentity/{id}/resources", "resources belonging to the virtual entity"):
         added = await new_resource(walk, person)
         join = """mutation ($v: ID!, $r: ID!) {
-            addVirtualEntityResource(veId: $v, resourceId: $r) { veId } }"""
+            addVirtualEntityResource(veId: $v, resourceId: $r) { ... on VirtualEntity { veId } ...Refused } }"""
         await walk.graphql(join, person.token, v=first, r=added)
         answer = await walk.rest("GET", f"/virtualentity/{first}/resources", person.token)
         assert {each["resourceId"] for each in answer["resources"]} == {resource_id, added}
@@ -63,7 +65,9 @@ async def walk_homes(walk: Walk) -> None:
 
 async def walk_attributes(walk: Walk) -> None:
     person, path = await walk.person(), "/virtualentity/{id}/attribute"
-    mutation = "mutation ($i: NewVirtualEntity!) { addVirtualEntity(input: $i) { veId } }"
+    mutation = (
+        "mutation ($i: NewVirtualEntity!) { addVirtualEntity(input: $i) { ... on VirtualEntity { veId } ...Refused } }"
+    )
     new = {"veTypeId": walk.tenant.ids["virtual_entity_type"], "name": "Home"}
     ve_id = (await walk.graphql(mutation, person.token, i=new))["veId"]
     own = f"/virtualentity/{ve_id}/attribute"
@@ -72,7 +76,10 @@ async def walk_attributes(walk: Walk) -> None:
         await walk.rest("POST", own, person.token, json={"rooms": 4})
         assert (await home_of(walk, ve_id, person))["attributes"] == {"rooms": 4, "kind": "flat"}
     with walk.purpose(path, "find"):
-        change = "mutation ($v: ID!, $a: JSON!) { setVirtualEntityAttributes(veId: $v, attributes: $a) { veId } }"
+        change = (
+            "mutation ($v: ID!, $a: JSON!) { setVirtualEntityAttributes(veId: $v, attributes: $a) {"
+            " ... on VirtualEntity { veId } ...Refused } }"
+        )
         await walk.graphql(change, person.token, v=ve_id, a={"floors": 2})
         expected = {"rooms": 4, "kind": "flat", "floors": 2}
         assert (await walk.rest("GET", own, person.token))["attribute"] == expected
@@ -97,7 +104,9 @@ async def walk_flexibility(walk: Walk) -> None:
     person, app = await walk.person(), walk.application
     numbers = [str(uuid4().int)[:13] for _ in range(2)]
     for number in numbers:
-        verify = "mutation ($m: String!) { verifyMeterPoint(mpxn: $m) { state } }"
+        verify = (
+            "mutation ($m: String!) { verifyMeterPoint(mpxn: $m) { ... on MeterPointConsent { state } ...Refused } }"
+        )
         await walk.graphql(verify, person.acting, m=number)
     enrolments = "{ viewer { dfsEnrolments { mpxn active } } }"
     with walk.purpose("/dfs/user", "opt in for a meter point"):
@@ -120,7 +129,10 @@ async def walk_flexibility(walk: Walk) -> None:
         joined = nodes((await walk.graphql(query, person.token))["dfsParticipations"])
         assert joined == [{"mpxn": numbers[0], "event": {"dfsEventId": event_id}}]
     other = await _open_event(walk)
-    join = "mutation ($e: ID!) { participateInDfsEvent(dfsEventId: $e) { mpxn } }"
+    join = (
+        "mutation ($e: ID!) { participateInDfsEvent(dfsEventId: $e) {"
+        " ... on DfsParticipations { items { mpxn } } ...Refused } }"
+    )
     await walk.graphql(join, person.token, e=other)
     with walk.purpose("/dfs/event/user", "events a user signed up for"):
         events = await walk.rest("GET", "/dfs/event/user", person.token)
@@ -140,9 +152,9 @@ async def _open_event(walk: Walk) -> str:
         "reward": "3",
         "currency": "GBP",
     }
-    add = "mutation ($i: NewDfsEvent!) { addDfsEvent(input: $i) { dfsEventId } }"
+    add = "mutation ($i: NewDfsEvent!) { addDfsEvent(input: $i) { ... on DfsEvent { dfsEventId } ...Refused } }"
     event_id = str((await walk.graphql(add, walk.application, i=event))["dfsEventId"])
-    move = "mutation ($e: ID!) { moveDfsEvent(dfsEventId: $e, state: OPEN) { state } }"
+    move = "mutation ($e: ID!) { moveDfsEvent(dfsEventId: $e, state: OPEN) { ... on DfsEvent { state } ...Refused } }"
     await walk.graphql(move, walk.application, e=event_id)
     return event_id
 

@@ -211,7 +211,8 @@ async def walk_kind(kind: Kind, walk: Walk) -> None:
         ours = (await walk.rest("POST", kind.path, headers, json=body))[kind.key]
         shown = await walk.query(_query_of(kind), headers, **{kind.key: ours})
         assert members(shown, kind.shown(body)) == kind.shown(body)
-    mutation = f"mutation ($i: New{kind.name}!) {{ add{kind.name}(input: $i) {{ {kind.key} }} }}"
+    selected = f"{{ ... on {kind.name} {{ {kind.key} }} ...Refused }}"
+    mutation = f"mutation ($i: New{kind.name}!) {{ add{kind.name}(input: $i) {selected} }}"
     theirs = (await walk.graphql(mutation, headers, i=other))[kind.key]
     with walk.purpose(kind.one, kind.found):
         found = await walk.rest("GET", f"{kind.path}/{theirs}", headers)
@@ -259,7 +260,10 @@ async def walk_changes(walk: Walk) -> None:
 async def walk_terms_in_force(walk: Walk) -> None:
     """Publish newer terms over GraphQL. REST has them in force, for the application and for flexibility."""
     app = walk.application
-    mutation = "mutation ($i: NewTermsConditions!) { addTermsConditions(input: $i) { tcId } }"
+    mutation = (
+        "mutation ($i: NewTermsConditions!) { addTermsConditions(input: $i) {"
+        " ... on TermsConditions { tcId } ...Refused } }"
+    )
     added = {}
     for reference in ("app", "dfs"):
         terms = {"reference": reference, "version": "9", "validFrom": "2026-01-02T00:00:00Z"}

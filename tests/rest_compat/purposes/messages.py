@@ -7,7 +7,10 @@ from tests.rest_compat.purposes.walk import Person, Walk, nodes
 from tests.support.sample_records import add_webhook
 
 MARK = "<p>{{name}}</p>"
-SEND = "mutation ($i: NewAlert!) { sendAlert(input: $i) { alertId notifications { notificationId } } }"
+SEND = (
+    "mutation ($i: NewAlert!) { sendAlert(input: $i) {"
+    " ... on Alert { alertId notifications { notificationId } } ...Refused } }"
+)
 
 
 def new_alert(person: Person, *channels: str) -> dict[str, Any]:
@@ -58,7 +61,7 @@ async def walk_templates(walk: Walk) -> None:
         query = """query ($t: ID!) {
             templateFor(alertTypeId: $t, channelType: PUSH, cultureCode: "de-DE") { templateId } }"""
         assert await walk.graphql(query, app, t=alert_type) == {"templateId": second}
-    add = "mutation ($i: NewTemplate!) { addTemplate(input: $i) { templateId } }"
+    add = "mutation ($i: NewTemplate!) { addTemplate(input: $i) { ... on Template { templateId } ...Refused } }"
     new = {"alertTypeId": alert_type, "channelType": "PUSH", "cultureCode": "it-IT", **text}
     third = (await walk.graphql(add, app, i=new))["templateId"]
     with walk.purpose(key, "find"):
@@ -80,7 +83,10 @@ async def walk_templates(walk: Walk) -> None:
 async def walk_webhooks(walk: Walk) -> None:
     """Send an alert over GraphQL to an endpoint: REST has the webhook."""
     person, app = await walk.person(), walk.application
-    add = "mutation ($i: NewWebhookEndpoint!) { addWebhookEndpoint(input: $i) { endpoint { endpointId } } }"
+    add = (
+        "mutation ($i: NewWebhookEndpoint!) { addWebhookEndpoint(input: $i) {"
+        " ... on IssuedSecret { endpoint { endpointId } } ...Refused } }"
+    )
     url = f"https://hooks.invalid/{uuid4().hex}"
     await walk.graphql(add, app, i={"url": url, "events": ["alert.sent"], "enabled": True})
     alert_id = (await walk.graphql(SEND, app, i=new_alert(person, "INBOX")))["alertId"]

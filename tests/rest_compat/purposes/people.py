@@ -11,7 +11,7 @@ from wattgate.delivery.account_mails import CONFIRM_EMAIL, RESET, VERIFY
 NEW_PASSWORD = "battery staple"
 TOKEN_STATUS = "{ tokenStatus { valid accountId } }"
 LOG_IN = """mutation ($a: ID!, $u: String!, $p: String!) {
-    authenticate(applicationId: $a, username: $u, password: $p) { token accountId } }"""
+    authenticate(applicationId: $a, username: $u, password: $p) { ... on Login { token accountId } ...Refused } }"""
 FIND = "query ($u: String!) { findUser(by: {username: $u}) { userId status } }"
 
 
@@ -75,7 +75,7 @@ async def walk_tokens(walk: Walk) -> None:
         assert len(listed) == 3, "of the two logins and of the new token"
     with walk.purpose("/auth", "check whether a user token is valid"):
         assert (await walk.rest("GET", "/auth", newer))["valid"] is True
-        await walk.graphql("mutation { deleteToken { valid } }", newer)
+        await walk.graphql("mutation { deleteToken { ...Refused } }", newer)
         assert await walk.refused("GET", "/auth", newer) == 401
     with walk.purpose("/auth/token/{tokenId}", "delete a token"):
         left = [each["tokenId"] for each in await walk.query("tokens", person.token)]
@@ -105,7 +105,7 @@ async def walk_oauth(walk: Walk) -> None:
         code = (await walk.rest("POST", "/auth/oauth", {}, json=request))["code"]
         grant = """mutation ($c: String!, $s: String!, $k: String!, $v: String!, $r: String!) {
             grantOauthTokens(clientId: $c, clientSecret: $s, grantType: "authorization_code", code: $k,
-                codeVerifier: $v, redirectUri: $r) { accessToken } }"""
+                codeVerifier: $v, redirectUri: $r) { ... on OAuthTokens { accessToken } ...Refused } }"""
         values = {"c": client["clientId"], "s": client["clientSecret"], "v": VERIFIER, "r": REDIRECT}
         by_code = {"token": (await walk.graphql(grant, {}, k=code, **values))["accessToken"]}
         assert (await walk.rest("GET", "/auth/oauth", by_code))["userId"] == person.user_id
@@ -122,7 +122,7 @@ async def walk_oauth(walk: Walk) -> None:
         assert await walk.graphql("{ oauthUser { userId } }", token) == {"userId": person.user_id}
     with walk.purpose("/auth/oauth", "check and validate an OAuth access token"):
         assert (await walk.rest("GET", "/auth/oauth", token))["userId"] == person.user_id
-        await walk.graphql("mutation { deleteToken { valid } }", token)
+        await walk.graphql("mutation { deleteToken { ...Refused } }", token)
         assert await walk.refused("GET", "/auth/oauth", token) == 401
 
 
@@ -137,7 +137,7 @@ async def walk_accounts(walk: Walk) -> None:
             "accountId": second,
         }
     with walk.purpose("/account/{accountId}", "get"):
-        mutation = "mutation ($i: NewAccount!) { addAccount(input: $i) { accountId } }"
+        mutation = "mutation ($i: NewAccount!) { addAccount(input: $i) { ... on Account { accountId } ...Refused } }"
         new = {"username": f"{uuid4().hex}@example.org", "userId": person.user_id, "password": PASSWORD}
         third = (await walk.graphql(mutation, app, i=new))["accountId"]
         assert (await walk.rest("GET", f"/account/{third}", app))["username"] == new["username"]
@@ -161,7 +161,7 @@ async def walk_own_account(walk: Walk) -> None:
         await walk.rest("POST", "/account/email", person.token, json={"email": email, "password": PASSWORD})
         assert (await account_of(walk, person.account_id))["email"] == person.username, "it is not confirmed"
         code = await newest_code(walk.tenant, person.account_id, CONFIRM_EMAIL)
-        confirm = "mutation ($t: String!, $a: ID!) { confirmEmailChange(token: $t, applicationId: $a) { valid } }"
+        confirm = "mutation ($t: String!, $a: ID!) { confirmEmailChange(token: $t, applicationId: $a) { ...Refused } }"
         await walk.graphql(confirm, {}, t=code, a=walk.tenant.application_id)
         assert (await walk.rest("GET", f"/account/{person.account_id}", walk.application))["email"] == email
     with walk.purpose("/account/name", "change a user's name"):
@@ -194,7 +194,7 @@ async def walk_account_status(walk: Walk) -> None:
         assert status == await walk.query("own_account_status", person.token)
     with walk.purpose(of_account, "status of an account"):
         assert (await walk.rest("GET", path, administrator))["status"] == "active"
-        delete = "mutation ($a: ID!) { deleteAccount(accountId: $a) { status } }"
+        delete = "mutation ($a: ID!) { deleteAccount(accountId: $a) { ... on Account { status } ...Refused } }"
         await walk.graphql(delete, walk.application, a=person.account_id)
         changed = await walk.rest("GET", path, administrator)
         assert (changed["status"], changed["active"]) == ("inactive", False)
@@ -210,7 +210,9 @@ async def walk_account_status(walk: Walk) -> None:
 
 async def _walk_directory(walk: Walk, provider: Any, administrator: Headers) -> None:
     directory = new_directory(provider.issuer, accountRule="CREATE")
-    mutation = "mutation ($i: NewDirectory!) { addDirectory(input: $i) { directoryId } }"
+    mutation = (
+        "mutation ($i: NewDirectory!) { addDirectory(input: $i) { ... on Directory { directoryId } ...Refused } }"
+    )
     directory_id = (await walk.graphql(mutation, walk.application, i=directory))["directoryId"]
     presented = provider.sign(sub=uuid4().hex, name="Ada")
     body = {"directoryId": directory_id, "directoryToken": presented}
@@ -225,7 +227,10 @@ async def _walk_directory(walk: Walk, provider: Any, administrator: Headers) -> 
     clause = "for external directory accounts, establishes whether the token to that service is still valid"
     with walk.purpose("/account/status", clause):
         assert (await walk.rest("GET", "/account/status", token))["directory"]["valid"] is True
-        change = "mutation ($d: ID!, $i: DirectoryChange!) { updateDirectory(directoryId: $d, input: $i) { active } }"
+        change = (
+            "mutation ($d: ID!, $i: DirectoryChange!) { updateDirectory(directoryId: $d, input: $i) {"
+            " ... on Directory { active } ...Refused } }"
+        )
         await walk.graphql(change, walk.application, d=directory_id, i={"audiences": ["another app"]})
         assert (await walk.rest("GET", "/account/status", token))["directory"]["valid"] is False
 
@@ -237,7 +242,7 @@ async def walk_users(walk: Walk) -> None:
         body = {"username": username, "name": "Grace", "password": PASSWORD}
         user_id = (await walk.rest("POST", "/user", app, json=body))["userId"]
         assert await walk.graphql(FIND, app, u=username) == {"userId": user_id, "status": "ACTIVE"}
-    add = "mutation ($i: NewUser!) { addUser(input: $i) { userId } }"
+    add = "mutation ($i: NewUser!) { addUser(input: $i) { ... on User { userId } ...Refused } }"
     name = f"{uuid4().hex}@example.org"
     other = (await walk.graphql(add, app, i={"username": name, "password": PASSWORD}))["userId"]
     with walk.purpose("/user", "find a user by username"):
@@ -261,7 +266,7 @@ async def walk_users(walk: Walk) -> None:
 
 async def walk_consents(walk: Walk) -> None:
     person, root = await walk.person(), "/user/verification/status"
-    verify = "mutation ($m: String!) { verifyMeterPoint(mpxn: $m) { state } }"
+    verify = "mutation ($m: String!) { verifyMeterPoint(mpxn: $m) { ... on MeterPointConsent { state } ...Refused } }"
     first, second = (str(uuid4().int)[:13] for _ in range(2))
     for number in (first, second):
         await walk.graphql(verify, person.acting, m=number)
@@ -304,7 +309,10 @@ async def walk_profiles(walk: Walk) -> None:
         await walk.rest("POST", "/accountprofile", person.token, json={"profileName": "Dash", "tiles": [1, 2]})
         profile = await walk.query("account_profile", person.token, profileName="Dash")
         assert profile["data"] == {"tiles": [1, 2]}
-    mutation = "mutation ($n: String!, $d: JSON!) { setAccountProfile(profileName: $n, data: $d) { profileName } }"
+    mutation = (
+        "mutation ($n: String!, $d: JSON!) { setAccountProfile(profileName: $n, data: $d) {"
+        " ... on AccountProfile { profileName } ...Refused } }"
+    )
     await walk.graphql(mutation, person.token, n="Settings", d={"dark": True})
     with walk.purpose("/accountprofile/{profileName}", "find a profile"):
         found = await walk.rest("GET", "/accountprofile/Settings", person.token)
@@ -317,7 +325,9 @@ async def walk_profiles(walk: Walk) -> None:
         await walk.rest("PUT", "/accountsession", person.token, json={"page": "today"})
         assert (await walk.query("account_session", person.token))["data"] == {"page": "today"}
     with walk.purpose("/accountsession", "get"):
-        change = "mutation ($v: JSON!) { updateAccountSession(values: $v) { data } }"
+        change = (
+            "mutation ($v: JSON!) { updateAccountSession(values: $v) { ... on AccountSession { data } ...Refused } }"
+        )
         await walk.graphql(change, person.token, v={"fuel": "gas"})
         assert await walk.rest("GET", "/accountsession", person.token) == {"page": "today", "fuel": "gas"}
 

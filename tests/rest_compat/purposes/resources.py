@@ -7,7 +7,7 @@ from typing import Any
 from tests.rest_compat.purposes.walk import Person, Walk, nodes
 from tests.support.metering import metered
 
-RECORD = "mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { recorded } }"
+RECORD = "mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { ... on Recorded { recorded } ...Refused } }"
 STORAGE = [
     {
         "type": "timeseries",
@@ -34,7 +34,10 @@ async def walk_resource_types(walk: Walk) -> None:
         (storage,) = shown.pop("storage")
         assert storage == {"start": STORAGE[0]["start"], "fields": [{"fieldName": "ENERGY", "unit": "kWh"}]}
         assert shown == {name: body[name] for name in shown}
-    add = "mutation ($i: NewResourceType!) { addResourceType(input: $i) { resourceTypeId } }"
+    add = (
+        "mutation ($i: NewResourceType!) { addResourceType(input: $i) {"
+        " ... on ResourceType { resourceTypeId } ...Refused } }"
+    )
     second = (await walk.graphql(add, administrator, i={**body, "name": "other gas"}))["resourceTypeId"]
     with walk.purpose("/resourcetype/{id}", "find a resource type"):
         found = await walk.rest("GET", f"/resourcetype/{second}", app)
@@ -56,7 +59,7 @@ async def _walk_resources(walk: Walk, type_id: str) -> None:
         first = (await walk.rest("POST", "/resource", person.acting, json=body))["resourceId"]
         shown = await walk.node("Resource", first, "resourceTypeId name description ownerId", person.token)
         assert shown == {**body, "ownerId": person.user_id}
-    add = "mutation ($i: NewResource!) { addResource(input: $i) { resourceId } }"
+    add = "mutation ($i: NewResource!) { addResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
     second = (await walk.graphql(add, other.acting, i=body))["resourceId"]
     with walk.purpose("/resource/{id}", "find a resource"):
         found = await walk.rest("GET", f"/resource/{second}", other.token)
@@ -81,7 +84,7 @@ async def _walk_resources(walk: Walk, type_id: str) -> None:
 
 async def _recorded(walk: Walk, person: Person) -> str:
     """Record three half hours and a power of a new resource over GraphQL, and return its ID."""
-    add = "mutation ($i: NewResource!) { addResource(input: $i) { resourceId } }"
+    add = "mutation ($i: NewResource!) { addResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
     new = {"resourceTypeId": walk.tenant.ids["resource_type"], "name": "electricity"}
     resource_id = (await walk.graphql(add, person.acting, i=new))["resourceId"]
     values = [{"at": at, "value": value} for at, value in zip(TIMES, ("0.125", "0.25", "1.5"), strict=True)]
@@ -124,7 +127,7 @@ async def walk_readings(walk: Walk) -> None:
 
 
 async def _walk_tariffs(walk: Walk, person: Person, resource_id: str) -> None:
-    set_tariff = "mutation ($i: NewTariff!) { setTariff(input: $i) { tariffId } }"
+    set_tariff = "mutation ($i: NewTariff!) { setTariff(input: $i) { ... on Tariff { tariffId } ...Refused } }"
     ids = []
     for name, start, rate in (("Old", "2024-01-01T00:00:00Z", "0.2"), ("New", "2025-01-01T00:00:00Z", "0.3")):
         tariff = {"resourceId": resource_id, "name": name, "kind": "FLAT", "currency": "GBP", "rate": rate}

@@ -8,6 +8,7 @@ from typing import Any
 from tests.support import people
 from tests.support.house import House, Tenant
 from tests.support.interfaces import by_graphql, read_columns, to_rest_values
+from tests.support.refusals import refusal_of, refusals
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.operation import OperationKind
 from wattgate.operations.readings.raw_readings import ARROW
@@ -67,14 +68,14 @@ class Walk:
     async def graphql(self, document: str, headers: Headers, **variables: Any) -> Any:
         """Return the only field of a GraphQL response without errors."""
         answer = await self.house.graphql(document, headers, **variables)
-        assert "errors" not in answer, answer
+        assert not refusals(answer), answer
         (value,) = answer["data"].values()
         return value
 
     async def code(self, document: str, headers: Headers, **variables: Any) -> str:
-        """Return the code of the first error of a GraphQL response."""
+        """Return the code of the only refusal or error of a GraphQL response."""
         answer = await self.house.graphql(document, headers, **variables)
-        return str(answer["errors"][0]["extensions"]["code"])
+        return str(refusal_of(answer)["code"])
 
     async def node(self, type_name: str, record_id: str, fields: str, headers: Headers) -> Any:
         """Return fields of a record by its ID over GraphQL."""

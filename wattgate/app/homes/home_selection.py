@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
-from wattgate.app.homes.applications import MAX_COMPARED, list_homes, require_application
-from wattgate.app.homes.named_records import unknown_name
+from wattgate.app.homes.applications import list_homes, require_application
+from wattgate.app.homes.named_records import MAX_COMPARED, unknown_name
 from wattgate.db.models import Resource, VirtualEntity
 from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.errors import BadInput

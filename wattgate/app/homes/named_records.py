@@ -8,6 +8,9 @@ from wattgate.errors import BadInput, NotFound, Problem
 
 T = TypeVar("T")
 
+MAX_COMPARED = 1_000
+"""Maximum names that an unknown one is compared with."""
+
 MAX_SUGGESTIONS = 3
 MIN_SIMILARITY = 0.6
 """Similarity, from 0 to 1, from which a name is suggested for an unknown one."""

@@ -1,13 +1,10 @@
 """Find the user that a command is for, by the username or the ID."""
 
 from wattgate.app.homes.applications import list_accounts
-from wattgate.app.homes.named_records import unknown_name
+from wattgate.app.homes.named_records import MAX_COMPARED, unknown_name
 from wattgate.db.models import User
 from wattgate.db.rows.rows import Rows
 from wattgate.operations.credentials.login import find_account
-
-MAX_COMPARED = 1_000
-"""Maximum usernames that an unknown one is compared with."""
 
 
 async def find_user(rows: Rows, text: str) -> str | None:

@@ -30,9 +30,11 @@ from wattgate.graphql.cost.directives import COST_DIRECTIVES, add_cost_directive
 from wattgate.graphql.execution.audience_tags import Tag, add_audience_tags
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.input_conversion import install_converters, names_with_default
+from wattgate.graphql.execution.mutation_results import add_result_unions
 from wattgate.operations.core.fields import build_root_field, edge_of, is_rest_only, without_nulls_for_defaults
 from wattgate.operations.core.input_limits import describe_limits
 from wattgate.operations.core.operation import Operation, OperationKind
+from wattgate.operations.types.refusals import REFUSAL_TYPES
 from wattgate.operations.vocabulary.directives import ONLY_ON_ERROR, STRAWBERRY_DEFINITION, Cost, declared_facts
 from wattgate.operations.vocabulary.node import is_node_type
 from wattgate.operations.vocabulary.scalars import SCALARS
@@ -139,7 +141,13 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
         mutation=_build_root_type(OperationKind.MUTATION.value, roots[OperationKind.MUTATION]),
         subscription=_build_root_type(OperationKind.SUBSCRIPTION.value, roots[OperationKind.SUBSCRIPTION]),
         config=StrawberryConfig(scalar_map=dict(SCALARS)),
-        types=[*COST_DIRECTIVES, Tag, *(each.result_type for each in operations if each.is_read_by_node)],
+        types=[
+            *COST_DIRECTIVES,
+            Tag,
+            *REFUSAL_TYPES,
+            *(each.list_type for each in operations if each.list_type),
+            *(each.result_type for each in operations if each.is_read_by_node),
+        ],
         execution_context_class=Executor,
     )
     schema.hides_introspection = hides_introspection
@@ -147,6 +155,7 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
     _accept_rows_as_nodes(schema)
     install_converters(schema.core, schema.config)
     _remove_rest_fields(schema.core)
+    add_result_unions(schema.core)
     make_edges_nullable(schema.core)
     types = [*schema.core.type_map.values(), *([schema.rest_root] if schema.rest_root else [])]
     remove_null_defaults(types)

@@ -210,12 +210,13 @@ async def _load_status(call: Call, account: models.Account, token_id: str | None
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.Done,
+    returns=types.Account,
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/account/email", Tag.ACCOUNTS),
     raises=(ReauthenticationRequired, NotFound, Conflict),
     weight=PASSWORD_HASH_WEIGHT,
+    rest_result=types.DONE,
 )
 async def change_email(
     call: Call,
@@ -223,7 +224,7 @@ async def change_email(
     email: terms.Email,
     password: terms.CallerPassword | None = None,
     code: terms.CallerCode | None = None,
-) -> types.Done:
+) -> models.Account:
     """Request a new e-mail address for the calling account. It is used after it is confirmed there.
 
     The new address gets a code for `confirmEmailChange`, valid for 24 hours. The old one gets a notice, and all mails
@@ -233,60 +234,63 @@ async def change_email(
     """
     address = parse_email(email)
     await require_recent_login(call, password, code)
-    await request_email_change(call, await require_account(call), address)
-    return types.Done(valid=True)
+    account = await require_account(call)
+    await request_email_change(call, account, address)
+    return account
 
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.Done,
+    returns=types.Account,
     needs=Permission.ANYONE,
     audit=Unaudited("The holder of an account proves an address that was requested before."),
     rest=RestRoute("PUT", "/account/email", Tag.ACCOUNTS),
     raises=(NotFound, Conflict),
     address_policy=AddressPolicy.CODE,
+    rest_result=types.DONE,
 )
 async def confirm_email_change(
     call: Call, *, token: terms.Token, application_id: ids.ApplicationId | None = None
-) -> types.Done:
+) -> models.Account:
     """Confirm a new e-mail address with the code that was sent to it. The code is valid once.
 
     Codes that were sent to the old address become invalid. The application comes from `applicationId` or from the
     header `applicationId`.
     """
-    await confirm_requested_change(call, rows_for_login(call, application_id), token)
-    return types.Done(valid=True)
+    return await confirm_requested_change(call, rows_for_login(call, application_id), token)
 
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.Done,
+    returns=types.Account,
     needs=Permission.ACCOUNT_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/account/name", Tag.ACCOUNTS),
     raises=(NotFound,),
+    rest_result=types.DONE,
 )
 async def change_name(
     call: Call, *, name: Annotated[terms.Text200, Described("New name of the person.")]
-) -> types.Done:
+) -> models.Account:
     """Change the name of the person on the calling account."""
-    account = await require_account(call)
-    (await call.rows.edit(models.Account, account.account_id)).name = name
-    return types.Done(valid=True)
+    account = await call.rows.edit(models.Account, (await require_account(call)).account_id)
+    account.name = name
+    return account
 
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.Done,
+    returns=types.Account,
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/account/changepassword", Tag.ACCOUNTS),
     raises=(NotFound,),
     weight=2 * PASSWORD_HASH_WEIGHT,
+    rest_result=types.DONE,
 )
 async def change_password(
     call: Call, *, old_password: terms.OldPassword, new_password: terms.NewPassword
-) -> types.Done:
+) -> models.Account:
     """Change the password of the calling account.
 
     All its tokens except the one of this request are revoked, and all its push tokens except those that were added with
@@ -303,17 +307,18 @@ async def change_password(
     await end_account_credentials(call, call.rows, account.account_id, except_token_id=call.principal.token_id)
     await remember_client(call.rows, account, call.client)
     await enqueue_account_mail(call, PASSWORD_CHANGED, account, mail_address(account))
-    return types.Done(valid=True)
+    return await call.rows.get(models.Account, account.account_id)
 
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.Done,
+    returns=types.Account,
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/account/{accountId}/mobileapptoken", Tag.ACCOUNTS),
+    rest_result=types.DONE,
 )
-async def add_mobile_app_token(call: Call, *, account_id: ids.AccountId, new_token: terms.PushToken) -> types.Done:
+async def add_mobile_app_token(call: Call, *, account_id: ids.AccountId, new_token: terms.PushToken) -> models.Account:
     """Add the push token of an app or a browser to an account. A token that exists already is kept.
 
     A push token belongs to one account: it is removed from any other account of the application that had it before.
@@ -345,23 +350,24 @@ async def add_mobile_app_token(call: Call, *, account_id: ids.AccountId, new_tok
         )
         call.rows.encrypt(token, "token", new_token)
         await call.rows.add(token)
-    return types.Done(valid=True)
+    return account
 
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.Done,
+    returns=types.Account,
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/account/{accountId}/mobileapptoken", Tag.ACCOUNTS),
+    rest_result=types.DONE,
 )
 async def remove_mobile_app_token(
     call: Call, *, account_id: ids.AccountId, remove_token: terms.RemovedPushToken
-) -> types.Done:
+) -> models.Account:
     """Remove a push token from an account. The call succeeds if the token does not exist."""
-    await call.rows.get(models.Account, account_id)
+    account = await call.rows.get(models.Account, account_id)
     await _delete_tokens(call, _matching_ids(call, await _push_tokens(call, account_id), remove_token))
-    return types.Done(valid=True)
+    return account
 
 
 async def _remove_from_other_accounts(call: Call, digest: bytes, account_id: str) -> None:

@@ -14,6 +14,7 @@ from wattgate.delivery.account_mails import PASSWORD_CHANGED
 from wattgate.enums import UserStatus
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.operations.accounts.one_time_codes import (
+    CODE_LIFETIME,
     PASSWORD_RESET,
     RESET_CODES,
     VERIFICATION_CODES,
@@ -114,13 +115,14 @@ async def register(
 
 @operation(
     OperationKind.MUTATION,
-    returns=accounts.Done,
+    returns=accounts.CodeRequest,
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("POST", "/user/verify", Tag.REGISTRATION),
     raises=(NotFound,),
     weight=PASSWORD_HASH_WEIGHT,
     address_policy=AddressPolicy.CODE,
+    rest_result=accounts.DONE,
 )
 async def request_verification(
     call: Call,
@@ -129,7 +131,7 @@ async def request_verification(
     password: terms.Password,
     application_id: ids.LoginApplicationId | None = None,
     directory_id: ids.LoginDirectoryId | None = None,
-) -> accounts.Done:
+) -> accounts.CodeRequest:
     """Send a verification code of six digits to the e-mail address of an unverified account.
 
     The code is valid for one hour and replaces earlier codes. A request within a minute of the last code sends no
@@ -143,7 +145,7 @@ async def request_verification(
         await send_code(replace(call, rows=rows), account if is_right else None, VERIFICATION_CODES)
     elif await verify_password(call, rows, account, password, username, directory_id) and account is not None:
         await send_code(replace(call, rows=rows), account, VERIFICATION_CODES)
-    return accounts.Done(valid=True)
+    return accounts.CodeRequest(expires_at=rows.now + CODE_LIFETIME)
 
 
 @operation(
@@ -188,12 +190,13 @@ async def verify_user(
 
 @operation(
     OperationKind.MUTATION,
-    returns=accounts.Done,
+    returns=accounts.CodeRequest,
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("POST", "/user/resetpassword", Tag.USERS),
     raises=(NotFound,),
     address_policy=AddressPolicy.CODE,
+    rest_result=accounts.DONE,
 )
 async def request_password_reset(
     call: Call,
@@ -201,7 +204,7 @@ async def request_password_reset(
     username: terms.Username,
     application_id: ids.LoginApplicationId | None = None,
     directory_id: ids.LoginDirectoryId | None = None,
-) -> accounts.Done:
+) -> accounts.CodeRequest:
     """Send a password reset token to the e-mail address of an account. The token is valid for one hour.
 
     The response is the same if the account does not exist.
@@ -211,18 +214,19 @@ async def request_password_reset(
     # stored for every name, so that the time of the transaction does not reveal which names exist
     await count_failure(rows, backoff_id(rows, directory_id, normalize_username(username), PASSWORD_RESET))
     await send_code(replace(call, rows=rows), account, RESET_CODES)
-    return accounts.Done(valid=True)
+    return accounts.CodeRequest(expires_at=rows.now + CODE_LIFETIME)
 
 
 @operation(
     OperationKind.MUTATION,
-    returns=accounts.Done,
+    returns=accounts.Account,
     needs=Permission.ANYONE,
     audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("PUT", "/user/resetpassword", Tag.USERS),
     raises=(NotFound, Conflict),
     weight=PASSWORD_HASH_WEIGHT,
     address_policy=AddressPolicy.CODE,
+    rest_result=accounts.DONE,
 )
 async def reset_password(
     call: Call,
@@ -232,7 +236,7 @@ async def reset_password(
     new_password: terms.NewPassword,
     application_id: ids.LoginApplicationId | None = None,
     directory_id: ids.LoginDirectoryId | None = None,
-) -> accounts.Done:
+) -> models.Account:
     """Set a new password with the token from the password reset e-mail.
 
     All tokens of the account are revoked, and all its push tokens are removed. The holder gets a mail about the change.
@@ -254,7 +258,7 @@ async def reset_password(
     await end_account_credentials(call, rows, account.account_id)
     await remember_client(rows, account, call.client)  # the holder of the mailbox need not wait behind a guesser
     await enqueue_account_mail(replace(call, rows=rows), PASSWORD_CHANGED, account, mail_address(account))
-    return accounts.Done(valid=True)
+    return record
 
 
 async def _register_by_mail(

@@ -40,12 +40,13 @@ from wattgate.values.annotations import Described
 
 @operation(
     OperationKind.MUTATION,
-    returns=account_types.Done,
+    returns=types.User,
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/user/{userId}/username", Tag.USERS),
     raises=(ReauthenticationRequired, Conflict),
     weight=PASSWORD_HASH_WEIGHT,
+    rest_result=account_types.DONE,
 )
 async def rename_user(
     call: Call,
@@ -58,7 +59,7 @@ async def rename_user(
     | None = None,
     password: terms.CallerPassword | None = None,
     code: terms.CallerCode | None = None,
-) -> account_types.Done:
+) -> types.User:
     """Change the username of a user in the application's own directory.
 
     A token whose log-in is some minutes old needs `password`; without it, the error is `REAUTHENTICATION_REQUIRED`.
@@ -93,7 +94,7 @@ async def rename_user(
         record.username = name
         if mail_address(record) != address:
             await end_codes_of_address(call.rows, account.account_id)
-    return account_types.Done(valid=True)
+    return await build_user(call.rows, user)
 
 
 @operation(

@@ -89,7 +89,8 @@ async def verify_meter_point(
         RestRoute("POST", "/user/verification/status/mpxn/{mpxn}/renewal", Tag.CONSENTS),
     ),
     raises=(NotFound, Conflict, QuotaExceeded),
-    sizes=[ListSize(list_length("mpxns"))],
+    sizes=[ListSize(list_length("mpxns")), ListSize(list_length("mpxns"), ("ConsentChanges.items",))],
+    list_type=types.ConsentChanges,
 )
 async def renew_consents(
     call: Call,
@@ -126,7 +127,8 @@ async def renew_consents(
         RestRoute("POST", "/user/verification/status/mpxn/{mpxn}/revocation", Tag.CONSENTS),
     ),
     raises=(NotFound, Conflict),
-    sizes=[ListSize(list_length("mpxns"))],
+    sizes=[ListSize(list_length("mpxns")), ListSize(list_length("mpxns"), ("ConsentChanges.items",))],
+    list_type=types.ConsentChanges,
 )
 async def revoke_consents(call: Call, *, mpxns: terms.Mpxns) -> list[types.ConsentChange]:
     """Revoke the acting user's consents for meter points.

@@ -7,12 +7,13 @@ from typing import Any, Protocol
 from strawberry.dataloader import DataLoader
 
 from wattgate.access_log import RequestReads
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, GatewayError, Problem
 from wattgate.operations.core.operation import Call, Operation, OperationKind
+from wattgate.operations.core.refusals import to_refusal
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.principal import Principal
-from wattgate.requests.request_context import WorkCharge
+from wattgate.requests.request_context import WorkCharge, log_access_error
 
 _LoaderKey = tuple[EdgeField, int | None, frozenset[tuple[str, Hashable]]]
 
@@ -65,7 +66,7 @@ class GraphQLContext:
         node_id: int | None = None,
         selected: frozenset[str] | None = None,
     ) -> Any:
-        """Return the result of the operation for a response key, or raise its error.
+        """Return the result of the operation for a response key, or its refusal. Raise its other errors.
 
         `selected` has the names of all fields that are selected from the result; None if they are unknown.
 
@@ -74,13 +75,23 @@ class GraphQLContext:
         """
         if key not in self.operation_results:
             try:
-                self.operation_results[key] = await self._run_charged(operation, arguments, node_id, selected)
+                result = await self._run_charged(operation, arguments, node_id, selected)
+                self.operation_results[key] = operation.list_type(items=result) if operation.list_type else result
             except Exception as error:  # noqa: BLE001 (it is raised below and on each later call)
-                self.operation_results[key] = error
+                self.operation_results[key] = self._as_data(operation, error)
         result = self.operation_results[key]
         if isinstance(result, Exception):
             raise result
         return result
+
+    def _as_data(self, operation: Operation, error: Exception) -> Any:
+        """Return the refusal that a mutation returns as data, or the error that is raised."""
+        refusal = to_refusal(operation, error)
+        if refusal is None:
+            return error
+        assert isinstance(error, GatewayError)
+        log_access_error(error)
+        return refusal
 
     async def _run_charged(
         self,

@@ -132,6 +132,16 @@ def optional_type(name: str, module: str) -> Any:
     return StrawberryOptional(lazy)
 
 
+def list_result(name: str, item: Any, *, description: str, items: str) -> Any:
+    """Return a type for the list that a mutation returns, because a union has no lists.
+
+    `items` describes its one field.
+    """
+    field = strawberry.field(description=items)
+    declared = type(name, (), {"__annotations__": {"items": list[item]}, "items": field})
+    return strawberry.type(declared, description=description)
+
+
 def list_field(size: int, *, description: str | None = None) -> Any:
     """Return a field for a list that its parent already contains, with its typical length."""
     return strawberry.field(description=description, metadata={_SIZES_METADATA: (ListSize(size),)})

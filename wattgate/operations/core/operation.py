@@ -245,6 +245,8 @@ class Operation:
     internal: bool = False
     raises: tuple[type[GatewayError], ...] = ()
     application_argument: str = "application_id"
+    list_type: Any = None
+    rest_result: Any = None
 
     @property
     def naming_argument(self) -> str | None:
@@ -289,6 +291,18 @@ class Operation:
         """The type of the result, or of its items if the result is a list."""
         return get_args(self.returns)[0] if self.returns_list else self.returns
 
+    @property
+    def rest_returns_list(self) -> bool:
+        """Whether the result is a list in REST."""
+        return self.returns_list if self.rest_result is None else isinstance(self.rest_result, list)
+
+    @property
+    def rest_result_type(self) -> Any:
+        """The type of the result in REST, or of its items if it is a list there."""
+        if self.rest_result is None:
+            return self.result_type
+        return type(self.rest_result[0] if self.rest_returns_list else self.rest_result)
+
 
 class OperationFacts(TypedDict, total=False):
     """The facts that a declaration states only if they are not those of most operations: fields of `Operation`."""
@@ -306,6 +320,8 @@ class OperationFacts(TypedDict, total=False):
     internal: bool
     raises: tuple[type[GatewayError], ...]
     application_argument: str
+    list_type: Any
+    rest_result: Any
 
 
 def operation(

@@ -50,8 +50,11 @@ async def request_email_change(call: Call, account: Account, email: str) -> None
         await enqueue_account_mail(call, EMAIL_CHANGE_REQUESTED, account, old_address)
 
 
-async def confirm_requested_change(call: Call, rows: Rows, code: str) -> None:
-    """Replace the address of the account that the code belongs to. Raise BadInput if the code is not valid any more."""
+async def confirm_requested_change(call: Call, rows: Rows, code: str) -> Account:
+    """Replace the address of the account that the code belongs to, and return the account.
+
+    Raise BadInput if the code is not valid any more.
+    """
     digest = hash_secret(code.strip())
     change = await rows.first(EmailChange, col(EmailChange.digest) == digest, col(EmailChange.expires_at) > rows.now)
     is_change = col(EmailChange.digest) == digest, col(EmailChange.active).is_(True)
@@ -66,6 +69,7 @@ async def confirm_requested_change(call: Call, rows: Rows, code: str) -> None:
     await withdraw_codes(rows, account.account_id, CONFIRM_EMAIL)
     if old_address is not None and old_address != mail_address(account):
         await enqueue_account_mail(replace(call, rows=rows), EMAIL_CHANGED, account, old_address)
+    return account
 
 
 async def end_codes_of_address(rows: Rows, account_id: str) -> None:

@@ -107,16 +107,15 @@ async def confirm_second_factor(
 
 @operation(
     OperationKind.MUTATION,
-    returns=account_types.Done,
+    returns=account_types.Account,
     needs=Permission.SECOND_FACTOR,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", SECOND_FACTOR_PATH + "/removal", Tag.ACCOUNTS),
     raises=(NotFound, Conflict),
     weight=PASSWORD_HASH_WEIGHT,
+    rest_result=account_types.DONE,
 )
-async def remove_second_factor(
-    call: Call, *, password: terms.Password, code: terms.SecondFactorCode
-) -> account_types.Done:
+async def remove_second_factor(call: Call, *, password: terms.Password, code: terms.SecondFactorCode) -> models.Account:
     """Remove the second factor of the calling account, with its password and a code or a recovery code."""
     account = await require_account(call)
     await _require_password(call, account, password)
@@ -124,17 +123,18 @@ async def remove_second_factor(
         raise Conflict("The account has no second factor.")
     await check_code(call, call.rows, account, code)
     await remove_factor(call.rows, account.account_id)
-    return account_types.Done(valid=True)
+    return await call.rows.get(models.Account, account.account_id)
 
 
 @operation(
     OperationKind.MUTATION,
-    returns=account_types.Done,
+    returns=account_types.Account,
     needs=Permission.ACCOUNT_MANAGE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("DELETE", "/account/{accountId}/secondfactor", Tag.ACCOUNTS),
+    rest_result=account_types.DONE,
 )
-async def reset_second_factor(call: Call, *, account_id: ids.AccountId) -> account_types.Done:
+async def reset_second_factor(call: Call, *, account_id: ids.AccountId) -> models.Account:
     """Remove the second factor of another account, whose holder has lost the app and the recovery codes.
 
     The call succeeds if the account has none.
@@ -142,7 +142,7 @@ async def reset_second_factor(call: Call, *, account_id: ids.AccountId) -> accou
     if account_id == call.principal.account_id:
         raise Forbidden("Remove your own second factor with removeSecondFactor, which needs the password and a code.")
     await remove_factor(call.rows, account_id)
-    return account_types.Done(valid=True)
+    return await call.rows.get(models.Account, account_id)
 
 
 async def _require_password(call: Call, account: models.Account, password: str) -> None:

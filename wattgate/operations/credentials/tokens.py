@@ -212,18 +212,18 @@ async def _login_of_caller(call: Call) -> datetime | None:
 
 @operation(
     OperationKind.MUTATION,
-    returns=types.Done,
+    returns=types.Token,
     needs=Permission.TOKEN,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/auth/deleteToken", Tag.LOGIN),
     raises=(BadInput, NotFound),
+    rest_result=types.DONE,
 )
-async def delete_token(call: Call) -> types.Done:
+async def delete_token(call: Call) -> models.Token:
     """Log out: revoke the token of this request."""
     if call.principal.token_id is None:
         raise BadInput("The call carries no token to delete.")
-    await _invalidate_own_token(call, call.principal.token_id)
-    return types.Done(valid=True)
+    return await _end_own_token(call, call.principal.token_id)
 
 
 @operation(
@@ -241,22 +241,23 @@ async def tokens(call: Call) -> list[models.Token]:
 
 @operation(
     OperationKind.MUTATION,
-    returns=list[types.Done],
+    returns=types.Token,
     needs=Permission.CREDENTIAL_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/auth/token/{tokenId}", Tag.LOGIN),
+    rest_result=[types.DONE],
 )
-async def revoke_token(call: Call, *, token_id: ids.TokenId) -> list[types.Done]:
+async def revoke_token(call: Call, *, token_id: ids.TokenId) -> models.Token:
     """Revoke one of the acting user's tokens and log its holder out.
 
     For a token of an OAuth client, all tokens from the same login are revoked.
     """
     await require_account(call)
-    await _invalidate_own_token(call, token_id)
-    return [types.Done(valid=True)]
+    return await _end_own_token(call, token_id)
 
 
-async def _invalidate_own_token(call: Call, token_id: str) -> None:
+async def _end_own_token(call: Call, token_id: str) -> models.Token:
+    """Revoke a token of the acting user, and return its record."""
     token = await call.rows.first(
         models.Token,
         col(models.Token.token_id) == token_id,
@@ -266,3 +267,4 @@ async def _invalidate_own_token(call: Call, token_id: str) -> None:
         raise NotFound(f"No token with ID {token_id}.")
     await lock_user(call.rows, token.user_id)
     await end_token(call, call.rows, token)
+    return token

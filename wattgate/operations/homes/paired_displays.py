@@ -162,18 +162,19 @@ async def approve_display_pairing(
 
 @operation(
     OperationKind.MUTATION,
-    returns=account_types.Done,
+    returns=types.DisplayPairingRequest,
     needs=Permission.PAIRED_DISPLAY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/displaypairing/deny", Tag.PAIRED_DISPLAYS),
     raises=(NotFound,),
+    rest_result=account_types.DONE,
 )
-async def deny_display_pairing(call: Call, *, user_code: terms.UserCode) -> account_types.Done:
+async def deny_display_pairing(call: Call, *, user_code: terms.UserCode) -> types.DisplayPairingRequest:
     """Refuse the display with this code. Its codes become invalid."""
     account = await require_account(call)
     pairing = await find_open_pairing(call, account.user_id, user_code)
     await answer_pairing(call.rows, pairing, PairingState.DENIED)
-    return account_types.Done(valid=True)
+    return types.DisplayPairingRequest(name=pairing.name, expires_at=pairing.expires_at)
 
 
 @operation(
@@ -202,15 +203,18 @@ async def own_display(call: Call) -> models.PairedDisplay:
 
 @operation(
     OperationKind.MUTATION,
-    returns=account_types.Done,
+    returns=types.PairedDisplay,
     needs=Permission.OWN_DISPLAY,
     audit=Unaudited("A display ends its own credential."),
     rest=RestRoute("DELETE", "/paireddisplay/own", Tag.PAIRED_DISPLAYS),
+    raises=(NotFound,),
+    rest_result=account_types.DONE,
 )
-async def end_own_display(call: Call) -> account_types.Done:
+async def end_own_display(call: Call) -> models.PairedDisplay:
     """End the credential of the paired display that calls. It must be paired again."""
-    await end_displays(call, call.rows, [await _find_own_display(call)])
-    return account_types.Done(valid=True)
+    display = await _find_own_display(call)
+    await end_displays(call, call.rows, [display])
+    return display
 
 
 @operation(
@@ -231,15 +235,17 @@ async def rename_paired_display(
 
 @operation(
     OperationKind.MUTATION,
-    returns=account_types.Done,
+    returns=types.PairedDisplay,
     needs=Permission.PAIRED_DISPLAY_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/paireddisplay/{displayId}", Tag.PAIRED_DISPLAYS),
+    rest_result=account_types.DONE,
 )
-async def revoke_paired_display(call: Call, *, display_id: ids.DisplayId) -> account_types.Done:
+async def revoke_paired_display(call: Call, *, display_id: ids.DisplayId) -> models.PairedDisplay:
     """End the credential of a paired display. All gateways close its connections within 1 second."""
-    await end_displays(call, call.rows, [await call.rows.get(models.PairedDisplay, display_id)])
-    return account_types.Done(valid=True)
+    display = await call.rows.get(models.PairedDisplay, display_id)
+    await end_displays(call, call.rows, [display])
+    return display
 
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM, system_access=SystemAccess.FIND_WORK)

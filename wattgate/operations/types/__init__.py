@@ -40,6 +40,7 @@ from wattgate.enums import (
     Priority,
     RateUnit,
     ReadingQuality,
+    RefusalCode,
     RuleKind,
     StepStatus,
     SuppressionCause,
@@ -127,6 +128,18 @@ declare_enum(
     MISSING="No consent is recorded for the meter point.",
     REVOKED="The user has revoked the consent.",
     EXPIRED="The consent has expired.",
+)
+declare_enum(
+    RefusalCode,
+    "Code of a refusal.",
+    BAD_INPUT="A value is wrong or missing. `problems` names it.",
+    NOT_FOUND="The caller has no such record.",
+    NOT_SUPPORTED="The record exists, but its kind does not support the operation.",
+    CONFLICT="The state of the record does not allow the change.",
+    QUOTA_EXCEEDED="The user or the application has as many records of the kind as it may have.",
+    CONSENT_REVOKED="The consent to the use of the data is revoked, expired or not recorded.",
+    REAUTHENTICATION_REQUIRED="The log-in of the token is too old for this change. Send the password, or log in again.",
+    SECOND_FACTOR_REQUIRED="The password is right; a code of the second factor is missing or wrong.",
 )
 declare_enum(
     MeterKind,

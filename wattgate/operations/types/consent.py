@@ -11,6 +11,7 @@ from wattgate.db.queries.consent import CONSENTS_BY_METER_POINT, is_valid
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.enums import ConsentBasis, TenancyProof, WithheldReason
+from wattgate.operations.core.fields import list_result
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.node import Node
 from wattgate.operations.vocabulary.scalars import enum_type
@@ -105,6 +106,14 @@ class ConsentChange:
     kind: ConsentChangeKind = strawberry.field(description="Kind of the consent change.")
     valid_until: datetime = strawberry.field(description="When the consent ends after this change.")
     created_at: terms.CreatedAt
+
+
+ConsentChanges = list_result(
+    "ConsentChanges",
+    ConsentChange,
+    description="Changes of the consents for several meter points.",
+    items="One change for each meter point, in the order of the call.",
+)
 
 
 # Results for consents and their receipts, made from rows, and the batch loaders that return them.

@@ -226,8 +226,8 @@ def response_content(
         schema = shape_schema(_acknowledgement(operation, rest), components)
         example = {"status": "OK", **dict.fromkeys(rest.acknowledged_fields, EXAMPLE_UUID)}
     else:
-        one = output_schema(operation.result_type, components, rest.edges)
-        schema = {"type": "array", "items": one} if operation.returns_list else one
+        one = output_schema(operation.rest_result_type, components, rest.edges)
+        schema = {"type": "array", "items": one} if operation.rest_returns_list else one
     return _content(schema, example)
 
 
@@ -237,11 +237,11 @@ def _content(schema: Json, example: Any) -> Json:
 
 def _acknowledgement(operation: Operation, rest: RestRoute) -> RecordShape:
     """Return the shape of the answer for legacy clients: status OK, and some members of the record."""
-    definition = get_object_definition(operation.result_type, strict=True)
+    definition = get_object_definition(operation.rest_result_type, strict=True)
     names = frozenset(wire_name(field) for field in definition.fields)
     return RecordShape(
         f"{definition.name}Acknowledgement",
-        operation.result_type,
+        operation.rest_result_type,
         Acknowledgement,
         omitted=names - set(rest.acknowledged_fields),
         description="Acknowledgement of a change.",

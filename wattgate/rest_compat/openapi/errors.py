@@ -26,6 +26,7 @@ from wattgate.errors import (
     all_error_kinds,
 )
 from wattgate.operations.core.operation import JSON, Operation, OperationKind, RestRoute
+from wattgate.operations.core.refusals import adds_records
 from wattgate.principal import AuthScheme, Permission
 from wattgate.rest_compat.openapi.components import Json, reference
 
@@ -33,8 +34,6 @@ ErrorKind = type[GatewayError]
 
 GRAPHQL_ONLY: frozenset[ErrorKind] = frozenset({PersistedQueryNotFound})
 """Errors that no REST response has."""
-
-_ADDS = ("add", "opt", "register", "participate")
 
 
 def error_kinds(operation: Operation, rest: RestRoute) -> set[ErrorKind]:
@@ -52,7 +51,7 @@ def implied_kinds(operation: Operation, rest: RestRoute) -> set[ErrorKind]:
         kinds.add(SecondFactorRequired)
     if "{" in rest.path or (writes and "input" in operation.arguments):  # an input can name other records
         kinds.add(NotFound)
-    if writes and operation.name.startswith(_ADDS):
+    if adds_records(operation):
         kinds |= {Conflict, QuotaExceeded}
     if (rest.method != "GET" and operation.arguments) or operation.needs is Permission.ANYONE:
         kinds.add(TooLarge)
@@ -157,6 +156,6 @@ def _has_variable_cost(operation: Operation, rest: RestRoute) -> bool:
     """Return whether the size of the request or of the response decides what a call costs."""
     if operation.needs is Permission.ANYONE:
         return False
-    return bool(operation.returns_list or operation.sizes or rest.edges or operation.weight is not None) or (
+    return bool(operation.rest_returns_list or operation.sizes or rest.edges or operation.weight is not None) or (
         rest.method != "GET" and bool(operation.arguments)
     )

@@ -12,6 +12,7 @@ from graphql import (
     GraphQLList,
     GraphQLNonNull,
     GraphQLObjectType,
+    GraphQLUnionType,
     Undefined,
     ast_from_value,
     get_named_type,
@@ -59,6 +60,9 @@ SAMPLES: Mapping[str, Any] = MappingProxyType(
 )
 """Sample values by the name of the argument or input field, or of its scalar."""
 
+
+REFUSAL_FRAGMENT = "... on Refusal { refusal: code message problems { path message } }"
+"""The fields that a document selects of a refusal."""
 
 _CURSORS = ("after", "before")
 """Arguments of connections whose values are not those of REST."""
@@ -134,6 +138,8 @@ def _selection(type_: Any, edges: Collection[str]) -> str:
     """Return the selection set of all plain fields of a type at any depth, and of the named edges."""
     if is_leaf_type(type_):
         return ""
+    if isinstance(type_, GraphQLUnionType):  # the result of a mutation: its record first, then its refusals
+        return f"{{ ... on {type_.types[0]} {_selection(type_.types[0], edges)} {REFUSAL_FRAGMENT} }}"
     assert isinstance(type_, GraphQLObjectType)
     inner = [
         f"{name} {_selection(get_named_type(member.type), ())}"

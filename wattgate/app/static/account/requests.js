@@ -19,7 +19,7 @@ export async function register({ applicationId, name, email, password }) {
   await call(
     `mutation Register($applicationId: ID!, $name: String!, $email: String!, $password: String!, $culture: String) {
       register(applicationId: $applicationId, name: $name, username: $email, email: $email, password: $password,
-        cultureCode: $culture) { userId }
+        cultureCode: $culture) { ... on User { userId } ...Refused }
     }`,
     { applicationId, name, email, password, culture: cultureCode },
   );
@@ -32,7 +32,7 @@ export async function register({ applicationId, name, email, password }) {
 export async function requestVerification({ applicationId, username, password }) {
   await call(
     `mutation RequestVerification($applicationId: ID!, $username: String!, $password: String!) {
-      requestVerification(applicationId: $applicationId, username: $username, password: $password) { valid }
+      requestVerification(applicationId: $applicationId, username: $username, password: $password) { ...Refused }
     }`,
     { applicationId, username, password },
   );
@@ -45,7 +45,7 @@ export async function requestVerification({ applicationId, username, password })
 export async function verify({ applicationId, username, password, token }) {
   await call(
     `mutation Verify($applicationId: ID!, $username: String!, $password: String!, $token: String!) {
-      verifyUser(applicationId: $applicationId, username: $username, password: $password, token: $token) { valid }
+      verifyUser(applicationId: $applicationId, username: $username, password: $password, token: $token) { ...Refused }
     }`,
     { applicationId, username, password, token },
   );
@@ -58,7 +58,7 @@ export async function verify({ applicationId, username, password, token }) {
 export async function requestPasswordReset({ applicationId, username }) {
   await call(
     `mutation RequestPasswordReset($applicationId: ID!, $username: String!) {
-      requestPasswordReset(applicationId: $applicationId, username: $username) { valid }
+      requestPasswordReset(applicationId: $applicationId, username: $username) { ...Refused }
     }`,
     { applicationId, username },
   );
@@ -71,9 +71,7 @@ export async function requestPasswordReset({ applicationId, username }) {
 export async function resetPassword({ applicationId, username, token, newPassword }) {
   await call(
     `mutation ResetPassword($applicationId: ID!, $username: String!, $token: String!, $newPassword: String!) {
-      resetPassword(applicationId: $applicationId, username: $username, token: $token, newPassword: $newPassword) {
-        valid
-      }
+      resetPassword(applicationId: $applicationId, username: $username, token: $token, newPassword: $newPassword) { ...Refused }
     }`,
     { applicationId, username, token, newPassword },
   );
@@ -86,7 +84,7 @@ export async function resetPassword({ applicationId, username, token, newPasswor
 export async function confirmEmail({ applicationId, token }) {
   await call(
     `mutation ConfirmEmail($applicationId: ID!, $token: String!) {
-      confirmEmailChange(applicationId: $applicationId, token: $token) { valid }
+      confirmEmailChange(applicationId: $applicationId, token: $token) { ...Refused }
     }`,
     { applicationId, token },
   );

@@ -49,7 +49,9 @@ const INBOX = `query Inbox($size: Int!, $before: String) {
   }
 }`;
 
-const MARK_READ = "mutation MarkRead($alertIds: [ID!]) { markAlertsRead(alertIds: $alertIds) { unread } }";
+const MARK_READ = `mutation MarkRead($alertIds: [ID!]) {
+  markAlertsRead(alertIds: $alertIds) { ... on MarkedAlerts { unread } ...Refused }
+}`;
 
 const RULE = `fragment Rule on AlertRule {
   ruleId name kind resourceId field unit function side threshold windowMinutes period channels enabled active
@@ -69,16 +71,20 @@ const TENANCIES = `query Tenancies($size: Int!) {
   viewer { tenancies(last: $size) { edges { node { tenancyId mpxn beganAt endedAt } } } }
 }`;
 
-const ADD_RULE = `mutation AddRule($input: NewAlertRule!) { addAlertRule(input: $input) { ...Rule } } ${RULE}`;
-
-const CHANGE_RULE = `mutation ChangeRule($ruleId: ID!, $input: AlertRuleChange!) {
-  updateAlertRule(ruleId: $ruleId, input: $input) { ...Rule }
+const ADD_RULE = `mutation AddRule($input: NewAlertRule!) {
+  addAlertRule(input: $input) { ... on AlertRule { ...Rule } ...Refused }
 } ${RULE}`;
 
-const REMOVE_RULE = "mutation RemoveRule($ruleId: ID!) { removeAlertRule(ruleId: $ruleId) { ruleId } }";
+const CHANGE_RULE = `mutation ChangeRule($ruleId: ID!, $input: AlertRuleChange!) {
+  updateAlertRule(ruleId: $ruleId, input: $input) { ... on AlertRule { ...Rule } ...Refused }
+} ${RULE}`;
+
+const REMOVE_RULE = `mutation RemoveRule($ruleId: ID!) {
+  removeAlertRule(ruleId: $ruleId) { ... on AlertRule { ruleId } ...Refused }
+}`;
 
 const SET_PREFERENCES = `mutation SetPreferences($veId: ID!, $attributes: JSON!) {
-  setVirtualEntityAttributes(veId: $veId, attributes: $attributes) { attributes }
+  setVirtualEntityAttributes(veId: $veId, attributes: $attributes) { ... on VirtualEntity { attributes } ...Refused }
 }`;
 
 /**

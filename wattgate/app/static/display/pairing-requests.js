@@ -30,7 +30,10 @@ export async function startPairing(applicationId, name) {
   const data = await call(
     `mutation StartPairing($applicationId: ID, $name: String) {
       startDisplayPairing(applicationId: $applicationId, name: $name) {
-        deviceCode userCode verificationUri expiresIn interval qrCode
+        ... on DisplayPairing {
+          deviceCode userCode verificationUri expiresIn interval qrCode
+        }
+        ...Refused
       }
     }`,
     { applicationId, name },
@@ -47,7 +50,10 @@ export async function startPairing(applicationId, name) {
 export async function claimPairing(applicationId, deviceCode) {
   const data = await call(
     `mutation ClaimPairing($applicationId: ID, $deviceCode: String!) {
-      claimDisplayPairing(applicationId: $applicationId, deviceCode: $deviceCode) { state interval token expiresAt }
+      claimDisplayPairing(applicationId: $applicationId, deviceCode: $deviceCode) {
+        ... on DisplayPairingClaim { state interval token expiresAt }
+        ...Refused
+      }
     }`,
     { applicationId, deviceCode },
   );
@@ -68,5 +74,5 @@ export async function checkPaired(token) {
  * @param {string} token
  */
 export async function endPaired(token) {
-  await call("mutation EndPaired { endOwnDisplay { valid } }", {}, token);
+  await call("mutation EndPaired { endOwnDisplay { ...Refused } }", {}, token);
 }

@@ -50,7 +50,9 @@ export async function listDisplays(token) {
  */
 export async function checkCode(token, userCode) {
   const data = await call(
-    "mutation CheckPairing($userCode: String!) { checkDisplayPairing(userCode: $userCode) { name } }",
+    `mutation CheckPairing($userCode: String!) {
+      checkDisplayPairing(userCode: $userCode) { ... on DisplayPairingRequest { name } ...Refused }
+    }`,
     { userCode },
     token,
   );
@@ -65,7 +67,7 @@ export async function checkCode(token, userCode) {
 export async function approve(token, approval) {
   await call(
     `mutation ApprovePairing($userCode: String!, $veId: ID!, $name: String) {
-      approveDisplayPairing(userCode: $userCode, veId: $veId, name: $name) { name }
+      approveDisplayPairing(userCode: $userCode, veId: $veId, name: $name) { ...Refused }
     }`,
     approval,
     token,
@@ -79,7 +81,7 @@ export async function approve(token, approval) {
  */
 export async function deny(token, userCode) {
   await call(
-    "mutation DenyPairing($userCode: String!) { denyDisplayPairing(userCode: $userCode) { valid } }",
+    "mutation DenyPairing($userCode: String!) { denyDisplayPairing(userCode: $userCode) { ...Refused } }",
     { userCode },
     token,
   );
@@ -94,7 +96,7 @@ export async function deny(token, userCode) {
 export async function renameDisplay(token, displayId, name) {
   await call(
     `mutation RenameDisplay($displayId: ID!, $name: String!) {
-      renamePairedDisplay(displayId: $displayId, name: $name) { displayId }
+      renamePairedDisplay(displayId: $displayId, name: $name) { ... on PairedDisplay { displayId } ...Refused }
     }`,
     { displayId, name },
     token,
@@ -108,7 +110,7 @@ export async function renameDisplay(token, displayId, name) {
  */
 export async function revokeDisplay(token, displayId) {
   await call(
-    "mutation RevokeDisplay($displayId: ID!) { revokePairedDisplay(displayId: $displayId) { valid } }",
+    "mutation RevokeDisplay($displayId: ID!) { revokePairedDisplay(displayId: $displayId) { ...Refused } }",
     { displayId },
     token,
   );

@@ -196,7 +196,7 @@ export async function previewTemplate(token, input) {
  */
 export async function addTemplate(token, input) {
   const data = await call(
-    "mutation Add($input: NewTemplate!) { addTemplate(input: $input) { templateId } }",
+    "mutation Add($input: NewTemplate!) { addTemplate(input: $input) { ... on Template { templateId } ...Refused } }",
     { input },
     token,
   );
@@ -213,7 +213,7 @@ export async function addTemplate(token, input) {
 export async function addVersion(token, templateId, input) {
   const data = await call(
     `mutation Save($templateId: ID!, $input: NewTemplateVersion!) {
-      addTemplateVersion(templateId: $templateId, input: $input) { version }
+      addTemplateVersion(templateId: $templateId, input: $input) { ... on TemplateVersion { version } ...Refused }
     }`,
     { templateId, input },
     token,
@@ -230,7 +230,7 @@ export async function addVersion(token, templateId, input) {
 export async function renameTemplate(token, templateId, name) {
   await call(
     `mutation Rename($templateId: ID!, $name: String!) {
-      updateTemplate(templateId: $templateId, input: { name: $name }) { templateId }
+      updateTemplate(templateId: $templateId, input: { name: $name }) { ... on Template { templateId } ...Refused }
     }`,
     { templateId, name },
     token,
@@ -246,7 +246,7 @@ export async function renameTemplate(token, templateId, name) {
 export async function publishVersion(token, templateId, version) {
   await call(
     `mutation Publish($templateId: ID!, $version: Int!) {
-      publishTemplate(templateId: $templateId, version: $version) { templateId }
+      publishTemplate(templateId: $templateId, version: $version) { ... on Template { templateId } ...Refused }
     }`,
     { templateId, version },
     token,
@@ -262,7 +262,7 @@ export async function publishVersion(token, templateId, version) {
 export async function rollBackTemplate(token, templateId, version) {
   await call(
     `mutation RollBack($templateId: ID!, $version: Int!) {
-      rollBackTemplate(templateId: $templateId, version: $version) { templateId }
+      rollBackTemplate(templateId: $templateId, version: $version) { ... on Template { templateId } ...Refused }
     }`,
     { templateId, version },
     token,
@@ -277,7 +277,7 @@ export async function rollBackTemplate(token, templateId, version) {
 export async function withdrawTemplate(token, templateId) {
   await call(
     `mutation Withdraw($templateId: ID!) {
-      updateTemplate(templateId: $templateId, input: { active: false }) { templateId }
+      updateTemplate(templateId: $templateId, input: { active: false }) { ... on Template { templateId } ...Refused }
     }`,
     { templateId },
     token,
@@ -289,7 +289,7 @@ export async function withdrawTemplate(token, templateId) {
  * @param {string} templateId
  */
 export async function archiveTemplate(token, templateId) {
-  const document = "mutation Archive($templateId: ID!) { archiveTemplate(templateId: $templateId) { templateId } }";
+  const document = "mutation Archive($templateId: ID!) { archiveTemplate(templateId: $templateId) { ... on Template { templateId } ...Refused } }";
   await call(document, { templateId }, token);
 }
 
@@ -298,7 +298,7 @@ export async function archiveTemplate(token, templateId) {
  * @param {string} templateId
  */
 export async function restoreTemplate(token, templateId) {
-  const document = "mutation Restore($templateId: ID!) { restoreTemplate(templateId: $templateId) { templateId } }";
+  const document = "mutation Restore($templateId: ID!) { restoreTemplate(templateId: $templateId) { ... on Template { templateId } ...Refused } }";
   await call(document, { templateId }, token);
 }
 
@@ -313,7 +313,10 @@ export async function restoreTemplate(token, templateId) {
 export async function sharePreview(token, templateId, version, hours) {
   const data = await call(
     `mutation Share($templateId: ID!, $version: Int!, $hours: Int!) {
-      shareTemplatePreview(templateId: $templateId, version: $version, hours: $hours) { previewUrl expiresAt }
+      shareTemplatePreview(templateId: $templateId, version: $version, hours: $hours) {
+        ... on SharedTemplatePreview { previewUrl expiresAt }
+        ...Refused
+      }
     }`,
     { templateId, version, hours },
     token,
@@ -331,7 +334,7 @@ export async function sharePreview(token, templateId, version, hours) {
 export async function sendTestMail(token, address, input) {
   const data = await call(
     `mutation SendTest($address: String!, $input: TemplateToPreview!) {
-      sendTestMail(address: $address, input: $input) { testMail { testMailId } }
+      sendTestMail(address: $address, input: $input) { ... on SentTestMail { testMail { testMailId } } ...Refused }
     }`,
     { address, input },
     token,

@@ -113,7 +113,10 @@ export async function logIn({ applicationId, username, password, code }) {
   const data = await call(
     `mutation LogIn($applicationId: ID!, $username: String!, $password: String!, $code: String) {
       authenticate(applicationId: $applicationId, username: $username, password: $password, code: $code) {
-        token exp accountId applicationId
+        ... on Login {
+          token exp accountId applicationId
+        }
+        ...Refused
       }
     }`,
     { applicationId, username, password, code },
@@ -127,7 +130,7 @@ export async function logIn({ applicationId, username, password, code }) {
  * @returns {Promise<Login>}
  */
 export async function renew(token) {
-  return (await call("mutation Renew { newToken { token exp } }", {}, token)).newToken;
+  return (await call("mutation Renew { newToken { ... on NewToken { token exp } ...Refused } }", {}, token)).newToken;
 }
 
 /**
@@ -135,8 +138,11 @@ export async function renew(token) {
  * @param {string} token
  */
 export async function logOut(token) {
-  await call("mutation LogOut { deleteToken { valid } }", {}, token);
+  await call("mutation LogOut { deleteToken { ...Refused } }", {}, token);
 }
+
+/** The fields of a refusal that mutations select. A request throws it as a GatewayError. */
+const REFUSED = "fragment Refused on Refusal { refusal: code message }";
 
 const HOME = "fragment Home on VirtualEntity { veId name city timeZone resources { resourceId classifier } }";
 
@@ -265,13 +271,16 @@ export async function call(query, variables, token) {
 async function callInPart(query, variables, token, accepted) {
   /** @type {Record<string, string>} */
   const headers = { "Content-Type": "application/json", ...(token && { token }) };
-  const { status, body } = await post(headers, JSON.stringify({ query, variables }));
+  const document = query.includes("...Refused") ? `${query} ${REFUSED}` : query;
+  const { status, body } = await post(headers, JSON.stringify({ query: document, variables }));
   /** @type {GatewayError[]} */
   const errors = (body.errors ?? []).map((/** @type {any} */ { message, extensions }) => new GatewayError(message, extensions?.code, extensions?.retryAfter));
   const error = errors.find(({ code }) => !accepted || code !== accepted);
   if (error) throw error;
   if (status === 401) throw new GatewayError("The session has expired", "UNAUTHENTICATED");
   if (!body.data) throw new GatewayError(`The gateway responded with status ${status}`);
+  const refusal = Object.values(body.data).find((value) => value?.refusal);
+  if (refusal) throw new GatewayError(refusal.message, refusal.refusal);
   return { data: body.data, refused: errors[0] ?? null };
 }
 

@@ -7,7 +7,7 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries.content import reference_loader
 from wattgate.enums import DfsEventState
-from wattgate.operations.core.fields import RestForm, edge, field_with_rest_form
+from wattgate.operations.core.fields import RestForm, edge, field_with_rest_form, list_result
 from wattgate.operations.core.pagination import Connection, connection_edge
 from wattgate.operations.types.meters.quantities import Rate
 from wattgate.operations.vocabulary import ids
@@ -61,6 +61,14 @@ class DfsUser:
     updated_at: terms.UpdatedAt
 
 
+DfsUsers = list_result(
+    "DfsUsers",
+    DfsUser,
+    description="Enrolments that a call has changed.",
+    items="One enrolment for each meter point.",
+)
+
+
 @strawberry.type(description="Participation of a user in a demand flexibility event with one meter point.")
 class DfsParticipation:
     participation_id: strawberry.ID = strawberry.field(description="ID of the participation.")
@@ -74,3 +82,11 @@ class DfsParticipation:
         needs=Permission.FLEXIBILITY_READ,
         description="The event. Null if the caller may not see it.",
     )
+
+
+DfsParticipations = list_result(
+    "DfsParticipations",
+    DfsParticipation,
+    description="Participations that a call has added.",
+    items="One participation for each meter point.",
+)

@@ -154,6 +154,18 @@ class Done:
     valid: terms.Succeeded
 
 
+DONE = Done(valid=True)
+"""The answer of REST in place of the record that a call has changed or ended. Legacy clients read it."""
+
+
+@strawberry.type(
+    description="Request of a code by mail. It is the same whether an account has the name or not, so that nobody "
+    "finds names with it."
+)
+class CodeRequest:
+    expires_at: datetime = strawberry.field(description="When the code expires, if a mail is sent.")
+
+
 @strawberry.type(description="Record of an issued token. The token itself is not stored and cannot be shown.")
 class Token:
     token_id: ids.TokenId

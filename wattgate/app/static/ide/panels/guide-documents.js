@@ -30,23 +30,23 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/accounts-and-mails", pageTitle: "Let people register and reset passwords", section: "Use the operations in your app", name: "register", kind: "mutation",
-    text: "mutation {\n  register(applicationId: \"APPLICATION\", name: \"Ada\", username: \"ada@example.org\", email: \"ada@example.org\",\n    password: \"a long password\", cultureCode: \"fr-CA\") { userId status applications { accountId } }\n}\n",
+    text: "mutation {\n  register(applicationId: \"APPLICATION\", name: \"Ada\", username: \"ada@example.org\", email: \"ada@example.org\",\n    password: \"a long password\", cultureCode: \"fr-CA\") { ... on User { userId status applications { accountId } } }\n}\n",
   },
   {
     page: "how-to/accounts-and-mails", pageTitle: "Let people register and reset passwords", section: "Use the operations in your app", name: "verifyUser", kind: "mutation",
-    text: "mutation {\n  verifyUser(applicationId: \"APPLICATION\", username: \"ada@example.org\", password: \"a long password\",\n    token: \"1234\") { valid }\n}\n",
+    text: "mutation {\n  verifyUser(applicationId: \"APPLICATION\", username: \"ada@example.org\", password: \"a long password\",\n    token: \"1234\") { ... on Verified { valid } }\n}\n",
   },
   {
     page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Send an alert", name: "sendAlert", kind: "mutation",
-    text: "mutation {\n  sendAlert(input: {userId: \"...\", alertTypeId: \"CM01\", channels: [INBOX, PUSH], priority: HIGH, data: {use: 4.2}}) {\n    alertId\n    notifications { notificationId channel state }\n  }\n}\n",
+    text: "mutation {\n  sendAlert(input: {userId: \"...\", alertTypeId: \"CM01\", channels: [INBOX, PUSH], priority: HIGH, data: {use: 4.2}}) {\n    ... on Alert {\n      alertId\n      notifications { notificationId channel state }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Declare the variables of an alert type", name: "addAlertType", kind: "mutation",
-    text: "mutation {\n  addAlertType(input: {systemAlertTypeId: \"CM02\", name: \"Much power\", variables: [\n    {name: \"power\", type: POWER, sample: 4200, description: \"Power at present\"}\n    {name: \"cost.today\", type: MONEY, unit: \"GBP\", description: \"Cost since midnight\"}\n    {name: \"tip\", type: TEXT, required: false}\n  ]}) { alertTypeId variables { name type unit sample } }\n}\n",
+    text: "mutation {\n  addAlertType(input: {systemAlertTypeId: \"CM02\", name: \"Much power\", variables: [\n    {name: \"power\", type: POWER, sample: 4200, description: \"Power at present\"}\n    {name: \"cost.today\", type: MONEY, unit: \"GBP\", description: \"Cost since midnight\"}\n    {name: \"tip\", type: TEXT, required: false}\n  ]}) { ... on AlertType { alertTypeId variables { name type unit sample } } }\n}\n",
   },
   {
     page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Declare the variables of an alert type", name: "sendAlert", kind: "mutation",
-    text: "mutation {\n  sendAlert(input: {\n    userId: \"...\", alertTypeId: \"CM02\", channels: [EMAIL], data: {power: 4312, cost: {today: \"3.47\"}}\n  }) { alertId }\n}\n",
+    text: "mutation {\n  sendAlert(input: {\n    userId: \"...\", alertTypeId: \"CM02\", channels: [EMAIL], data: {power: 4312, cost: {today: \"3.47\"}}\n  }) { ... on Alert { alertId } }\n}\n",
   },
   {
     page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Follow an alert", name: "alerts", kind: "subscription",
@@ -58,7 +58,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Share a preview", name: "shareTemplatePreview", kind: "mutation",
-    text: "mutation { shareTemplatePreview(templateId: \"...\", hours: 24) { previewUrl expiresAt } }\n",
+    text: "mutation { shareTemplatePreview(templateId: \"...\", hours: 24) { ... on SharedTemplatePreview { previewUrl expiresAt } } }\n",
   },
   {
     page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Create a rule on readings", name: "viewer", kind: "query",
@@ -66,31 +66,31 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Let a resource join or leave a home", name: "addVirtualEntityResource", kind: "mutation",
-    text: "mutation ($veId: ID!, $resourceId: ID!) {\n  addVirtualEntityResource(veId: $veId, resourceId: $resourceId) { resources { resourceId name } }\n}\n",
+    text: "mutation ($veId: ID!, $resourceId: ID!) {\n  addVirtualEntityResource(veId: $veId, resourceId: $resourceId) { ... on VirtualEntity { resources { resourceId name } } }\n}\n",
   },
   {
     page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Close a home or a resource, and open it again", name: "updateResource", kind: "mutation",
-    text: "mutation ($resourceId: ID!) {\n  updateResource(resourceId: $resourceId, input: { active: false }) { active }\n}\n",
+    text: "mutation ($resourceId: ID!) {\n  updateResource(resourceId: $resourceId, input: { active: false }) { ... on Resource { active } }\n}\n",
   },
   {
     page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Let users claim their devices", name: "registerDeviceClaim", kind: "mutation",
-    text: "mutation ($hardwareId: String!) {\n  registerDeviceClaim(input: { hardwareId: $hardwareId }) { hardwareId code expiresAt }\n}\n",
+    text: "mutation ($hardwareId: String!) {\n  registerDeviceClaim(input: { hardwareId: $hardwareId }) { ... on DeviceClaim { hardwareId code expiresAt } }\n}\n",
   },
   {
     page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Let users claim their devices", name: "addDevice", kind: "mutation",
-    text: "mutation ($deviceTypeId: ID!, $hardwareId: String!, $code: String!) {\n  addDevice(input: { deviceTypeId: $deviceTypeId, hardwareId: $hardwareId, hardwareIds: {}, claimCode: $code }) {\n    deviceId proof\n  }\n}\n",
+    text: "mutation ($deviceTypeId: ID!, $hardwareId: String!, $code: String!) {\n  addDevice(input: { deviceTypeId: $deviceTypeId, hardwareId: $hardwareId, hardwareIds: {}, claimCode: $code }) {\n    ... on Device {\n      deviceId proof\n    }\n  }\n}\n",
   },
   {
     page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Move a meter point", name: "moveMeterPoint", kind: "mutation",
-    text: "mutation ($mpxn: ID!, $userId: ID!) {\n  moveMeterPoint(mpxn: $mpxn, userId: $userId, homeName: \"Home\") {\n    formerUserId movedInAt withdrawnReadings veId\n    resources { resourceId classifier successorId }\n    devices { deviceId moves successorId }\n  }\n}\n",
+    text: "mutation ($mpxn: ID!, $userId: ID!) {\n  moveMeterPoint(mpxn: $mpxn, userId: $userId, homeName: \"Home\") {\n    ... on MeterPointMove {\n      formerUserId movedInAt withdrawnReadings veId\n      resources { resourceId classifier successorId }\n      devices { deviceId moves successorId }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Move resources and devices one by one", name: "moveResource", kind: "mutation",
-    text: "mutation ($resourceId: ID!, $userId: ID!) {\n  moveResource(resourceId: $resourceId, userId: $userId) { resourceId ownerId }\n}\n",
+    text: "mutation ($resourceId: ID!, $userId: ID!) {\n  moveResource(resourceId: $resourceId, userId: $userId) { ... on Resource { resourceId ownerId } }\n}\n",
   },
   {
     page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Record a consent", name: "verifyMeterPoint", kind: "mutation",
-    text: "mutation {\n  verifyMeterPoint(mpxn: \"2000012345678\", purpose: \"advice on energy use\") { state validUntil }\n}\n",
+    text: "mutation {\n  verifyMeterPoint(mpxn: \"2000012345678\", purpose: \"advice on energy use\") { ... on MeterPointConsent { state validUntil } }\n}\n",
   },
   {
     page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Handle withheld data", name: "viewer", kind: "query",
@@ -106,15 +106,15 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/display-of-your-own", pageTitle: "A display of your own", section: "Set the daily budget", name: "SetBudget", kind: "mutation",
-    text: "mutation SetBudget($veId: ID!) {\n  setVirtualEntityAttributes(veId: $veId, attributes: {display: {dailyBudget: 3.5, ambientBasis: \"BUDGET\"}}) { attributes }\n}\n",
+    text: "mutation SetBudget($veId: ID!) {\n  setVirtualEntityAttributes(veId: $veId, attributes: {display: {dailyBudget: 3.5, ambientBasis: \"BUDGET\"}}) { ... on VirtualEntity { attributes } }\n}\n",
   },
   {
     page: "how-to/display-of-your-own", pageTitle: "A display of your own", section: "Show the carbon intensity", name: "AddCarbonType", kind: "mutation",
-    text: "mutation AddCarbonType {\n  addResourceType(input: {\n    name: \"carbon intensity\", classifier: \"carbon.intensity\", baseUnit: \"gCO2/kWh\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2026-01-01T00:00:00Z\",\n      fields: [{fieldName: \"INTENSITY\", unit: \"gCO2/kWh\", datatype: \"integer\"}]\n    }]\n  }) { resourceTypeId }\n}\n",
+    text: "mutation AddCarbonType {\n  addResourceType(input: {\n    name: \"carbon intensity\", classifier: \"carbon.intensity\", baseUnit: \"gCO2/kWh\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2026-01-01T00:00:00Z\",\n      fields: [{fieldName: \"INTENSITY\", unit: \"gCO2/kWh\", datatype: \"integer\"}]\n    }]\n  }) { ... on ResourceType { resourceTypeId } }\n}\n",
   },
   {
     page: "how-to/erase-and-export", pageTitle: "Erase and export a user's data", section: "Export", name: "exportMyData", kind: "mutation",
-    text: "mutation {\n  exportMyData {\n    exportId\n    state\n  }\n}\n",
+    text: "mutation {\n  exportMyData {\n    ... on DataExport {\n      exportId\n      state\n    }\n  }\n}\n",
   },
   {
     page: "how-to/erase-and-export", pageTitle: "Erase and export a user's data", section: "Export", name: "dataExport", kind: "query",
@@ -122,7 +122,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/erase-and-export", pageTitle: "Erase and export a user's data", section: "Erase", name: "deleteUser", kind: "mutation",
-    text: "mutation ($userId: ID!) {\n  deleteUser(userId: $userId) {\n    status\n  }\n}\n",
+    text: "mutation ($userId: ID!) {\n  deleteUser(userId: $userId) {\n    ... on User {\n      status\n    }\n  }\n}\n",
   },
   {
     page: "how-to/erase-and-export", pageTitle: "Erase and export a user's data", section: "Erase", name: "erasure", kind: "query",
@@ -130,39 +130,39 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/load-data", pageTitle: "Load data", section: "Create a resource and a home", name: "AddType", kind: "mutation",
-    text: "mutation AddType {\n  addResourceType(input: {\n    name: \"electricity consumption\", classifier: \"electricity.consumption\", baseUnit: \"kWh\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2014-01-06T00:00:00Z\",\n      fields: [{fieldName: \"ENERGY\", unit: \"kWh\", datatype: \"fixedpoint(3)\"}]\n    }]\n  }) { resourceTypeId }\n}\n",
+    text: "mutation AddType {\n  addResourceType(input: {\n    name: \"electricity consumption\", classifier: \"electricity.consumption\", baseUnit: \"kWh\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2014-01-06T00:00:00Z\",\n      fields: [{fieldName: \"ENERGY\", unit: \"kWh\", datatype: \"fixedpoint(3)\"}]\n    }]\n  }) { ... on ResourceType { resourceTypeId } }\n}\n",
   },
   {
     page: "how-to/load-data", pageTitle: "Load data", section: "Create a resource and a home", name: "AddHomeType", kind: "mutation",
-    text: "mutation AddHomeType($resourceTypeId: ID!) {\n  addVirtualEntityType(input: {name: \"Home\", resources: [{resourceTypeId: $resourceTypeId, required: true}]}) { veTypeId }\n}\n",
+    text: "mutation AddHomeType($resourceTypeId: ID!) {\n  addVirtualEntityType(input: {name: \"Home\", resources: [{resourceTypeId: $resourceTypeId, required: true}]}) { ... on VirtualEntityType { veTypeId } }\n}\n",
   },
   {
     page: "how-to/load-data", pageTitle: "Load data", section: "Create a resource and a home", name: "AddResource", kind: "mutation",
-    text: "mutation AddResource($resourceTypeId: ID!) {\n  addResource(input: {resourceTypeId: $resourceTypeId, name: \"electricity consumption\"}) { resourceId }\n}\n",
+    text: "mutation AddResource($resourceTypeId: ID!) {\n  addResource(input: {resourceTypeId: $resourceTypeId, name: \"electricity consumption\"}) { ... on Resource { resourceId } }\n}\n",
   },
   {
     page: "how-to/load-data", pageTitle: "Load data", section: "Create a resource and a home", name: "AddHome", kind: "mutation",
-    text: "mutation AddHome($veTypeId: ID!, $resourceId: ID!) {\n  addVirtualEntity(input: {\n    veTypeId: $veTypeId, name: \"My home\", timeZone: \"Europe/London\", resources: [{resourceId: $resourceId}]\n  }) { veId }\n}\n",
+    text: "mutation AddHome($veTypeId: ID!, $resourceId: ID!) {\n  addVirtualEntity(input: {\n    veTypeId: $veTypeId, name: \"My home\", timeZone: \"Europe/London\", resources: [{resourceId: $resourceId}]\n  }) { ... on VirtualEntity { veId } }\n}\n",
   },
   {
     page: "how-to/load-data", pageTitle: "Load data", section: "Receive readings from in-home displays by MQTT", name: "AddDeviceType", kind: "mutation",
-    text: "mutation AddDeviceType($resourceTypeId: ID!) {\n  addDeviceType(input: {\n    description: \"In-home display\",\n    protocol: {protocol: \"MQTT\", sensors: [{protocolId: \"ELEC\", resourceTypeId: $resourceTypeId}]}\n  }) { deviceTypeId }\n}\n",
+    text: "mutation AddDeviceType($resourceTypeId: ID!) {\n  addDeviceType(input: {\n    description: \"In-home display\",\n    protocol: {protocol: \"MQTT\", sensors: [{protocolId: \"ELEC\", resourceTypeId: $resourceTypeId}]}\n  }) { ... on DeviceType { deviceTypeId } }\n}\n",
   },
   {
     page: "how-to/load-data", pageTitle: "Load data", section: "Receive readings from in-home displays by MQTT", name: "AddDisplay", kind: "mutation",
-    text: "mutation AddDisplay($deviceTypeId: ID!, $hardwareId: String!) {\n  addDevice(input: {deviceTypeId: $deviceTypeId, hardwareId: $hardwareId, hardwareIds: {}}) { deviceId }\n}\n",
+    text: "mutation AddDisplay($deviceTypeId: ID!, $hardwareId: String!) {\n  addDevice(input: {deviceTypeId: $deviceTypeId, hardwareId: $hardwareId, hardwareIds: {}}) { ... on Device { deviceId } }\n}\n",
   },
   {
     page: "how-to/log-in-with-your-directory", pageTitle: "Log in with your own directory", section: "Log in", name: "LogIn", kind: "mutation",
-    text: "mutation LogIn($application: ID!, $directory: ID!, $token: String!) {\n  authenticate(applicationId: $application, directoryId: $directory, directoryToken: $token) {\n    token\n    exp\n  }\n}\n",
+    text: "mutation LogIn($application: ID!, $directory: ID!, $token: String!) {\n  authenticate(applicationId: $application, directoryId: $directory, directoryToken: $token) {\n    ... on Login {\n      token\n      exp\n    }\n  }\n}\n",
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Start a pairing", name: "startDisplayPairing", kind: "mutation",
-    text: "mutation ($applicationId: ID, $name: String!) {\n  startDisplayPairing(applicationId: $applicationId, name: $name) {\n    deviceCode userCode verificationUri verificationUriComplete expiresIn interval qrCode\n  }\n}\n",
+    text: "mutation ($applicationId: ID, $name: String!) {\n  startDisplayPairing(applicationId: $applicationId, name: $name) {\n    ... on DisplayPairing {\n      deviceCode userCode verificationUri verificationUriComplete expiresIn interval qrCode\n    }\n  }\n}\n",
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Take the credential", name: "claimDisplayPairing", kind: "mutation",
-    text: "mutation ($applicationId: ID, $deviceCode: String!) {\n  claimDisplayPairing(applicationId: $applicationId, deviceCode: $deviceCode) {\n    state interval token display { displayId veId name }\n  }\n}\n",
+    text: "mutation ($applicationId: ID, $deviceCode: String!) {\n  claimDisplayPairing(applicationId: $applicationId, deviceCode: $deviceCode) {\n    ... on DisplayPairingClaim {\n      state interval token display { displayId veId name }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Read the home", name: "ownDisplay", kind: "query",
@@ -170,15 +170,15 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Read the home", name: "endOwnDisplay", kind: "mutation",
-    text: "mutation {\n  endOwnDisplay { valid }\n}\n",
+    text: "mutation {\n  endOwnDisplay { __typename }\n}\n",
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Answer a code", name: "checkDisplayPairing", kind: "mutation",
-    text: "mutation ($userCode: String!) {\n  checkDisplayPairing(userCode: $userCode) { name expiresAt }\n}\n",
+    text: "mutation ($userCode: String!) {\n  checkDisplayPairing(userCode: $userCode) { ... on DisplayPairingRequest { name expiresAt } }\n}\n",
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Answer a code", name: "approveDisplayPairing", kind: "mutation",
-    text: "mutation ($userCode: String!, $veId: ID!, $name: String) {\n  approveDisplayPairing(userCode: $userCode, veId: $veId, name: $name) { name expiresAt }\n}\n",
+    text: "mutation ($userCode: String!, $veId: ID!, $name: String) {\n  approveDisplayPairing(userCode: $userCode, veId: $veId, name: $name) { ... on DisplayPairingRequest { name expiresAt } }\n}\n",
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "List, rename and end displays", name: "viewer", kind: "query",
@@ -186,11 +186,11 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "List, rename and end displays", name: "renamePairedDisplay", kind: "mutation",
-    text: "mutation ($displayId: ID!, $name: String!) {\n  renamePairedDisplay(displayId: $displayId, name: $name) { name }\n}\n",
+    text: "mutation ($displayId: ID!, $name: String!) {\n  renamePairedDisplay(displayId: $displayId, name: $name) { ... on PairedDisplay { name } }\n}\n",
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "List, rename and end displays", name: "revokePairedDisplay", kind: "mutation",
-    text: "mutation ($displayId: ID!) {\n  revokePairedDisplay(displayId: $displayId) { valid }\n}\n",
+    text: "mutation ($displayId: ID!) {\n  revokePairedDisplay(displayId: $displayId) { __typename }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add the types once", name: "Types", kind: "query",
@@ -198,7 +198,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add the types once", name: "AddTypes", kind: "mutation",
-    text: "mutation AddTypes {\n  energy: addResourceType(input: {\n    name: \"electricity consumption\", classifier: \"electricity.consumption\", baseUnit: \"kWh\",\n    storage: [\n      {\n        type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2014-01-06T00:00:00Z\",\n        fields: [{fieldName: \"ENERGY\", unit: \"kWh\", datatype: \"fixedpoint(3)\"}]\n      },\n      {\n        type: \"timeseries\", sampling: \"irregular\", start: \"2014-01-06T00:00:00Z\",\n        fields: [{fieldName: \"POWER\", unit: \"W\", datatype: \"integer\", negative: true}]\n      }\n    ]\n  }) { resourceTypeId }\n  cost: addResourceType(input: {\n    name: \"electricity cost\", classifier: \"electricity.consumption.cost\", baseUnit: \"pence\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2014-01-06T00:00:00Z\",\n      fields: [{fieldName: \"COST\", unit: \"pence\", datatype: \"fixedpoint(4)\"}]\n    }]\n  }) { resourceTypeId }\n  home: addVirtualEntityType(input: {name: \"Home\"}) { veTypeId }\n}\n",
+    text: "mutation AddTypes {\n  energy: addResourceType(input: {\n    name: \"electricity consumption\", classifier: \"electricity.consumption\", baseUnit: \"kWh\",\n    storage: [\n      {\n        type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2014-01-06T00:00:00Z\",\n        fields: [{fieldName: \"ENERGY\", unit: \"kWh\", datatype: \"fixedpoint(3)\"}]\n      },\n      {\n        type: \"timeseries\", sampling: \"irregular\", start: \"2014-01-06T00:00:00Z\",\n        fields: [{fieldName: \"POWER\", unit: \"W\", datatype: \"integer\", negative: true}]\n      }\n    ]\n  }) { ... on ResourceType { resourceTypeId } }\n  cost: addResourceType(input: {\n    name: \"electricity cost\", classifier: \"electricity.consumption.cost\", baseUnit: \"pence\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2014-01-06T00:00:00Z\",\n      fields: [{fieldName: \"COST\", unit: \"pence\", datatype: \"fixedpoint(4)\"}]\n    }]\n  }) { ... on ResourceType { resourceTypeId } }\n  home: addVirtualEntityType(input: {name: \"Home\"}) { ... on VirtualEntityType { veTypeId } }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add the user", name: "FindUser", kind: "query",
@@ -206,7 +206,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add the user", name: "AddUser", kind: "mutation",
-    text: "mutation AddUser($username: String!, $password: String!) {\n  addUser(input: {username: $username, password: $password, name: \"Ada\"}) { userId }\n}\n",
+    text: "mutation AddUser($username: String!, $password: String!) {\n  addUser(input: {username: $username, password: $password, name: \"Ada\"}) { ... on User { userId } }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add resources, tariff and home for the user", name: "Owned", kind: "query",
@@ -214,15 +214,15 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add resources, tariff and home for the user", name: "AddResources", kind: "mutation",
-    text: "mutation AddResources($energyTypeId: ID!, $costTypeId: ID!, $mpan: String!) {\n  energy: addResource(input: {resourceTypeId: $energyTypeId, name: \"electricity consumption\", mpxn: $mpan}) { resourceId }\n  cost: addResource(input: {resourceTypeId: $costTypeId, name: \"electricity cost\", mpxn: $mpan}) { resourceId costOf }\n}\n",
+    text: "mutation AddResources($energyTypeId: ID!, $costTypeId: ID!, $mpan: String!) {\n  energy: addResource(input: {resourceTypeId: $energyTypeId, name: \"electricity consumption\", mpxn: $mpan}) { ... on Resource { resourceId } }\n  cost: addResource(input: {resourceTypeId: $costTypeId, name: \"electricity cost\", mpxn: $mpan}) { ... on Resource { resourceId costOf } }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add resources, tariff and home for the user", name: "SetTariff", kind: "mutation",
-    text: "mutation SetTariff($resourceId: ID!) {\n  setTariff(input: {\n    resourceId: $resourceId, name: \"Flat rate\", kind: FLAT, validFrom: \"2014-01-06T00:00:00Z\",\n    timeZone: \"Europe/London\", currency: \"GBP\", rate: \"0.245\", standingCharge: \"0.538\"\n  }) { tariffId }\n}\n",
+    text: "mutation SetTariff($resourceId: ID!) {\n  setTariff(input: {\n    resourceId: $resourceId, name: \"Flat rate\", kind: FLAT, validFrom: \"2014-01-06T00:00:00Z\",\n    timeZone: \"Europe/London\", currency: \"GBP\", rate: \"0.245\", standingCharge: \"0.538\"\n  }) { ... on Tariff { tariffId } }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add resources, tariff and home for the user", name: "AddHome", kind: "mutation",
-    text: "mutation AddHome($veTypeId: ID!, $energyId: ID!, $costId: ID!) {\n  addVirtualEntity(input: {\n    veTypeId: $veTypeId, name: \"My home\", timeZone: \"Europe/London\",\n    resources: [{resourceId: $energyId}, {resourceId: $costId}]\n  }) { veId }\n}\n",
+    text: "mutation AddHome($veTypeId: ID!, $energyId: ID!, $costId: ID!) {\n  addVirtualEntity(input: {\n    veTypeId: $veTypeId, name: \"My home\", timeZone: \"Europe/London\",\n    resources: [{resourceId: $energyId}, {resourceId: $costId}]\n  }) { ... on VirtualEntity { veId } }\n}\n",
   },
   {
     page: "how-to/trusted-documents", pageTitle: "Send documents by ID", section: "Register trusted documents", name: "Homes", kind: "query",
@@ -230,7 +230,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "LogIn", kind: "mutation",
-    text: "mutation LogIn($applicationId: ID!, $username: String!, $password: String!) {\n  authenticate(applicationId: $applicationId, username: $username, password: $password) { token }\n}\n",
+    text: "mutation LogIn($applicationId: ID!, $username: String!, $password: String!) {\n  authenticate(applicationId: $applicationId, username: $username, password: $password) { ... on Login { token } }\n}\n",
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "Homes", kind: "query",
@@ -242,7 +242,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "RenameHome", kind: "mutation",
-    text: "mutation RenameHome($veId: ID!, $name: String!) {\n  updateVirtualEntity(veId: $veId, input: { name: $name }) { id name }\n}\n",
+    text: "mutation RenameHome($veId: ID!, $name: String!) {\n  updateVirtualEntity(veId: $veId, input: { name: $name }) { ... on VirtualEntity { id name } }\n}\n",
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "Alerts", kind: "query",
@@ -258,6 +258,6 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/webhooks", pageTitle: "Receive webhooks", section: "Register an endpoint", name: "addWebhookEndpoint", kind: "mutation",
-    text: "mutation {\n  addWebhookEndpoint(input: {url: \"https://shop.example/webhooks\", events: [\"alert.*\", \"consent.revoked\"]}) {\n    endpoint { endpointId }\n    secret\n  }\n}\n",
+    text: "mutation {\n  addWebhookEndpoint(input: {url: \"https://shop.example/webhooks\", events: [\"alert.*\", \"consent.revoked\"]}) {\n    ... on IssuedSecret {\n      endpoint { endpointId }\n      secret\n    }\n  }\n}\n",
   },
 ]);
