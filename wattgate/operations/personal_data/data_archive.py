@@ -148,8 +148,10 @@ def _json_pages(read: ReadRows, model: type[Tenanted], user_id: str) -> Callable
     async def pages() -> AsyncIterator[tuple[bytes, int]]:
         separator = b"[\n"
         async for page in _pages_of(read, model, _owner_condition(model, user_id)):
-            records = ({name: getattr(row, key) for key, name in columns.items()} | _in_major(row) for row in page)
-            encoded = [msgspec.json.encode(record) for record in records]
+            records = ({name: getattr(row, key) for key, name in columns.items()} for row in page)
+            encoded = [
+                msgspec.json.encode(record | _in_major(model, row)) for record, row in zip(records, page, strict=True)
+            ]
             yield separator + b",\n".join(encoded), len(page)
             separator = b",\n"
         yield (b"\n]\n" if separator == b",\n" else b"[]\n"), 0
@@ -157,19 +159,20 @@ def _json_pages(read: ReadRows, model: type[Tenanted], user_id: str) -> Callable
     return pages
 
 
-def _in_major(row: Tenanted) -> dict[str, Any]:
-    """Return the amounts of a record in the major unit, with their currency. The database has hundredths of it."""
-    match row:
-        case models.Tariff():
-            return {
-                "rate": None if row.rate is None else to_major(row.rate),
-                "standingCharge": to_major(row.standing_charge),
-                "bands": [msgspec.structs.replace(band, rate=to_major(band.rate)) for band in row.bands],
-                "blocks": [msgspec.structs.replace(block, rate=to_major(block.rate)) for block in row.blocks],
-                "currency": CURRENCY,
-            }
-        case _:
-            return {}
+def _in_major(model: type[Tenanted], row: Any) -> dict[str, Any]:
+    """Return the amounts of a row in the major unit, with their currency. The database has hundredths of it.
+
+    The row is no instance of its model.
+    """
+    if model is not models.Tariff:
+        return {}
+    return {
+        "rate": None if row.rate is None else to_major(row.rate),
+        "standingCharge": to_major(row.standing_charge),
+        "bands": [msgspec.structs.replace(band, rate=to_major(band.rate)) for band in row.bands],
+        "blocks": [msgspec.structs.replace(block, rate=to_major(block.rate)) for block in row.blocks],
+        "currency": CURRENCY,
+    }
 
 
 def exported_columns(model: type[Tenanted]) -> Mapping[str, str]:
