@@ -196,8 +196,8 @@ def test_unknown_settings_of_env_file_are_reported_by_name(doctor: Doctor, tmp_p
     status, stderr = doctor()
     assert status == 2
     assert stderr == (
-        "WATTGATE_PROT: unknown setting in .env. Did you mean WATTGATE_PORT? "
-        "PATH_PREFIX: unknown setting in .env. Correct the name or remove the line."
+        ".env:1: WATTGATE_PROT: unknown setting in .env. Did you mean WATTGATE_PORT? "
+        ".env:2: PATH_PREFIX: unknown setting in .env. Correct the name or remove the line."
     )
 
 
