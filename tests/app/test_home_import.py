@@ -366,7 +366,7 @@ async def test_home_of_a_user_without_an_account_is_found_by_the_user_id(tenant:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ((), "Use --home, or --application with the ID of an application."),
+        ((), "Use --home, or --application with the name or ID of an application."),
         (("--application", "1", "--gas"), "--user, --electricity, --gas and --export need --home."),
         (("--application", "1", "--user", "ada"), "--user, --electricity, --gas and --export need --home."),
         (("--home", "1", "--gas", "--export"), "Use only one of --electricity, --gas, --export and --resource."),
