@@ -12,7 +12,7 @@ from tests.support.markdown import code_blocks
 from tests.support.residents import resident
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "pair-a-display.md").read_text()
-FIRST_FIELD = re.compile(r"\b(\w+)(?:\(| \{ (?:valid|name|pairedDisplays))")
+FIRST_FIELD = re.compile(r"\b(\w+)(?:\(| \{ (?:__typename|name|pairedDisplays))")
 DOCUMENTS = {FIRST_FIELD.findall(document.partition("{")[2])[0]: document for document in code_blocks(PAGE, "graphql")}
 """The documents by their first field."""
 
@@ -46,13 +46,13 @@ async def test_documents_of_the_page_pair_a_display(served: House) -> None:
         return str(answer["errors"][0]["extensions"]["code"])
 
     first = await pair()
-    assert await send("endOwnDisplay", first) == {"valid": True}
+    assert await send("endOwnDisplay", first) == {"__typename": "PairedDisplay"}
     assert await code_of_use(first) == "UNAUTHENTICATED"
     display = await pair()
     assert (await send("ownDisplay", display))["virtualEntity"]["veId"] == known["veId"]
     assert (await send("viewer", mine))["pairedDisplays"][0]["displayId"] == known["displayId"]
     known["name"] = "Hall"
     assert (await send("renamePairedDisplay", mine))["name"] == "Hall"
-    assert await send("revokePairedDisplay", mine) == {"valid": True}
+    assert await send("revokePairedDisplay", mine) == {"__typename": "PairedDisplay"}
     assert await code_of_use(display) == "UNAUTHENTICATED"
     assert unused == set()
