@@ -135,6 +135,13 @@ class Home:
     )
 
 
+@strawberry.type
+class Nothing:
+    """The result of the mutation. It is an object, because results of mutations are unions."""
+
+    changed: bool
+
+
 @operation(OperationKind.QUERY, returns=str, needs=Permission.ANYONE)
 async def hello(call: Call) -> str:
     """A greeting."""
@@ -162,10 +169,10 @@ async def readings(call: Call, *, resource_id: strawberry.ID) -> list[ReadingRow
     return READINGS[resource_id]
 
 
-@operation(OperationKind.MUTATION, returns=bool, needs=Permission.ANYONE, audit=Unaudited("It changes nothing."))
-async def nothing(call: Call) -> bool:
+@operation(OperationKind.MUTATION, returns=Nothing, needs=Permission.ANYONE, audit=Unaudited("It changes nothing."))
+async def nothing(call: Call) -> Nothing:
     """Change nothing. A schema needs a mutation."""
-    return True
+    return Nothing(changed=False)
 
 
 @operation(OperationKind.SUBSCRIPTION, returns=bool, needs=Permission.ANYONE)
