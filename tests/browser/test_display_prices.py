@@ -27,7 +27,7 @@ pytestmark = pytest.mark.browser
 
 LONDON = ZoneInfo("Europe/London")
 HALF_HOUR = timedelta(minutes=30)
-BANDS = re.compile(r"^Cheapest (now: 8\.5p until 05:30|today, 23:30 to 05:30: 8\.5p)$")
+BANDS = re.compile(r"^Cheapest (now: 8\.49p until 05:30|today, 23:30 to 05:30: 8\.49p)$")
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +100,8 @@ async def test_large_screen_shows_the_bands_and_says_the_cheapest_one(page: Page
     await expect(page.locator(".price-step.cheapest").first).to_be_visible()
     await expect(page.locator(".price-now")).to_have_count(1)
     steps = page.locator(".price-step")
-    await expect(steps.first).to_have_attribute("aria-label", "Today, 00:00 to 05:30: 8.5p")
-    await expect(steps.last).to_have_attribute("aria-label", "Tomorrow, 23:30 to 00:00: 8.5p")
+    await expect(steps.first).to_have_attribute("aria-label", "Today, 00:00 to 05:30: 8.49p")
+    await expect(steps.last).to_have_attribute("aria-label", "Tomorrow, 23:30 to 00:00: 8.49p")
     assert await page.locator(".price-step[tabindex='0']").count() == 1
     await steps.first.focus()
     await page.keyboard.press("End")
