@@ -202,7 +202,7 @@ MARK = "mutation ($ids: [ID!]) { markAlertsRead(alertIds: $ids) { ... on MarkedA
 
 async def mark(house: House, ids: list[str] | None = None, caller: str = "account") -> Any:
     response = await house.graphql(MARK, house.one.headers[caller], ids=ids)
-    return (response["data"] and response["data"]["markAlertsRead"]) or refusal_of(response)["code"]
+    return refusal_of(response)["code"] if refusals(response) else response["data"]["markAlertsRead"]
 
 
 async def test_alerts_are_unread_until_their_user_marks_them(served: House) -> None:

@@ -17,7 +17,7 @@ from wattgate.operations.credentials.credential_endings import STORED_CAPABILITI
 MODULES = sorted(Path(wattgate.__file__).parent.rglob("*.py"))
 
 SECRET_NAME = re.compile(
-    r"(.*_)?(token|secret|digest|password|credential|family|grant|session)(_.*)?|(code|key|pin)(_.*)?"
+    r"(.*_)?(token|secrets?|digest|password|credential|family|grant|session)(_.*)?|(code|key|pin)(_.*)?"
 )
 """Names of columns with secrets, or with the ids of credentials."""
 

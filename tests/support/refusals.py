@@ -31,9 +31,8 @@ def _with_positions(problem: dict[str, Any]) -> dict[str, Any]:
 
 
 def refusal_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the only refusal or error of an answer, as `refusals` does."""
-    (refused,) = refusals(answer)
-    return refused
+    """Return the first refusal or error of an answer, as `refusals` does."""
+    return refusals(answer)[0]
 
 
 def undeclared_refusals(document: str, answer: dict[str, Any]) -> list[str]:
