@@ -272,6 +272,7 @@ def refused_to_start(command: Command, url: str, text: str) -> None:
 async def test_moves_after_a_backup_are_repeated(command: Command, database_url: str, tmp_path: Path) -> None:
     """Without the list, the former household retrieves the half hours of the next one. With it, nobody does."""
     async with tenant_on(database_url) as tenant:
+        await tenant.deactivate_directory()
         places = await settle_places(tenant)
     async with backup_of(database_url, tmp_path) as restored:
         original = await move_after_backup(database_url, places)

@@ -56,6 +56,15 @@ COUNT = """query ($resource: ID!) { resource(resourceId: $resource) { readings(p
     range: {start: "2026-02-01T00:00:00Z", end: "2026-02-03T00:00:00Z"}) { count } } }"""
 
 
+@asynccontextmanager
+async def checked_house(url: str, **settings: Any) -> AsyncIterator[House]:
+    """Serve a house whose copies `wattgate doctor` accepts."""
+    async with house(url, **settings) as home:
+        for tenant in (home.one, home.other):
+            await tenant.deactivate_directory()
+        yield home
+
+
 async def record(home: House, resource: str, minute: int) -> None:
     at = f"2026-02-{1 + minute // 1440:02}T{minute // 60 % 24:02}:{minute % 60:02}:00Z"
     series = [{"resourceId": resource, "field": "POWER", "readings": [{"at": at, "value": minute}]}]
@@ -91,7 +100,7 @@ async def test_sqlite_is_backed_up_while_the_gateway_stores_readings(tmp_path: P
             if acknowledged == 5:
                 started.set()
 
-    async with house(url) as home:
+    async with checked_house(url) as home:
         resource = await home.one.add_resource()
         stop = asyncio.Event()
         writer = asyncio.create_task(write(home, resource, stop))
@@ -115,7 +124,7 @@ async def test_sqlite_is_backed_up_while_the_gateway_stores_readings(tmp_path: P
 
 async def test_a_restored_sqlite_database_serves_the_same_rows(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'wattgate.sqlite3'}"
-    async with house(url) as home:
+    async with checked_house(url) as home:
         resource = await home.one.add_resource()
         for minute in range(20):
             await record(home, resource, minute)
@@ -184,7 +193,7 @@ async def erase(home: House) -> None:
 
 async def test_an_erased_user_does_not_come_back_with_a_backup(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'wattgate.sqlite3'}"
-    async with house(url) as home:
+    async with checked_house(url) as home:
         tenants = [home.one, home.other]
         kept = [await keep_credentials(tenant) for tenant in tenants]
         await asyncio.to_thread(run_commands, tmp_path, BACK_UP)
@@ -267,7 +276,7 @@ async def server_with_records(tmp_path: Path) -> AsyncIterator[tuple[PostgresqlS
 async def test_a_dump_of_postgresql_is_restored_row_by_row(tmp_path: Path, is_new_server: bool) -> None:
     listed = str(tmp_path / "erasures")
     async with server_with_records(tmp_path) as (server, folder, url):
-        async with house(url, erasure_list=listed) as home:
+        async with checked_house(url, erasure_list=listed) as home:
             resource = await home.one.add_resource()
             for minute in range(20):
                 await record(home, resource, minute)
@@ -367,7 +376,7 @@ async def test_postgresql_is_restored_to_a_point_in_time(tmp_path: Path) -> None
         await asyncio.to_thread(run_programs, server, folder, ARCHIVE, **variables)
         await server.crash()
         await server.start()
-        async with house(url, erasure_list=listed) as home:
+        async with checked_house(url, erasure_list=listed) as home:
             resource = await home.one.add_resource()
             await record(home, resource, 0)
             connection = await asyncpg.connect(server.url.replace("+asyncpg", ""))

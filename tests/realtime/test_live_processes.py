@@ -158,6 +158,7 @@ async def test_subscription_survives_a_short_outage_of_redis_and_ends_after_a_lo
 async def test_gateway_without_redis_is_ready_and_reports_that_live_data_is_unavailable(
     gateways: TwoGateways, tmp_path: Path
 ) -> None:
+    await gateways.tenant.deactivate_directory()
     urls = {"DATABASE_URL": gateways.settings.database_url, "REDIS_URL": gateways.redis.url}
     async with httpx.AsyncClient(base_url=gateways.one, timeout=20) as http:
         assert (await http.get("/readyz")).json() == {"status": "OK"}

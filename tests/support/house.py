@@ -38,6 +38,7 @@ from wattgate.operations.types.content import content
 from wattgate.operations.types.homes import resources as resource_types
 from wattgate.operations.types.homes import virtual_entities as home_types
 from wattgate.operations.types.identity import accounts as account_types
+from wattgate.operations.types.identity.directories import DirectoryChange
 from wattgate.operations.types.messages.alert_types import NewAlertType
 from wattgate.operations.types.meters import readings as reading_types
 from wattgate.operations.types.meters import tariffs as tariff_types
@@ -106,6 +107,11 @@ class Tenant:
     async def run(self, name: str, **arguments: Any) -> Any:
         """Run a catalogue operation for the tenant's user, with every permission."""
         return await self.gateway.runner.run(operation(name), self.system, arguments)
+
+    async def deactivate_directory(self) -> None:
+        """Deactivate the sample directory, because `wattgate doctor` fails without its provider."""
+        change = DirectoryChange(active=False)
+        await self.run("update_directory", directory_id=ID(self.ids["directory"]), input=change)
 
     async def edge(self, shape: Any, name: str, parents: list[Any]) -> list[Any]:
         """Load an edge of a type for each parent."""
