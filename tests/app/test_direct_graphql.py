@@ -45,7 +45,7 @@ BODIES = (
     CIRCUMSTANCES,
     b'{"query":"{ __typename }"}',
     b'{"query":"{ missing }"}',
-    b'{"query":"mutation { remember }"}',
+    b'{"query":"mutation { remember { ... on Device { name } } }"}',
     b'{"query":"subscription { never }"}',
     b'{"query":"{ unknown }"}',
     b'{"query":"query ($t: String!) { echo(text: $t, times: 900) }","variables":{"t":"abc"}}',

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+import strawberry
 from starlette.applications import Starlette
 from uvicorn.server import ServerState
 
@@ -73,11 +74,18 @@ async def missing(call: Call) -> str:
     raise NotFound("There is none.")
 
 
-@operation(OperationKind.MUTATION, returns=str, needs=Permission.ANYONE, audit=OWN_ACCOUNT_ONLY)
-async def remember(call: Call) -> str:
+@strawberry.type
+class Device:
+    """The device of a client. It is an object, because results of mutations are unions."""
+
+    name: str
+
+
+@operation(OperationKind.MUTATION, returns=Device, needs=Permission.ANYONE, audit=OWN_ACCOUNT_ONLY)
+async def remember(call: Call) -> Device:
     """Give the client a device, as a login does."""
     current_client().new_device = "new-device"
-    return "remembered"
+    return Device(name="new-device")
 
 
 @operation(OperationKind.SUBSCRIPTION, returns=bool, needs=Permission.ANYONE)
