@@ -40,8 +40,8 @@ ARGUMENT_VALUES: Mapping[str, list[Any]] = {
     "Function": ["MIN", "MAX", "FIRST", "LAST", "SUM"],
     "Period": ["PT30M", "PT1H", "P1D", "P1W", "P1M"],
     "first": [1, 1, 2, 3, 50, 0],
-    "after": [None, None, None, "nonsense"],
-    "before": [None, None, None, "nonsense"],
+    "after": [*[None] * 9, "nonsense"],
+    "before": [*[None] * 9, "nonsense"],
     "last": [None, None, None, None, 2],
     "field": [None, "ENERGY", "POWER", "NOTHING"],
     "reference": [None, "app", "tips", "nothing"],
@@ -137,7 +137,7 @@ async def _add_homes(homes: Homes) -> None:
     homes.ids |= {
         "resourceId": [*resources, *resources[:-1], "nonsense"],
         "veId": [*[home, mixed, tenant.ids["virtual_entity"]] * 3, homes.other.ids["virtual_entity"], "nonsense"],
-        "deviceId": [device, tenant.ids["device"], homes.other.ids["device"]],
+        "deviceId": [*[device, tenant.ids["device"]] * 4, homes.other.ids["device"]],
         "userId": [tenant.user_id, homes.other.user_id],
         "accountId": [tenant.account_id, homes.other.account_id],
         "username": [tenant.username, homes.other.username, "nobody"],
@@ -150,6 +150,7 @@ async def _add_homes(homes: Homes) -> None:
         *(encode_global_id("VirtualEntity", each) for each in (home, mixed)),
         encode_global_id("Device", device),
     ]
+    homes.ids["ids"] = homes.ids["id"]
 
 
 async def _record(tenant: Tenant, resource_id: str) -> None:
