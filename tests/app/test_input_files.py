@@ -95,7 +95,8 @@ def test_number_of_an_option_has_a_range(command: Command, subtests: pytest.Subt
 
 
 def test_last_number_of_a_sequence_is_accepted(command: Command) -> None:
-    assert command("audit", "export", *APPLICATION, "--after", str(2**63 - 1)).status == 0
+    outcome = command("audit", "export", *APPLICATION, "--after", str(2**63 - 1))
+    assert (outcome.status, "No application has the name" in outcome.error) == (1, True)
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "1e400", "-inf"])

@@ -33,7 +33,7 @@ def test_command_and_file_of_tariffs_set_up_a_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = command_in(tmp_path, monkeypatch, capsys)
-    (line,) = code_blocks(PAGE, "sh")
+    line, lines_of_table = code_blocks(PAGE, "sh")
     program, *words = (word for word in shlex.split(line) if word.strip())
     assert program == "wattgate"
     created = command(*words)
@@ -50,6 +50,11 @@ def test_command_and_file_of_tariffs_set_up_a_home(
         "Fixed of electricity.consumption from 2025-01-01",
         "Gas of gas.consumption from 2025-01-01",
     ]
+    (table,) = code_blocks(PAGE, "csv")
+    (tmp_path / "homes.csv").write_text(table)
+    tried, stored = (command(*shlex.split(one)[1:]) for one in lines_of_table.strip().splitlines())
+    assert (tried.status, stored.status) == (0, 0), (tried, stored)
+    assert (tmp_path / "passwords.csv").exists()
 
 
 async def test_documents_set_up_a_home_that_its_user_sees(served: House) -> None:

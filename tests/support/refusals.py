@@ -11,7 +11,7 @@ _FRAGMENT = "fragment Refused on Refusal { refusal: code message reason problems
 
 def with_refusals(document: str) -> str:
     """Return a document with the fragment `Refused` of its mutations, if it spreads it."""
-    return f"{document} {_FRAGMENT}" if "...Refused" in document and _FRAGMENT not in document else document
+    return f"{document}\n{_FRAGMENT}" if "...Refused" in document and _FRAGMENT not in document else document
 
 
 def refusals(answer: dict[str, Any]) -> list[dict[str, Any]]:
