@@ -57,6 +57,7 @@ from wattgate.principal import Principal, Role
 
 APPLICATION, PASSWORD, ALERT_TYPE = "Home display", "correct horse battery", "HIGH-USE"
 KWH_TEXT = re.compile(r"^\d[\d.]* kWh$")
+LIMITS = re.compile(r"partly without a price, \d+% of the time unknown")
 LINK_TIMEOUT_MS = 35_000
 """The time after which a display treats a silent link as lost, as docs/reference/realtime.md says."""
 
@@ -64,6 +65,7 @@ NOW = datetime(2026, 11, 17, 18, 42, 6, tzinfo=UTC)
 """The evening of a Tuesday, while the time-of-use tariff of the demonstration is at its peak."""
 
 MIDNIGHT = datetime(2026, 11, 18, tzinfo=UTC)
+MISSING_HOURS = range(3, 5)
 HISTORY = timedelta(days=24)
 LONG_NAME = "Gartenhaus der Familie Wolkenstein-Trostburg, Obergeschoss links, Seitenflügel"
 LONG_TARIFF = "Demonstration Night Saver Plus with Weekend Comfort, Version 14 (Paper Bill)"
@@ -83,7 +85,8 @@ class State:
     """A state of the display: its home, the instant `at`, and texts that the display shows then, by test ID.
 
     The newest power is `watts`, measured at the `age` before `at`. `carbon` is the carbon intensity of the half hour of
-    `at`. `alerts` is the number of unread alerts, and `second_home` the name of another home of the user.
+    `at`. `alerts` is the number of unread alerts, and `second_home` the name of another home of the user. In a
+    partial state, readings of each day and the newest prices are missing.
     """
 
     home: str | None = "12 Alder Road"
@@ -96,6 +99,7 @@ class State:
     has_history: bool = True
     is_gateway_silent: bool = False
     is_gas_withheld: bool = False
+    is_partial: bool = False
     carbon: int | None = None
     alerts: int = 0
     has_live_power: bool = True
@@ -159,6 +163,17 @@ STATES: Mapping[str, State] = MappingProxyType(
         "alert": State(alerts=3),
         "long-names": State(LONG_NAME, 12_340, meters=(ELECTRICITY, GAS, EXPORT), tariff_name=LONG_TARIFF, alerts=120),
         "withheld": State("Forge", 655, is_gas_withheld=True),
+        "partial": State(
+            "Tide Mill",
+            720,
+            prices=PriceKind.DYNAMIC,
+            is_partial=True,
+            alerts=1,
+            shows={"today": LIMITS, "month": LIMITS},
+        ),
+        "partial-withheld": State(
+            "Wind Farm", 720, prices=PriceKind.DYNAMIC, is_partial=True, is_gas_withheld=True, shows={"today": LIMITS}
+        ),
         "carbon": State("Windmill", 480, carbon=342, shows={"carbon": carbon_text(342, "very high")}),
         "carbon-without-tariff": State(
             "Watermill",
@@ -287,7 +302,8 @@ class StatefulHomes:
         if state.carbon is not None:
             await self._add_carbon(owner, setup.ve_id, state.carbon, last_half_hour_end(state.at))
         if state.has_history:
-            await self._add_history(ids, Habits(seed=number, electricity=9.0, gas_heating=6.0, solar=3.0), state.at)
+            habits = Habits(seed=number, electricity=9.0, gas_heating=6.0, solar=3.0)
+            await self._add_history(ids, habits, state.at, MISSING_HOURS if state.is_partial else range(0))
         if state.watts is not None:
             await self._record(ids[ELECTRICITY], state.watts, state.at - state.age)
         for _ in range(state.alerts):
@@ -312,9 +328,11 @@ class StatefulHomes:
         for new_tariff in new_tariffs:
             named = replace(new_tariff, name=state.tariff_name)
             tariff = await self.runner.run(tariffs.set_tariff, self.system, {"input": named})
-            if is_dynamic:
+            if is_dynamic and new_tariff.resource_id == ids[ELECTRICITY]:
                 stop = demo_tariffs.priced_until(state.at)
                 start = last_half_hour_end(state.at) - HISTORY
+                if state.is_partial:
+                    stop = state.at.replace(hour=12, minute=0, second=0)
                 await demo_tariffs.fill_prices(self.runner, self.system, tariff.tariff_id, start, stop)
 
     async def _add_carbon(self, owner: Principal, ve_id: str, intensity: int, start: datetime) -> None:
@@ -329,10 +347,11 @@ class StatefulHomes:
         series = types.NewReadings(resource_id=ID(resource.resource_id), readings=[reading])
         await self.runner.run(recording.record_readings, self.system, {"series": [series]})
 
-    async def _add_history(self, ids: Mapping[str, str], habits: Habits, now: datetime) -> None:
-        """Record the half hours until now."""
+    async def _add_history(self, ids: Mapping[str, str], habits: Habits, now: datetime, missing_hours: range) -> None:
+        """Record the half hours until now, without those in the missing hours of each day."""
         end = last_half_hour_end(now)
         starts = [end - HISTORY + index * HALF_HOUR for index in range(HISTORY // HALF_HOUR)]
+        starts = [start for start in starts if start.hour not in missing_hours]
         half_hours = [simulate_half_hour(habits, start) for start in starts]
         for series in SERIES:
             if series.classifier in ids and not series.is_cost:

@@ -23,9 +23,10 @@ describe("the text about the parts of an amount", () => {
 });
 
 describe("the limits of the amounts of a period", () => {
-  const amount = { energy: { value: "1", unit: "KILOWATT_HOUR" }, estimated: false, unknownShare: null };
+  const amount = { energy: { value: "1", unit: "KILOWATT_HOUR" }, estimated: false, unknownShare: null, completeTo: "2026-11-17T06:00:00Z" };
   const cost = { total: { amount: "5.29" }, standingChargesWithVat: { amount: "0.85" }, unpriced: [], estimated: false };
-  const period = { electricity: amount, gas: null, exported: null, cost, noCostReason: null };
+  const at = "2026-11-17T18:00:00Z";
+  const period = { start: "2026-11-17T00:00:00Z", electricity: amount, gas: null, exported: null, cost, noCostReason: null };
 
   for (const [name, changes, expected] of [
     ["none", {}, []],
@@ -36,13 +37,17 @@ describe("the limits of the amounts of a period", () => {
     ["the greatest unknown share", {
       electricity: { ...amount, unknownShare: 0.5 }, gas: { ...amount, unknownShare: 0.12 },
     }, ["50% of the time unknown"]],
+    ["no share of the time since the newest reading", { gas: { ...amount, unknownShare: 0.67 } }, []],
+    ["no share of a time without any reading", {
+      gas: { ...amount, energy: null, unknownShare: 1, completeTo: "2026-11-17T00:00:00Z" },
+    }, []],
     ["a cost of standing charges alone", { noCostReason: "NO_READINGS" }, ["No readings"]],
     ["no cost, whose reason stands for it", { cost: { ...cost, total: null }, noCostReason: "NO_PRICE" }, []],
     ["several", {
       cost: { ...cost, unpriced: [{ value: "2" }], estimated: true }, electricity: { ...amount, unknownShare: 0.04 },
     }, ["partly without a price", "partly estimated", "4% of the time unknown"]],
   ]) {
-    test(`are ${name}`, () => assert.deepEqual(limitTexts({ ...period, ...changes }), expected));
+    test(`are ${name}`, () => assert.deepEqual(limitTexts({ ...period, ...changes }, at), expected));
   }
 });
 

@@ -239,8 +239,8 @@ export class Display {
     this.#status.showState(this.#connectionState, frame, link, this.#wallClock);
     if (!frame) return;
     this.#power.show(frame, this.#wallClock, link);
-    this.#today.show(frame.today, this.#wallClock);
-    this.#month.show(frame.month, this.#wallClock);
+    this.#today.show(frame.today, frame.at, this.#wallClock);
+    this.#month.show(frame.month, frame.at, this.#wallClock);
     this.#tariff.show({ tariff: frame.tariff, carbon: currentCarbon(frame, now()) }, this.#wallClock);
     this.#prices.show(frame);
     this.#household.showUnread(frame.unreadAlerts);

@@ -39,9 +39,10 @@ export class PeriodPanel {
   /**
    * Show a period of a frame.
    * @param {Period} period
+   * @param {string} at  The instant of the frame.
    * @param {WallClock} wallClock
    */
-  show(period, wallClock) {
+  show(period, at, wallClock) {
     // After midnight, yesterday's amounts must disappear, even while the gateway cannot be reached.
     if (now() >= Date.parse(period.end)) {
       this.clear();
@@ -55,15 +56,22 @@ export class PeriodPanel {
     const time = completeTo === null ? "" : wallClock.endMoment(completeTo, now());
     const charge = cost && total ? formatMoneyShort(Number(cost.standingChargesWithVat.amount)) : "";
     const reason = total ? "" : reasonText(noCostReason);
-    const limits = limitTexts(period);
-    const words = [reason || (total ? inclusionText(true, charge) : ""), ...limits].filter(Boolean).join(", ");
+    const limits = limitTexts(period, at);
     // At each size, the line about the time or these words are shown.
     const moment = time && text("period.to", { time });
-    const short = [reason || (total ? inclusionText(true) : ""), ...limits, moment].filter(Boolean).join(", ");
-    const limitTime = element("span", { class: "limit-time" }, moment && (words ? `, ${moment}` : moment));
-    this.#part(".basis").replaceChildren(words, ...(moment ? [limitTime] : []));
-    this.#part(".basis-short").textContent = short;
+    this.#part(".basis").replaceChildren(...basisParts(total ? inclusionText(true, charge) : "", [reason, ...limits], moment));
+    this.#part(".basis-short").replaceChildren(...basisParts(total ? inclusionText(true) : "", [reason, ...limits], moment));
     this.#part(".complete-to").textContent = time && text("period.completeTo", { time });
+    this.#setLimitCount(limits.length);
+  }
+
+  /**
+   * Say how many limits the basis names, so that the layout gives it room.
+   * @param {number} count
+   */
+  #setLimitCount(count) {
+    if (count) this.#section.dataset.limits = String(count);
+    else delete this.#section.dataset.limits;
   }
 
   /**
@@ -122,13 +130,30 @@ function energyText({ energy }) {
 }
 
 /**
+ * Return the elements of a basis, with commas between them. The layout may hide the first and the last one.
+ * @param {string} inclusion
+ * @param {string[]} words
+ * @param {string} moment
+ * @returns {HTMLElement[]}
+ */
+function basisParts(inclusion, words, moment) {
+  const said = words.filter(Boolean).join(", ");
+  return [
+    element("span", { class: "inclusion" }, inclusion && said ? `${inclusion}, ` : inclusion),
+    element("span", {}, said),
+    element("span", { class: "limit-time" }, moment && (inclusion || said) ? `, ${moment}` : moment),
+  ];
+}
+
+/**
  * Return what makes the amounts of a period less than the truth, or not exact.
- * @param {Pick<Period, "electricity" | "gas" | "exported" | "cost" | "noCostReason">} period
+ * @param {Pick<Period, "start" | "electricity" | "gas" | "exported" | "cost" | "noCostReason">} period
+ * @param {string} at  The instant of the frame.
  * @returns {string[]}
  */
-export function limitTexts({ cost, noCostReason, ...energies }) {
+export function limitTexts({ start, cost, noCostReason, ...energies }, at) {
   const amounts = ENERGIES.flatMap((name) => energies[name] ?? []);
-  const unknown = Math.max(0, ...amounts.map(({ unknownShare }) => unknownShare ?? 0));
+  const unknown = Math.max(0, ...amounts.map((amount) => gapShare(amount, Date.parse(start), Date.parse(at))));
   const limits = [];
   // The total is then of standing charges alone.
   if (cost?.total && noCostReason) limits.push(reasonText(noCostReason));
@@ -136,4 +161,20 @@ export function limitTexts({ cost, noCostReason, ...energies }) {
   if (cost?.estimated || amounts.some(({ estimated }) => estimated)) limits.push(text("cost.estimated"));
   if (unknown > 0) limits.push(text("period.unknown", { share: formatShare(unknown) }));
   return limits;
+}
+
+/** The gateway rounds a share to two decimals. */
+const SHARE_STEP = 0.01;
+
+/**
+ * Return the share of the time in which an energy is not known. Zero if nothing is known after the time that is complete:
+ * the moment up to which it is complete says so, and each energy is unknown since its newest reading.
+ * @param {EnergyAmount} amount
+ * @param {number} start
+ * @param {number} at
+ * @returns {number}
+ */
+function gapShare({ unknownShare, completeTo }, start, at) {
+  const openShare = (at - Date.parse(completeTo)) / (at - start);
+  return unknownShare && openShare - unknownShare > SHARE_STEP ? unknownShare : 0;
 }

@@ -35,6 +35,7 @@
  * @property {{ value: Decimal, unit: EnergyUnit } | null} energy
  * @property {boolean} estimated
  * @property {number | null} unknownShare  The share of the time so far in which it is not known.
+ * @property {string} completeTo  The instant up to which it is known.
  */
 
 /**
@@ -149,4 +150,4 @@ fragment Period on DisplayPeriod {
   cost { total { amount } standingChargesWithVat { amount } unpriced { value } estimated }
   noCostReason
 }
-fragment Energy on DisplayEnergy { energy { value unit } estimated unknownShare }`;
+fragment Energy on DisplayEnergy { energy { value unit } estimated unknownShare completeTo }`;
