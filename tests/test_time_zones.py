@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.house import House
+from tests.support.refusals import refusal_of
 from wattgate.time_zones import MAX_SUGGESTION_LENGTH, nearest_time_zone, time_zone_problem
 
 RANGE = '{start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}'
@@ -55,13 +56,14 @@ async def test_a_document_with_many_unknown_zones_is_not_searched(served: House)
 async def test_both_interfaces_suggest_the_zone_of_a_home(served: House) -> None:
     tenant = served.one
     mutation = (
-        "mutation($input: NewVirtualEntity!) { addVirtualEntity(input: $input) { ... on VirtualEntity { veId } } }"
+        "mutation($input: NewVirtualEntity!) { addVirtualEntity(input: $input) {"
+        " ... on VirtualEntity { veId } ...Refused } }"
     )
     for name in ("Europe/Londn", "localtime", ""):
         home = {"veTypeId": tenant.ids["virtual_entity_type"], "name": "Mine", "timeZone": name}
-        (error,) = (await served.graphql(mutation, tenant.headers["account"], input=home))["errors"]
+        error = refusal_of(await served.graphql(mutation, tenant.headers["account"], input=home))
         rest = await served.call("POST", "/virtualentity", tenant.headers["account"], json=home)
         message = time_zone_problem(name)
-        assert error["extensions"]["problems"] == [{"path": ["input", "timeZone"], "message": message}]
+        assert error["problems"] == [{"path": ["input", "timeZone"], "message": message}]
         assert rest.json()["problems"] == [{"path": ["timeZone"], "message": message}]
         assert rest.status_code == 400

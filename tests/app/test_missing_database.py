@@ -42,6 +42,10 @@ COMMANDS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("keys", "status"): (),
     ("audit", "export"): OF_APPLICATION,
     ("audit", "verify"): (),
+    ("home", "import"): ("lines.jsonl", *OF_APPLICATION),
+    ("user", "set-password"): ("ada@example.org", *OF_APPLICATION),
+    ("user", "suspend"): ("ada@example.org", *OF_APPLICATION),
+    ("user", "reopen"): ("ada@example.org", *OF_APPLICATION),
 }
 
 OTHERS = {

@@ -116,7 +116,7 @@ def test_a_move_that_cannot_be_is_refused_with_the_option(command: Command) -> N
         (("--user", "bob", "--new-user"), ("--user", "Give an e-mail address")),
         (("--user", BOB, "--new-user", "--moved-in", "soon"), ("--moved-in", "'soon' is no date or time")),
         (("--user", BOB, "--new-user", "--time-zone", "Mars"), ("--time-zone",)),
-        (("--user", BOB, "--new-user", "--device", "x"), ("is no active device",)),
+        (("--user", BOB, "--new-user", "--device", "x"), ("No device has the ID or hardware ID 'x'",)),
         (("--user", BOB, "--new-user", "--device", "x", "--keep-devices"), ("--keep-devices",)),
     ):
         outcome = command("move", MPAN, *words, "--yes")

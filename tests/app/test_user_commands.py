@@ -108,7 +108,10 @@ def test_an_operator_sets_a_lost_password(command: Command, system: Principal, m
     assert log_in(system, OTHER, "a new long password").token
     assert set_password(command, monkeypatch, ADA, "a first long password\n").status == 0  # the table set none
     assert log_in(system, ADA, "a first long password").token
-    assert "No user 'nobody'" in set_password(command, monkeypatch, "nobody", "a new long password\n").error
+    assert (
+        "No user has the name or ID 'nobody'"
+        in set_password(command, monkeypatch, "nobody", "a new long password\n").error
+    )
 
 
 def test_a_suspended_user_is_refused_until_it_is_reopened(command: Command, system: Principal) -> None:

@@ -247,6 +247,10 @@ ENDS: Promises = {
         "test_every_end_in_another_process_reaches_a_gateway_by_redis",
         "test_erasure_removes_the_changes_of_an_application_that_began_before_it",
     ),
+    "the same as `DELETE /user/{userId}`, until the user is reopened": (
+        "test_a_suspended_user_is_refused_until_it_is_reopened",
+        "test_every_end_in_another_process_ends_connections_and_requests",
+    ),
     "the second use of a device code | the token": (
         "test_display_is_paired_listed_renamed_and_revoked",
         "test_second_use_of_a_device_code_ends_the_credential",

@@ -37,7 +37,7 @@ async def send(house: House, interface: str, *series: dict[str, Any]) -> dict[st
     if not refusals(answer):
         return dict(answer["data"]["recordReadingColumns"])
     (error,) = refusals(answer)
-    problems = [(problem["path"], problem["message"]) for problem in error["extensions"].get("problems", [])]
+    problems = [(problem["path"], problem["message"]) for problem in error["problems"]]
     return {"code": error["code"], "error": error["message"], "problems": problems}
 
 

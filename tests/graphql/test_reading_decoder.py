@@ -290,7 +290,7 @@ async def outcome(house: House, tenant: Tenant, series: Any, *, as_literal: bool
     document, variables = (literal_of(series), {}) if as_literal else (VARIABLE, {"series": series})
     answer = await house.graphql(document, tenant.headers["account"], **variables)
     for error in answer.get("errors", ()):
-        del error["locations"], error["traceId"]
+        del error["locations"], error["extensions"]["traceId"]
     (events,) = await bus.read_since([(topic, position)])
     bus.close_topics([topic])
     stored = await tenant.run("raw_readings", resource_id=resource_id)

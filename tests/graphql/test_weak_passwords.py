@@ -16,7 +16,9 @@ from wattgate.operations.types.identity.accounts import NewAccount
 from wattgate.operations.types.users.users import NewUser
 from wattgate.principal import Principal, Role
 
-SETTING = {"register", "add_user", "add_account", "change_password", "reset_password", "create_user"}
+SETTING = {"register", "add_user", "add_account", "change_password", "reset_password", "create_user"} | {
+    "set_user_password"
+}
 SETTING_ALSO = {"move_in_new_user"}
 """Operations that set a password by the function of `create_user`."""
 
@@ -62,6 +64,8 @@ async def test_every_way_refuses_common_passwords_and_the_own_names(settled: Ten
             await run(operation(way), system, {"input": new})
         elif way == "create_user":
             await run(provisioning.create_user, system, {"username": name, "password": password})
+        elif way == "set_user_password":
+            await run(provisioning.set_user_password, system, {"user_id": who["userId"], "password": password})
         elif way == "change_password":
             change = {"old_password": PASSWORD, "new_password": password}
             await run(accounts.change_password, caller, change)
@@ -70,7 +74,7 @@ async def test_every_way_refuses_common_passwords_and_the_own_names(settled: Ten
             await people.anonymously(settled, registration.reset_password, **arguments)
 
     for way in sorted(SETTING):
-        of_caller = way in ("change_password", "reset_password")
+        of_caller = way in ("change_password", "reset_password", "set_user_password")
         for weak in ("Sunshine2024", "        ", "own name", "wattgate1"):
             name = uuid4().hex
             if weak == "own name":

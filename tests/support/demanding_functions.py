@@ -288,6 +288,14 @@ DEMANDS = (
         ("graphql.transport.subscriptions:_encode_canonical calls msgspec.json.encode",),
     ),
     Demand(
+        "operations.webhooks.endpoint_secrets:MAX_OLD_SECRETS",
+        "graphql.cost.operation_charge:OperationCharge.settle",
+        (
+            "operations.webhooks.endpoint_secrets:store_old_secrets calls msgspec.json.encode",
+            "operations.webhooks.endpoint_secrets:valid_old_secrets calls _DECODER.decode",
+        ),
+    ),
+    Demand(
         "errors:MAX_LISTED_PROBLEMS",
         "none: an error has a bound of problems, and closes its connection or was charged as its operation",
         (

@@ -88,7 +88,7 @@ async def test_invalid_document_ends_with_an_error_and_the_socket_continues(
     async with live.socket() as client:
         errors = await execute_rejected(client, query, **more)
         assert expected in errors[0]["message"]
-        assert {error["code"] for error in errors} == {"BAD_INPUT"}
+        assert {error["extensions"]["code"] for error in errors} == {"BAD_INPUT"}
 
 
 async def test_all_errors_of_a_document_are_returned(live: LiveHouse) -> None:
@@ -115,7 +115,7 @@ async def test_error_of_a_resolver_is_in_the_result_of_a_query_and_ends_a_subscr
         assert [(error["path"], error["code"]) for error in refusals(result)] == [(["it"], "NOT_FOUND")]
         ids = [live.one.ids["resource"], resource_id]
         (error,) = await execute_rejected(client, READINGS, variables={"ids": ids})
-        assert error["code"] == "NOT_FOUND"
+        assert error["extensions"]["code"] == "NOT_FOUND"
     await live.until(lambda: live.listening(resource_id) == live.listening(ids[0]) == 0)
 
 
@@ -182,7 +182,7 @@ async def test_connection_has_a_maximum_of_operations(open_house: OpenHouse) -> 
         for operation_id in "abc":
             await client.subscribe(READINGS, operation_id, ids=[resource_id])
         error = await client.error()
-        assert (error["code"], error["retryAfter"]) == ("RATE_LIMITED", 1)
+        assert (error["extensions"]["code"], error["extensions"]["retryAfter"]) == ("RATE_LIMITED", 1)
         await house.until(lambda: house.listening(resource_id) == 2)
         await client.complete("a")
         await execute(client, TYPENAME, "c")

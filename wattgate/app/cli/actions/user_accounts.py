@@ -1,6 +1,7 @@
 """Carry out the commands that change the account of a user: set a password, suspend and reopen."""
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -25,8 +26,7 @@ MAX_PASSWORD_BYTES = 4_096
 
 def user_set_password(*, user: str, application: str | None) -> None:
     """Set a new password of a user."""
-    password = _read_password(user)
-    account = _run(provisioning.set_user_password, user, application, password=password)
+    account = _run(provisioning.set_user_password, user, application, lambda: {"password": _read_password(user)})
     out.print(
         f"The password of {account.username} is changed. All tokens, displays and connections of the account ended.",
         markup=False,
@@ -65,12 +65,14 @@ def _read_password(user: str) -> str:
     return password
 
 
-def _run(operation: Operation, user: str, application: str | None, **arguments: Any) -> Any:
-    """Run an operation for the user with this username or ID."""
+def _run(
+    operation: Operation, user: str, application: str | None, read_arguments: Callable[[], dict[str, Any]] = dict
+) -> Any:
+    """Run an operation for the user with this username or ID. Read its other arguments when the user is found."""
 
     async def run(gateway: Components) -> Any:
         system = await system_of(gateway.runner, application)
         user_id = await gateway.runner.read(system, Permission.SYSTEM, partial(require_user, text=user))
-        return await gateway.runner.run(operation, system, {"user_id": Id(user_id), **arguments})
+        return await gateway.runner.run(operation, system, {"user_id": Id(user_id), **read_arguments()})
 
     return run_async(with_current_gateway(Settings(), run))

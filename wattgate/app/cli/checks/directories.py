@@ -1,5 +1,6 @@
 """Check the OpenID providers of all directories: metadata, issuer and keys, as the next log-in needs them."""
 
+from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import col
 
 from wattgate.app.cli.checks.result import CheckResult, failed, passed
@@ -9,6 +10,8 @@ from wattgate.db import models
 from wattgate.db.connections.engine import Database
 from wattgate.db.rows.rows import Rows
 from wattgate.delivery.openid.client import OpenIdClient
+from wattgate.errors import Unavailable
+from wattgate.operations.core.row_reader import RowReader
 from wattgate.principal import Permission, Principal, Role
 
 MAX_DIRECTORIES = 500
@@ -17,18 +20,28 @@ MAX_DIRECTORIES = 500
 
 async def check_directories(settings: Settings, database: Database) -> list[CheckResult]:
     """Try the provider of each active directory, one after another. Without directories, there is no result."""
-    reader, client = create_reader(settings, database), OpenIdClient(settings.egress_policy)
-    results = []
+    client, results = OpenIdClient(settings.egress_policy), list[CheckResult]()
+    try:
+        directories = await _directories_of_all(create_reader(settings, database))
+    except (Unavailable, SQLAlchemyError, OSError):
+        return [failed("directories", "they cannot be read from the database. Run wattgate db upgrade")]
+    for directory in directories:
+        subject = f"directory {directory.name}"
+        fault = await client.try_provider(directory.issuer, directory.algorithms, directory.application_id)
+        if fault is None:
+            results.append(passed(subject, f"{directory.issuer} answers, and has a key that the directory accepts"))
+        else:
+            results.append(failed(subject, describe_fault(directory.issuer, fault)))
+    return results
+
+
+async def _directories_of_all(reader: RowReader) -> list[models.Directory]:
+    """Return the active directories of all applications."""
+    directories = list[models.Directory]()
     for application in await reader.list_applications():
         system = Principal(Role.SYSTEM, application_id=application.application_id)
-        for directory in await reader.read(system, Permission.SYSTEM, _active_directories):
-            subject = f"directory {directory.name}"
-            fault = await client.try_provider(directory.issuer, directory.algorithms, application.application_id)
-            if fault is None:
-                results.append(passed(subject, f"{directory.issuer} answers, and has a key that the directory accepts"))
-            else:
-                results.append(failed(subject, describe_fault(directory.issuer, fault)))
-    return results
+        directories += await reader.read(system, Permission.SYSTEM, _active_directories)
+    return directories
 
 
 def describe_fault(issuer: str, fault: str) -> str:
