@@ -262,7 +262,9 @@ def to_rest_values(operation: Operation, value: Any) -> Any:
     """Convert a GraphQL result to REST values: enum values instead of names, and numbers instead of decimal text."""
     type_ = field_of(operation).type
     if operation.list_type is not None:  # `value` has the items
-        type_ = SCHEMA.type_map[operation.list_type.__name__].fields["items"].type
+        holder = SCHEMA.type_map[operation.list_type.__name__]
+        assert is_object_type(holder)
+        type_ = holder.fields["items"].type
     return _to_rest_value(type_, value)
 
 
