@@ -433,8 +433,7 @@ async def test_refused_log_ins_of_one_address_leave_the_budget_of_all_strangers(
     async with databases() as url, house(url, clock=clock, shows_present=True, **settings) as opened:
         clock.now = utc_now()
         fields = " ".join(
-            (f'a{n}: authenticate(username: "u{n}", password: "p") {{ ... on Login {{ token }} ...Refused }}')
-            for n in range(19)
+            f'a{n}: authenticate(username: "u{n}", password: "p") {{ ... on Login {{ token }} }}' for n in range(19)
         )
         headers = from_address(opened, next(ADDRESSES))
         left, hashes = list[int](), HASH_POOL.run_count

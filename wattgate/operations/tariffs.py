@@ -15,7 +15,7 @@ from wattgate.energy.costs.tariffs import MAX_PARTS, find_price_problem, find_pr
 from wattgate.energy.costs.timeline import Price, to_scaled
 from wattgate.energy.quantities import to_minor
 from wattgate.enums import TariffKind
-from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.operations.core.input_limits import check_currency, to_column_values
 from wattgate.operations.core.operation import Audit, Call, OperationKind, operation
 from wattgate.operations.types.meters import tariffs as types
@@ -38,7 +38,13 @@ class TariffPricesSetResult:
     recorded: int
 
 
-@operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE, audit=Audit.CALLS_FOR_OTHERS)
+@operation(
+    OperationKind.MUTATION,
+    returns=types.Tariff,
+    needs=Permission.TARIFF_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
+    raises=(Conflict,),  # the data of its user is erased
+)
 async def set_tariff(call: Call, *, input: types.NewTariff) -> TariffRates:
     """Set a tariff of a resource from an instant on.
 
