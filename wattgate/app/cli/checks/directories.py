@@ -1,5 +1,7 @@
 """Check the OpenID providers of all directories: metadata, issuer and keys, as the next log-in needs them."""
 
+from importlib import import_module
+
 from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import col
 
@@ -9,7 +11,6 @@ from wattgate.app.settings import Settings
 from wattgate.db import models
 from wattgate.db.connections.engine import Database
 from wattgate.db.rows.rows import Rows
-from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.errors import Unavailable
 from wattgate.operations.core.row_reader import RowReader
 from wattgate.principal import Permission, Principal, Role
@@ -20,11 +21,14 @@ MAX_DIRECTORIES = 500
 
 async def check_directories(settings: Settings, database: Database) -> list[CheckResult]:
     """Try the provider of each active directory, one after another. Without directories, there is no result."""
-    client, results = OpenIdClient(settings.egress_policy), list[CheckResult]()
+    results = list[CheckResult]()
     try:
         directories = await _directories_of_all(create_reader(settings, database))
     except (Unavailable, SQLAlchemyError, OSError):
         return [failed("directories", "they cannot be read from the database. Run wattgate db upgrade")]
+    if not directories:
+        return []
+    client = import_module("wattgate.delivery.openid.client").OpenIdClient(settings.egress_policy)
     for directory in directories:
         subject = f"directory {directory.name}"
         fault = await client.try_provider(directory.issuer, directory.algorithms, directory.application_id)
