@@ -240,7 +240,13 @@ async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEv
     )
 
 
-@operation(OperationKind.MUTATION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_MANAGE, audit=Audit.EVERY_CALL)
+@operation(
+    OperationKind.MUTATION,
+    returns=types.DfsEvent,
+    needs=Permission.FLEXIBILITY_MANAGE,
+    audit=Audit.EVERY_CALL,
+    raises=(Conflict,),
+)
 async def move_dfs_event(
     call: Call, *, dfs_event_id: ids.DfsEventId, state: Annotated[DfsEventState, Described("New state of the event.")]
 ) -> models.DfsEvent:

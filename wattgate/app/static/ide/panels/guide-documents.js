@@ -230,7 +230,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "LogIn", kind: "mutation",
-    text: "mutation LogIn($applicationId: ID!, $username: String!, $password: String!) {\n  authenticate(applicationId: $applicationId, username: $username, password: $password) { ... on Login { token } }\n}\n",
+    text: "mutation LogIn($applicationId: ID!, $username: String!, $password: String!) {\n  authenticate(applicationId: $applicationId, username: $username, password: $password) {\n    ... on Login { token }\n    ... on Refusal { message }\n  }\n}\n",
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "Homes", kind: "query",
@@ -242,7 +242,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "RenameHome", kind: "mutation",
-    text: "mutation RenameHome($veId: ID!, $name: String!) {\n  updateVirtualEntity(veId: $veId, input: { name: $name }) { ... on VirtualEntity { id name } }\n}\n",
+    text: "mutation RenameHome($veId: ID!, $name: String!) {\n  updateVirtualEntity(veId: $veId, input: { name: $name }) {\n    ... on VirtualEntity { id name }\n    ... on BadInput { problems { path message } }\n    ... on NotFound { message }\n    ... on Conflict { message }\n    ... on QuotaExceeded { message }\n  }\n}\n",
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "Alerts", kind: "query",
