@@ -5,7 +5,7 @@ from graphql import GraphQLObjectType, GraphQLUnionType
 from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
 from wattgate.enums import RefusalCode
-from wattgate.errors import all_error_kinds
+from wattgate.errors import MAX_LISTED_PROBLEMS, all_error_kinds
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.operation import OperationKind
 from wattgate.operations.core.refusals import REFUSAL_KINDS, refusal_kinds
@@ -62,3 +62,13 @@ async def test_other_errors_stay_errors(served: House) -> None:
     answer = await served.graphql(RENAME, {}, id="missing", name="Cottage")
     assert answer["data"] == {"updateVirtualEntity": None}
     assert [error["extensions"]["code"] for error in answer["errors"]] == ["UNAUTHENTICATED"]
+
+
+async def test_a_refusal_counts_the_problems_that_it_does_not_list(served: House) -> None:
+    document = """mutation ($series: [NewReadings!]!) { recordReadings(series: $series) {
+      ... on Refusal { retryAfter moreProblems problems { path } } } }"""
+    readings = [{"at": "2026-01-05T00:00:00Z", "value": "0.12345"}] * (MAX_LISTED_PROBLEMS + 1)
+    series = [{"resourceId": await served.one.add_resource(), "readings": readings}]
+    refused = (await served.graphql(document, served.one.headers["account"], series=series))["data"]["recordReadings"]
+    assert (len(refused["problems"]), refused["moreProblems"], refused["retryAfter"]) == (MAX_LISTED_PROBLEMS, 1, None)
+    assert refused["problems"][1]["path"][:4] == ["series", "0", "readings", "1"]

@@ -46,7 +46,7 @@ def _result_union(schema: GraphQLSchema, name: str, field: GraphQLField, operati
         f"{name[0].upper()}{name[1:]}Result",
         [_object_type(schema, record_name), *refusals],
         resolve_type=partial(_type_name, record_name),
-        description=f"Result of `{name}`: the record, or a refusal." if refusals else f"Result of `{name}`.",
+        description=f"Result of `{name}`: the record, or a refusal.",
     )
 
 
@@ -56,5 +56,6 @@ def _type_name(record_name: str, value: Any, *_: Any) -> str:
 
 def _object_type(schema: GraphQLSchema, name: str) -> GraphQLObjectType:
     kind = schema.type_map[name]
-    assert isinstance(kind, GraphQLObjectType)
+    if not isinstance(kind, GraphQLObjectType):
+        raise TypeError(f"A mutation returns {name}, which is no object. A union has only objects: return a record.")
     return kind

@@ -78,20 +78,11 @@ class GraphQLContext:
                 result = await self._run_charged(operation, arguments, node_id, selected)
                 self.operation_results[key] = operation.list_type(items=result) if operation.list_type else result
             except Exception as error:  # noqa: BLE001 (it is raised below and on each later call)
-                self.operation_results[key] = self._as_data(operation, error)
+                self.operation_results[key] = _refusal_or_error(operation, error)
         result = self.operation_results[key]
         if isinstance(result, Exception):
             raise result
         return result
-
-    def _as_data(self, operation: Operation, error: Exception) -> Any:
-        """Return the refusal that a mutation returns as data, or the error that is raised."""
-        refusal = to_refusal(operation, error)
-        if refusal is None:
-            return error
-        assert isinstance(error, GatewayError)
-        log_access_error(error)
-        return refusal
 
     async def _run_charged(
         self,
@@ -151,6 +142,14 @@ class GraphQLContext:
         self, edge: EdgeField, arguments: Mapping[str, Any], node_id: int | None, parents: Sequence[Any]
     ) -> list[Any]:
         return await self.load_all(edge, arguments, parents, node_id)
+
+
+def _refusal_or_error(operation: Operation, error: Exception) -> Any:
+    """Return the refusal that a mutation returns as data, and log it; else the error."""
+    if not isinstance(error, GatewayError) or (refusal := to_refusal(operation, error)) is None:
+        return error
+    log_access_error(error)
+    return refusal
 
 
 def require_user_id(call: Call) -> str:

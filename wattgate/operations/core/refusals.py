@@ -6,7 +6,6 @@ the arguments of an operation imply most kinds, and `Operation.raises` has those
 """
 
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 
@@ -60,6 +59,8 @@ class Refused(msgspec.Struct, frozen=True):
     trace_id: str
     reason: str | None
     problems: list[InputProblem]
+    more_problems: int
+    retry_after: int | None
     resource_id: str | None = None
     mpxn: str | None = None
     withheld: WithheldReason | None = None
@@ -85,13 +86,11 @@ def refusal_kinds(operation: Operation) -> tuple[RefusalKind, ...]:
     return tuple(kind for kind in REFUSAL_KINDS if kind in kinds)
 
 
-def to_refusal(operation: Operation, error: Any) -> Refused | None:
+def to_refusal(operation: Operation, error: GatewayError) -> Refused | None:
     """Return the refusal for an error that a mutation raised; None if the error is not one that it is expected to have.
 
     Subclasses of a kind have its code, and are refusals of this kind.
     """
-    if not isinstance(error, GatewayError):
-        return None
     kind = next((each for each in refusal_kinds(operation) if each.code == error.code), None)
     if kind is None:
         return None
@@ -107,6 +106,8 @@ def to_refusal(operation: Operation, error: Any) -> Refused | None:
             InputProblem([str(part) for part in problem.path], problem.message)
             for problem in error.problems[:MAX_LISTED_PROBLEMS]
         ],
+        retry_after=error.retry_after,
+        more_problems=max(0, len(error.problems) - MAX_LISTED_PROBLEMS),
         resource_id=withheld.resource_id if withheld else None,
         mpxn=withheld.mpxn if withheld else None,
         withheld=withheld.withheld if withheld else None,

@@ -1,10 +1,15 @@
 """GraphQL types of refusals: what a mutation returns in place of its record. `Refused` is the object of each."""
 
+from collections.abc import Mapping
+
 import strawberry
 
+from wattgate import errors
 from wattgate.enums import RefusalCode, WithheldReason
 from wattgate.errors import MAX_LISTED_PROBLEMS
 from wattgate.operations.core.fields import list_field
+from wattgate.operations.core.refusals import REFUSAL_KINDS, RefusalKind
+from wattgate.operations.vocabulary.strawberry_adapter import enum_values
 from wattgate.values import terms
 
 
@@ -26,36 +31,14 @@ class Refusal:
     trace_id: str = strawberry.field(description="ID of the request in the log of the gateway.")
     reason: str | None = strawberry.field(description="Name that a standard has for the refusal. Null if none has one.")
     problems: list[InputProblem] = list_field(
-        3, description=f"Wrong or missing values, at most {MAX_LISTED_PROBLEMS}. Empty if no single value is the cause."
+        1, description=f"Wrong or missing values, at most {MAX_LISTED_PROBLEMS}. Empty if no single value is the cause."
     )
+    retry_after: int | None = strawberry.field(
+        description="Seconds after which the same call may succeed. Null if no time makes it succeed."
+    )
+    more_problems: int = strawberry.field(description="Number of further problems, which are not listed.")
 
 
-@strawberry.type(description="A value of the call is wrong or missing.")
-class BadInput(Refusal):
-    pass
-
-
-@strawberry.type(description="The caller has no record with an ID or name of the call.")
-class NotFound(Refusal):
-    pass
-
-
-@strawberry.type(description="The record exists, but its kind does not support the operation.")
-class NotSupported(Refusal):
-    pass
-
-
-@strawberry.type(description="The state of the record does not allow the change.")
-class Conflict(Refusal):
-    pass
-
-
-@strawberry.type(description="The user or the application has as many records of the kind as it may have.")
-class QuotaExceeded(Refusal):
-    pass
-
-
-@strawberry.type(description="The consent to the use of the data is revoked, expired or not recorded.")
 class ConsentRevoked(Refusal):
     withheld: WithheldReason = strawberry.field(description="Why the data is withheld.")
     resource_id: strawberry.ID | None = strawberry.field(
@@ -66,24 +49,16 @@ class ConsentRevoked(Refusal):
     )
 
 
-@strawberry.type(description="The log-in of the token is too old for this change.")
-class ReauthenticationRequired(Refusal):
-    pass
+WITH_FIELDS: Mapping[RefusalKind, type] = {errors.ConsentRevoked: ConsentRevoked}
+"""The classes of refusals with fields of their own. `_refusal_type` makes types of them."""
 
 
-@strawberry.type(description="The password is right; a code of the second factor is missing or wrong.")
-class SecondFactorRequired(Refusal):
-    pass
+def _refusal_type(kind: RefusalKind) -> type:
+    """Return the type of a kind. It has the name of the error, and the description of the code."""
+    (code,) = (value for value in enum_values(RefusalCode) if value.name == kind.code)
+    declared = WITH_FIELDS.get(kind) or type(kind.__name__, (Refusal,), {})
+    return strawberry.type(declared, description=code.description)
 
 
-REFUSAL_TYPES: tuple[type, ...] = (
-    BadInput,
-    NotFound,
-    NotSupported,
-    Conflict,
-    QuotaExceeded,
-    ConsentRevoked,
-    ReauthenticationRequired,
-    SecondFactorRequired,
-)
-"""The types of refusals, in the order of REFUSAL_KINDS. Each has the name of its error."""
+REFUSAL_TYPES = tuple(map(_refusal_type, REFUSAL_KINDS))
+"""The types of refusals, in the order of REFUSAL_KINDS."""

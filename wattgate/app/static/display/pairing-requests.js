@@ -74,5 +74,5 @@ export async function checkPaired(token) {
  * @param {string} token
  */
 export async function endPaired(token) {
-  await call("mutation EndPaired { endOwnDisplay { __typename } }", {}, token);
+  await call("mutation EndPaired { endOwnDisplay { ...Refused } }", {}, token);
 }
