@@ -16,8 +16,7 @@ from zoneinfo import available_timezones
 
 import pytest
 
-from tests.support.cli import Command, Outcome, command_in
-from tests.support.schema import bring_up_url
+from tests.support.cli import Command, Outcome, command_in, command_on
 from tests.support.sqlite_files import execute
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_gateway
@@ -61,9 +60,7 @@ async def command(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
     """Run commands on a database with the schema."""
-    await bring_up_url(database_url)
-    monkeypatch.setenv("WATTGATE_DATABASE_URL", database_url)
-    return command_in(tmp_path, monkeypatch, capsys)
+    return await command_on(database_url, tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from tests.support.schema import bring_up_url
 from wattgate.app.cli.main import app, main
 
 
@@ -43,6 +44,15 @@ def command_in(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         return Outcome(status, printed.out, " ".join(printed.err.split()))
 
     return run
+
+
+async def command_on(
+    database_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """Return a function that runs a command, as `command_in` does, on a database that gets the schema."""
+    await bring_up_url(database_url)
+    monkeypatch.setenv("WATTGATE_DATABASE_URL", database_url)
+    return command_in(folder, monkeypatch, capsys)
 
 
 def groups_and_commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
