@@ -18,7 +18,7 @@ from tests.support import metering
 from tests.support.filled_databases import can_copy, copy_filled
 from tests.support.openapi import check_response
 from tests.support.people import oauth_headers, paired_display
-from tests.support.refusals import with_refusals
+from tests.support.refusals import undeclared_refusals, with_refusals
 from tests.support.sample_records import add_sample_records
 from tests.support.schema import bring_up
 from tests.support.servers import serving
@@ -323,9 +323,11 @@ class House:
         return f"{self.url}/api/v0-1"
 
     async def graphql(self, query: str, headers: dict[str, str], **variables: Any) -> dict[str, Any]:
-        """Send a GraphQL request and return the JSON response. See `with_refusals`."""
+        """Send a GraphQL request and return the JSON response. Fail if a mutation does not declare its refusal."""
         request = {"query": with_refusals(query), "variables": variables}
-        return dict((await self.http.post("/graphql", json=request, headers=headers)).json())
+        answer = dict((await self.http.post("/graphql", json=request, headers=headers)).json())
+        assert not undeclared_refusals(query, answer), answer
+        return answer
 
     async def until_subscribed(self, topic: str) -> None:
         """Wait until a subscription receives the events on a topic."""

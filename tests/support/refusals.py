@@ -1,7 +1,11 @@
 """Refusals in answers of GraphQL: entries in `errors`, and what a mutation returns in place of its record."""
 
+import re
 from typing import Any
 
+from wattgate.enums import RefusalCode
+
+_DECLARED_CODES = frozenset(RefusalCode.__members__) - {"BAD_INPUT"}
 _FRAGMENT = "fragment Refused on Refusal { refusal: code message reason problems { path message } }"
 
 
@@ -29,3 +33,17 @@ def _with_positions(problem: dict[str, Any]) -> dict[str, Any]:
 def refusal_of(answer: dict[str, Any]) -> dict[str, Any]:
     """Return the first refusal or error of an answer, as `refusals` does."""
     return refusals(answer)[0]
+
+
+def undeclared_refusals(document: str, answer: dict[str, Any]) -> list[str]:
+    """Return the refusals of the mutations of a document that came as errors: the operations do not declare them.
+
+    BAD_INPUT is also an error of values that are not of their declared type.
+    """
+    if not re.match(r"\s*mutation\b", document):
+        return []
+    return [
+        f"{error['path'][0]}: {error['extensions']['code']}"
+        for error in answer.get("errors", ())
+        if len(error.get("path") or ()) == 1 and error["extensions"]["code"] in _DECLARED_CODES
+    ]
