@@ -1,5 +1,8 @@
 """Connections of SQLite with one call for each statement: they return what those of aiosqlite return."""
 
+import asyncio
+import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +71,17 @@ async def test_a_statement_takes_one_call(tmp_path: Path, monkeypatch: pytest.Mo
         assert (await connection.execute(text("SELECT 1 UNION SELECT 2"))).all() == [(1,), (2,)]
         assert calls == 1
     await engine.dispose()
+
+
+def test_a_connection_that_fails_leaves_nothing_to_its_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread fails if it reports its end to an event loop that is closed."""
+    failures = list[Any]()
+    monkeypatch.setattr(threading, "excepthook", failures.append)
+    for _ in range(200):
+        with pytest.raises(sqlite3.OperationalError, match="unable to open"):
+            asyncio.run(_opened(tmp_path / "missing" / "file"))
+    assert failures == []
+
+
+async def _opened(file: Path) -> None:
+    await connect_with_one_call(str(file))

@@ -7,7 +7,8 @@ first call does all of it.
 
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from asyncio import Future
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from typing import Any, Self
 
@@ -57,6 +58,23 @@ class OneCallCursor:
 
 class OneCallConnection(aiosqlite.Connection):
     """A connection with cursors of one call. It needs what aiosqlite keeps for its own subclasses and cursors."""
+
+    _stopping: Future[Any] | None = None
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        """Open the database. Wait for the end of the thread if that fails: it may need the loop to report its end."""
+        try:
+            yield from super().__await__()
+        except BaseException:
+            if self._stopping is not None:
+                yield from self._stopping
+            raise
+        return self
+
+    def stop(self) -> Future[Any] | None:
+        """Stop the thread, and return a future of its end."""
+        self._stopping = super().stop()
+        return self._stopping
 
     def cursor(self) -> OneCallCursor:  # type: ignore[override]
         """Return a cursor, which is open."""
