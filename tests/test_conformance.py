@@ -144,8 +144,8 @@ def test_operations_and_examples_match() -> None:
 @pytest.fixture(scope="session")
 async def own_house(databases: Databases) -> AsyncIterator[House]:
     """A served gateway on each engine for these tests alone, because the examples change records of its tenants."""
-    async with databases() as url, house(url) as house_with_tenants:
-        yield house_with_tenants
+    async with databases() as url, house(url, recent_login_minutes=60) as opened:  # a slow walk takes more than 5
+        yield opened
 
 
 @pytest.mark.timeout(600)

@@ -91,7 +91,8 @@ async def test_delivery_of_killed_worker_is_sent_by_another_with_same_id(
     (delivery,) = await setup.post.deliveries(alert_id)
     assert delivery.state is DeliveryState.LEASED
     setup.provider.behave = answering(204)
-    async with setup.worker(METRICS_PORT=str(unused_tcp_port)), httpx.AsyncClient() as metrics_client:
+    second = setup.worker(METRICS_PORT=str(unused_tcp_port), DELIVERY_LEASE="60")  # a slow answer is not sent again
+    async with second, httpx.AsyncClient() as metrics_client:
         await setup.all_sent([alert_id])
         metrics_text = (await metrics_client.get(f"http://127.0.0.1:{unused_tcp_port}/metrics")).text
     assert 'wattgate_deliveries_total{kind="push",outcome="sent"} 1.0' in metrics_text
