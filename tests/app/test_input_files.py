@@ -17,6 +17,8 @@ DEEP = "[" * 50_000
 DIGITS = f"[{'9' * 5_000}]"
 ZERO = "/dev/zero"
 
+N3RGY = "timestamp (UTC),energyConsumption (kWh)\n2026-03-02 01:00,0.5\n"
+
 APPLICATION = ("--application", "a")
 OWNER = ("--application", "a", "--user", "a@x.example")
 HOME = ("home", "create", *OWNER, "--name", "h", "--time-zone", "UTC", "--electricity", "1234567890123")
@@ -151,3 +153,22 @@ def test_imported_file_is_never_that_of_refused_lines(command: Command, subtests
             refused = command(*READERS[name](str(file)), "--refused", str(other))
             assert (refused.status, file.read_text()) == (1, content)
             assert f"The file {other} is the file to import." in " ".join(refused.error.split())
+
+
+def test_each_import_reads_a_pipe(command: Command, subtests: pytest.Subtests) -> None:
+    """A pipe has no position, so nothing may ask for it. A shell gives a command such a name for `<(gunzip -c file)`."""
+    assert command(*HOME, "--name", "Sample").status == 0
+    home, point = ("--home", "Sample", "--electricity"), "1234567890123"
+    imports = {
+        ("readings", *home): ("localTime,value\n2026-03-02T00:00:00,0.5\n", "1 readings recorded"),
+        ("readings", *home, "--profile", "n3rgy", "--times", "start"): (N3RGY, "1 readings recorded"),
+        ("network",): (json.dumps({"kind": "meterPoint", "mpxn": point}), "1 records stored"),
+        ("tariff", *APPLICATION): (json.dumps({"resourceId": "r", "at": "2026-03-02T00:00:00Z"}), "1 refused"),
+    }
+    for (name, *options), (text, expected) in imports.items():
+        with subtests.test(f"{name} {options}"):
+            reading, writing = os.pipe()
+            os.write(writing, text.encode())
+            os.close(writing)
+            assert expected in command(name, "import", f"/dev/fd/{reading}", *options).out
+            os.close(reading)

@@ -192,17 +192,18 @@ async def import_network(
 
     Call `progress` with the number of bytes read so far.
     """
-    report, batch = BulkReport(), list[SQLModel]()
+    report, batch, bytes_read = BulkReport(), list[SQLModel](), 0
 
     async def store() -> None:
         if batch:
             arguments = {"records": batch}
             report.recorded += await runner.run(store_registry_records, Principal(Role.SYSTEM), arguments)
             batch.clear()
-        progress(file.tell())
+        progress(bytes_read)  # a pipe has no position
 
     for number, text in read_numbered_lines(file):
         report.lines += 1
+        bytes_read += len(text.encode())
         try:
             batch.append(parse_record(text))
         except InvalidLine as error:

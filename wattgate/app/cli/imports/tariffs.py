@@ -131,9 +131,10 @@ async def import_tariffs(
     """
     schema = build_schema(OPERATIONS)
     tariffs, prices = InputParser(schema, set_tariff, "input"), InputParser(schema, set_tariff_prices, "prices")
-    tariff_import = _TariffImport(runner, principal, refuse)
+    tariff_import, bytes_read = _TariffImport(runner, principal, refuse), 0
     for number, text in read_numbered_lines(file):
         tariff_import.report.lines += 1
+        bytes_read += len(text.encode())
         try:
             line = {"currency": currency, **_parse_line(text, resource_id)}
             if "kind" in line:
@@ -148,7 +149,7 @@ async def import_tariffs(
                 await tariff_import.add_price(number, line_resource_id, line_currency, price)
         except InvalidLine as error:
             tariff_import.reject_line(number, str(error))
-        progress(file.tell())
+        progress(bytes_read)  # a pipe has no position
     await tariff_import.flush_prices()
     return tariff_import.report
 
