@@ -156,7 +156,7 @@ def test_imported_file_is_never_that_of_refused_lines(command: Command, subtests
 
 
 def test_each_import_reads_a_pipe(command: Command, subtests: pytest.Subtests) -> None:
-    """A pipe has no position, so nothing may ask for it. A shell gives a command such a name for `<(gunzip -c file)`."""
+    """A pipe has no position. A shell gives a command the name of one for `<(gunzip -c file)`."""
     assert command(*HOME, "--name", "Sample").status == 0
     home, point = ("--home", "Sample", "--electricity"), "1234567890123"
     imports = {

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from email import policy
+from email.header import decode_header, make_header
 from email.message import EmailMessage
-from email.parser import Parser
+from email.parser import BytesParser, Parser
 from typing import Any
 
 import pytest
@@ -88,6 +89,10 @@ def test_encoded_mail_is_ascii_in_short_lines() -> None:
         ("⚡" * 200, "Stadtwerke Köln, Zähler"),
         ("x" * 300, "The department of meters and of the people who read them " * 4),
         ("a " * 60 + "é", "é" * 20),
+        ("Use", "Österreichische Elektrizitätswirtschafts-Aktiengesellschaft für Größe und Wärme"),
+        ("Use", "Энергоснабжающая организация города и области, «Свет»"),
+        ("Use", "電力エナジーパートナー再生可能エネルギー推進部門お客様サービスセンター"),
+        ("Use", "⚡" * 60),
     ],
 )
 def test_headers_are_folded_as_rfc_2047_and_5322_say(subject: str, name: str) -> None:
@@ -97,6 +102,8 @@ def test_headers_are_folded_as_rfc_2047_and_5322_say(subject: str, name: str) ->
     assert [*folding_faults(head)] == []
     assert ("=?" in head) is not (subject + name).isascii()
     assert parse_mail(encoded)["Subject"] == " ".join(subject.split())
+    shown = str(make_header(decode_header(BytesParser().parsebytes(encoded)["From"])))
+    assert " ".join(shown.replace('"', "").split()).partition(" <")[0] == name.strip()
 
 
 def folding_faults(head: str) -> Iterator[str]:

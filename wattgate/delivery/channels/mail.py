@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from email import policy
 from email.header import Header
-from email.headerregistry import BaseHeader, HeaderRegistry, UnstructuredHeader
+from email.headerregistry import Address, BaseHeader, HeaderRegistry, UniqueSingleAddressHeader, UnstructuredHeader
 from email.message import EmailMessage, Message
 from email.parser import Parser
 from email.policy import Policy
@@ -107,6 +107,20 @@ class _SubjectHeader(UnstructuredHeader, BaseHeader):
         return f"{name}: {f'{policy.linesep} '.join(lines)}{policy.linesep}"
 
 
+class _MailboxHeader(UniqueSingleAddressHeader, BaseHeader):  # type: ignore[misc]  # both declare max_count
+    """The header of one address. A name that is not ASCII is written entirely as encoded words.
+
+    The `email` package writes spaces between the encoded words of a long name, which mail programs show.
+    """
+
+    def fold(self, *, policy: "Policy[Message]") -> str:
+        box = self.address
+        if box.display_name.isascii():
+            return super().fold(policy=policy)
+        lines = [*_encode_words(box.display_name, self.name), f"<{box.addr_spec}>"]
+        return f"{self.name}: {f'{policy.linesep} '.join(lines)}{policy.linesep}"
+
+
 def _fold_ascii(text: str, name_length: int) -> list[str]:
     """Return the lines of a text, broken at its spaces. The name of its header is in the first line."""
     lines, room = [""], MAX_LINE_LENGTH - name_length - len(": ")
@@ -130,6 +144,8 @@ def _encode_words(text: str, header_name: str) -> list[str]:
 
 _HEADERS = HeaderRegistry()
 _HEADERS.map_to_type("subject", _SubjectHeader)
+_HEADERS.map_to_type("from", _MailboxHeader)
+_HEADERS.map_to_type("to", _MailboxHeader)
 _HEADERS.map_to_type("list-unsubscribe", _UnfoldedHeader)
 _HEADERS.map_to_type("message-id", _UnfoldedHeader)
 
@@ -205,6 +221,13 @@ def _check_round_trip(mail: MailMessage, encoded: bytes) -> None:
     names = sorted(name.lower() for name in parsed.keys() if name.lower() not in _BODY_HEADERS)  # noqa: SIM118 (a name may be there twice)
     if names != expected or parsed.defects:
         raise NotMailable("mail programs would not parse the headers as intended")
-    identity = (parsed["Subject"], parsed["From"].addresses, parsed["To"].addresses, parsed["Message-ID"])
-    if identity != (mail.subject, (mail.sender.header_address,), (mail.recipient.header_address,), mail.message_id):
+    boxes = [_without_spaces(box) for name in ("From", "To") for box in parsed[name].addresses]
+    identity = (parsed["Subject"], boxes, parsed["Message-ID"])
+    intended = [_without_spaces(box.header_address) for box in (mail.sender, mail.recipient)]
+    if identity != (mail.subject, intended, mail.message_id):
         raise NotMailable("mail programs would not parse the headers as intended")
+
+
+def _without_spaces(box: Address) -> tuple[str, str]:
+    """Return the name without its spaces, and the address: the parser leaves the space between two encoded words."""
+    return "".join(box.display_name.split()), box.addr_spec
