@@ -15,11 +15,14 @@ FUZZ = "WATTGATE_TEST_FUZZ"
 QUICK = "WATTGATE_TEST_QUICK"
 """The environment variable that `make test-quick` sets."""
 
+SUITE_SHARE = 2
+"""`make test-all` draws one of so many examples. They are the same in each run, so more find little that is new."""
+
 SHORT_SHARE = 5
-"""`make test-all` draws this many times as many examples as `make test` and `make test-quick`."""
+"""`make test` and `make test-quick` draw one of so many examples."""
 
 TIMES = 20
-"""How many times as many examples `make fuzz` draws as `make test-all` does."""
+"""`make fuzz` draws so many times the number of examples that a test states, other ones in each run."""
 
 
 def fuzzing() -> bool:
@@ -28,10 +31,10 @@ def fuzzing() -> bool:
 
 
 def examples(count: int) -> int:
-    """Return the number of examples of a test: `count` in the whole suite, more or fewer in other runs."""
+    """Return the number of examples of a test in this run: a share of `count`, and in `make fuzz` many times it."""
     if fuzzing():
         return count * TIMES
-    return max(count // SHORT_SHARE, 1) if QUICK in os.environ or is_short() else count
+    return max(count // (SHORT_SHARE if QUICK in os.environ or is_short() else SUITE_SHARE), 1)
 
 
 def load_profile() -> None:
