@@ -120,11 +120,13 @@ class Walk:
         printed = self._capsys.readouterr()
         return Ended(int(status), printed.out, printed.err)
 
-    def failures(self, path: tuple[str, ...], **settings: str) -> list[str]:
-        """Return what is wrong with the failure of a command: its end, or files that it leaves."""
+    def failures(self, path: tuple[str, ...], named: str = "", **settings: str) -> list[str]:
+        """Return what is wrong with the failure of a command: its end, files that it leaves, or no `named` text."""
         before = sorted(self.folder.rglob("*"))
         ended = self.run(arguments_of(path), **settings)
         found = list(ended.problems())
+        if named not in ended.error:
+            found.append(f"does not say {named}")
         left = sorted(set(self.folder.rglob("*")) - set(before))
         found += [f"leaves {file.name}" for file in left if not file.name.endswith(("-wal", "-shm"))]
         return [f"{' '.join(path)}: {problem}: {ended}" for problem in found]
@@ -162,10 +164,7 @@ def test_with_a_wrong_name(walk: Walk) -> None:
     for path, command in sorted(LEAVES.items()):
         if path in CREATES | STANDALONE or not NAMES & {parameter.name for parameter in command.params}:
             continue
-        found += walk.failures(path)
-        ended = walk.run(arguments_of(path))
-        if WRONG not in ended.error:
-            found.append(f"{' '.join(path)}: does not say which name is wrong: {ended}")
+        found += walk.failures(path, named=WRONG)
     assert found == []
 
 

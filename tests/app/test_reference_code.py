@@ -140,12 +140,30 @@ async def write_code(own: House, node: Node, samples: list[Sample]) -> list[dict
     return written
 
 
-async def run_code(own: House, node: Node, language: str, code: str, folder: Path) -> tuple[int | None, str]:
-    """Run a sample in a folder and return the status that it prints, null for curl, and the text of the response."""
+END = "--- end of a sample"
+"""The line after the output of each sample."""
+
+RUN_ALL = {
+    "curl": f'for file in "$@"; do . "./$file"; printf "\\n%s\\n" "{END}"; done',
+    "javascript": f'for (const file of process.argv.slice(1)) {{ await import(file); console.log("\\n{END}"); }}',
+    "python": (
+        "import sys\nfor file in sys.argv[1:]:\n"
+        f"    exec(compile(open(file).read(), file, 'exec'), {{'__name__': '__main__'}})\n    print('\\n{END}')"
+    ),
+}
+"""Programs that run the files of samples one after another."""
+
+
+async def run_all(own: House, node: Node, language: str, codes: list[str], folder: Path) -> list[str]:
+    """Run samples in a folder, each as a script or module of its own, and return what each prints."""
+    suffix = {"curl": ".sh", "javascript": ".mjs", "python": ".py"}[language]
+    files = [folder / f"sample-{number}{suffix}" for number in range(len(codes))]
+    for file, code in zip(files, codes, strict=True):
+        file.write_text(f"{code} --silent --show-error\n" if language == "curl" else code)
     command: dict[str, list[Any]] = {
-        "curl": ["bash", "-c", f"{code} --silent --show-error"],
-        "javascript": [node.executable, "--input-type=module", "--eval", code],
-        "python": [sys.executable, "-c", code],
+        "curl": ["bash", "-ec", RUN_ALL["curl"], "bash", *(file.name for file in files)],
+        "javascript": [node.executable, "--input-type=module", "--eval", RUN_ALL["javascript"], *files],
+        "python": [sys.executable, "-c", RUN_ALL["python"], *files],
     }
     encoded = own.one.headers["application"]["Authorization"].removeprefix("Basic ")
     name, _, secret = base64.b64decode(encoded).decode().partition(":")
@@ -162,11 +180,16 @@ async def run_code(own: House, node: Node, language: str, code: str, folder: Pat
         stderr=asyncio.subprocess.PIPE,
     )
     printed, errors = await process.communicate()
-    assert process.returncode == 0, f"{language}: {errors.decode()}\n{code}"
-    text = printed.decode()
+    parts = printed.decode().split(f"\n{END}\n")
+    assert (process.returncode, len(parts)) == (0, len(codes) + 1), f"{language}: {errors.decode()}\n{codes}"
+    return parts[:-1]
+
+
+def status_and_body(language: str, printed: str) -> tuple[int | None, str]:
+    """Return the status that a sample has printed, None for curl, and the text of the response."""
     if language == "curl":
-        return None, text
-    status, _, body = text.strip().partition(" ")
+        return None, printed
+    status, _, body = printed.strip().partition(" ")
     return int(status), body
 
 
@@ -178,8 +201,9 @@ async def test_code_runs_as_it_is(own: House, node_scripts: Node, language: str,
     samples = await samples_for(own, language)
     written = await write_code(own, node_scripts, samples)
     (tmp_path / "it's.ndjson").write_text(json.dumps(READINGS | {"resourceId": own.one.ids["resource"]}))
-    for sample, code in zip(samples, written, strict=True):
-        status, text = await run_code(own, node_scripts, language, code[language], tmp_path)
+    outputs = await run_all(own, node_scripts, language, [code[language] for code in written], tmp_path)
+    for sample, printed in zip(samples, outputs, strict=True):
+        status, text = status_and_body(language, printed)
         assert status in (None, sample.status), text
         if sample.download:
             assert (tmp_path / sample.download).read_bytes(), sample

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from strawberry import ID
 
 from tests.browser.displays import WITHOUT_WORKER
+from tests.browser.kept_pages import KeptFiles, KeptPages, kept_pages
 from tests.support.demonstration import demonstration
 from tests.support.house import CALLER_BUDGET
 from tests.support.servers import Relay, serving
@@ -59,10 +60,23 @@ class ControlledHomes:
         yield await context.new_page()
         await context.close()
 
+    @asynccontextmanager
+    async def kept_pages(self, browser: Browser) -> AsyncIterator[KeptPages]:
+        """Yield pages of the size of a wall display that tests use one after another, see `lent_page`."""
+        async with kept_pages(browser, (1024, 600), base_url=self.url, **WITHOUT_WORKER) as pages:
+            yield pages
+
+    @asynccontextmanager
+    async def lent_page(self, pages: KeptPages) -> AsyncIterator[Page]:
+        """Yield one of these pages, after a reading of 500 W."""
+        await self.send_power(500)
+        async with pages.page() as page:
+            yield page
+
 
 @asynccontextmanager
 async def controlled_homes(
-    folder: Path, wrap: Callable[[ASGIApp], ASGIApp] = lambda app: app, *, at_midday: bool = False
+    folder: Path, wrap: Callable[[ASGIApp], ASGIApp] = KeptFiles, *, at_midday: bool = False
 ) -> AsyncIterator[ControlledHomes]:
     """Serve the homes with nine days of history, `at_midday` if it matters to the test: see `demonstration`.
 

@@ -4,10 +4,14 @@ from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from wattgate.app.demo import logins
 
+DESKTOP = (1360, 820)
+"""The width and height of a desktop."""
+
 
 async def desktop_context(browser: Browser, url: str, **options: object) -> BrowserContext:
     """Return a context with the size of a desktop. Its pages reach nothing but the gateway, as all of the tests."""
-    return await browser.new_context(base_url=url, **{"viewport": {"width": 1360, "height": 820}, **options})  # type: ignore[arg-type]
+    width, height = DESKTOP
+    return await browser.new_context(base_url=url, **{"viewport": {"width": width, "height": height}, **options})  # type: ignore[arg-type]
 
 
 async def open_ide(page: Page, *, path: str = "/graphql") -> None:

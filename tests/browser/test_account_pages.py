@@ -9,6 +9,7 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.displays import WITHOUT_WORKER
+from tests.browser.kept_pages import KeptPages, kept_pages
 from tests.browser.page_checks import layout_problems
 from tests.delivery.mail.test_account_mails import Mailed, code_of, link_of, serve_with_mails
 from tests.support.house import PASSWORD
@@ -27,13 +28,16 @@ async def mailed(databases: Databases) -> AsyncIterator[Mailed]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+async def kept(browser: Browser, mailed: Mailed) -> AsyncIterator[KeptPages]:
+    async with kept_pages(browser, (390, 844), base_url=mailed.house.url, **WITHOUT_WORKER) as pages:
+        yield pages
+
+
 @pytest.fixture
-async def context(browser: Browser, mailed: Mailed) -> AsyncIterator[BrowserContext]:
-    context = await browser.new_context(
-        base_url=mailed.house.url, viewport={"width": 390, "height": 844}, **WITHOUT_WORKER
-    )
-    yield context
-    await context.close()
+async def context(kept: KeptPages) -> AsyncIterator[BrowserContext]:
+    async with kept.page() as page:
+        yield page.context
 
 
 def path_of(mail: ReceivedMail) -> str:

@@ -18,6 +18,7 @@ from tests.browser.displays import (
     show_page,
     until_shown,
 )
+from tests.browser.kept_pages import KeptPages, kept_pages
 from tests.browser.page_checks import overflow_pixels, violations_in_both_schemes
 from wattgate.app.demo import logins
 
@@ -27,11 +28,16 @@ POUNDS_TEXT = re.compile(r"^£\d+\.\d\d$")
 KWH_TEXT = re.compile(r"^\d[\d.]* kWh$")
 
 
+@pytest.fixture(scope="module")
+async def kept(browser: Browser, demo_url: str) -> AsyncIterator[KeptPages]:
+    async with kept_pages(browser, (800, 480), base_url=demo_url, **WITHOUT_WORKER) as pages:
+        yield pages
+
+
 @pytest.fixture
-async def context(browser: Browser, demo_url: str) -> AsyncIterator[BrowserContext]:
-    context = await browser.new_context(base_url=demo_url, viewport={"width": 800, "height": 480}, **WITHOUT_WORKER)
-    yield context
-    await context.close()
+async def context(kept: KeptPages) -> AsyncIterator[BrowserContext]:
+    async with kept.page() as page:
+        yield page.context
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +110,7 @@ async def test_every_cost_says_whether_the_standing_charge_and_vat_are_in_it(pag
 
 @pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
 async def test_account_without_a_home_shows_the_next_steps(context: BrowserContext) -> None:
-    page = await context.new_page()
+    page = context.pages[0]
     await open_login_form(page)
     await page.get_by_test_id("username").fill(logins.EDITOR_USERNAME)
     await page.get_by_test_id("password").fill(PASSWORD)
@@ -179,7 +185,7 @@ async def test_bars_have_labels_with_values(page: Page) -> None:
 
 @pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
 async def test_failed_history_request_shows_notice_and_next_one_succeeds(context: BrowserContext) -> None:
-    page = await context.new_page()
+    page = context.pages[0]
     await open_display(page)
     await page.route(re.compile(r"/graphql$"), lambda route: route.abort())
     await page.get_by_role("radio", name="5 weeks").check(force=True)

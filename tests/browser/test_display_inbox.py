@@ -9,6 +9,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.browser.controlled_homes import ControlledHomes, controlled_homes
 from tests.browser.displays import READINGS_TIMEOUT_MS, open_display
+from tests.browser.kept_pages import KeptPages
 from tests.browser.page_checks import accessibility_violations
 from tests.browser.test_pairing import PHONE, Devices, pair
 from wattgate.app.demo.alerts import send_alert
@@ -28,10 +29,15 @@ async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Contr
         yield homes
 
 
+@pytest.fixture(scope="module")
+async def kept(browser: Browser, homes: ControlledHomes) -> AsyncIterator[KeptPages]:
+    async with homes.kept_pages(browser) as pages:
+        yield pages
+
+
 @pytest.fixture
-async def page(browser: Browser, homes: ControlledHomes) -> AsyncIterator[Page]:
-    async with homes.page(browser) as page:
-        await page.emulate_media(reduced_motion="reduce")
+async def page(homes: ControlledHomes, kept: KeptPages) -> AsyncIterator[Page]:
+    async with homes.lent_page(kept) as page:
         yield page
 
 

@@ -12,6 +12,7 @@ from strawberry import ID
 
 from tests.browser.controlled_homes import FIRST_HOME, SECOND_HOME, ControlledHomes, controlled_homes
 from tests.browser.displays import READINGS_TIMEOUT_MS, open_display
+from tests.browser.kept_pages import KeptPages
 from tests.browser.page_checks import accessibility_violations
 from wattgate.app.demo.seed import SYSTEM_PRINCIPAL
 from wattgate.clock import utc_now
@@ -36,9 +37,15 @@ async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Contr
         yield homes
 
 
+@pytest.fixture(scope="module")
+async def kept(browser: Browser, homes: ControlledHomes) -> AsyncIterator[KeptPages]:
+    async with homes.kept_pages(browser) as pages:
+        yield pages
+
+
 @pytest.fixture
-async def page(browser: Browser, homes: ControlledHomes) -> AsyncIterator[Page]:
-    async with homes.page(browser) as page:
+async def page(homes: ControlledHomes, kept: KeptPages) -> AsyncIterator[Page]:
+    async with homes.lent_page(kept) as page:
         yield page
 
 

@@ -8,6 +8,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.browser.controlled_homes import FIRST_HOME, SECOND_HOME, ControlledHomes, controlled_homes
 from tests.browser.displays import NO_VALUE, open_display, show_page
+from tests.browser.kept_pages import KeptPages
 from wattgate.app.demo import seed
 from wattgate.operations.core.fields import find_edge
 from wattgate.operations.homes.resources import resource
@@ -31,9 +32,15 @@ async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Contr
         yield homes
 
 
+@pytest.fixture(scope="module")
+async def kept(browser: Browser, homes: ControlledHomes) -> AsyncIterator[KeptPages]:
+    async with homes.kept_pages(browser) as pages:
+        yield pages
+
+
 @pytest.fixture
-async def page(browser: Browser, homes: ControlledHomes) -> AsyncIterator[Page]:
-    async with homes.page(browser) as page:
+async def page(homes: ControlledHomes, kept: KeptPages) -> AsyncIterator[Page]:
+    async with homes.lent_page(kept) as page:
         yield page
 
 

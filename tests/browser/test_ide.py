@@ -9,7 +9,8 @@ from urllib.parse import quote
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, Request, Route, expect
 
-from tests.browser.ides import desktop_context, fill_login, log_in, open_ide, run, run_to_end, write
+from tests.browser.ides import DESKTOP, desktop_context, fill_login, log_in, open_ide, run, run_to_end, write
+from tests.browser.kept_pages import KeptFiles, KeptPages, kept_pages
 from tests.browser.page_checks import accessibility_violations, violations_in_both_schemes
 from tests.support.demonstration import demonstration
 from tests.support.servers import serving
@@ -31,21 +32,26 @@ async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[
     """The base URL of a demonstration, and its settings."""
     settings, _ = await demonstration(tmp_path_factory.mktemp("ide"), timedelta(days=14))
     app = create_app(settings, background=[live.run_meters], demonstration=describe_demonstration())
-    async with serving(app) as url:
+    async with serving(KeptFiles(app)) as url:
         yield url, settings
 
 
+@pytest.fixture(scope="module")
+async def kept(browser: Browser, demo: tuple[str, Settings]) -> AsyncIterator[KeptPages]:
+    async with kept_pages(browser, DESKTOP, base_url=demo[0]) as pages:
+        yield pages
+
+
 @pytest.fixture
-async def context(browser: Browser, demo: tuple[str, Settings]) -> AsyncIterator[BrowserContext]:
-    opened = await desktop_context(browser, demo[0])
-    yield opened
-    await opened.close()
+async def context(kept: KeptPages) -> AsyncIterator[BrowserContext]:
+    async with kept.page() as page:
+        yield page.context
 
 
 @pytest.fixture
 async def page(context: BrowserContext) -> AsyncIterator[Page]:
     """A page. After the test, it must have no exceptions, policy violations or requests to other hosts."""
-    page = await context.new_page()
+    page = context.pages[0]
     problems: list[str] = []
     failed_by_gateway = "Failed to load resource: the server responded with a status of 4"  # the test expects these
     page.on(

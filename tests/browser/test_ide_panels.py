@@ -3,14 +3,16 @@
 import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, Route, WebSocketRoute, expect
+from playwright.async_api import Browser, Page, Route, WebSocketRoute, expect
 
 from tests.browser.controlled_homes import FIRST_HOME, ControlledHomes, controlled_homes
-from tests.browser.ides import desktop_context
+from tests.browser.ides import DESKTOP, desktop_context
+from tests.browser.kept_pages import KeptPages, kept_pages
 from tests.browser.page_checks import accessibility_violations
 from tests.support.command import wattgate
 from wattgate.app.demo.logins import NEIGHBOUR_USERNAME, USERNAME
@@ -31,22 +33,38 @@ async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Contr
         yield controlled
 
 
-@pytest.fixture
-async def context(browser: Browser, homes: ControlledHomes) -> AsyncIterator[BrowserContext]:
-    opened = await desktop_context(browser, homes.url)
-    await opened.grant_permissions(["clipboard-read", "clipboard-write"])
-    yield opened
-    await opened.close()
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
+
+
+@pytest.fixture(scope="module")
+async def kept(browser: Browser, homes: ControlledHomes) -> AsyncIterator[KeptPages]:
+    async with kept_pages(browser, DESKTOP, base_url=homes.url, permissions=CLIPBOARD) as pages:
+        yield pages
 
 
 @pytest.fixture
-async def page(context: BrowserContext) -> AsyncIterator[Page]:
-    """A page. After the test, it must have no exceptions or content security policy violations."""
-    opened = await context.new_page()
+async def page(kept: KeptPages) -> AsyncIterator[Page]:
+    async with kept.page() as lent, without_errors(lent):
+        yield lent
+
+
+@pytest.fixture
+async def own_page(browser: Browser, homes: ControlledHomes) -> AsyncIterator[Page]:
+    """A page of one test, which may intercept WebSockets."""
+    context = await desktop_context(browser, homes.url)
+    page = await context.new_page()
+    async with without_errors(page):
+        yield page
+    await context.close()
+
+
+@asynccontextmanager
+async def without_errors(opened: Page) -> AsyncIterator[None]:
+    """Check that a page has no exceptions or content security policy violations."""
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.on("console", lambda message: errors.append(message.text) if "Content Security" in message.text else None)
-    yield opened
+    yield
     assert errors == []
 
 
@@ -254,7 +272,7 @@ async def test_resume_runs_nothing_but_the_subscription_of_the_panel(page: Page,
 
 
 @pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")
-async def test_subscription_keeps_the_account_with_which_it_began(page: Page, homes: ControlledHomes) -> None:
+async def test_subscription_keeps_the_account_with_which_it_began(own_page: Page, homes: ControlledHomes) -> None:
     frames: list[str | bytes] = []
     routes: list[WebSocketRoute] = []
 
@@ -268,49 +286,49 @@ async def test_subscription_keeps_the_account_with_which_it_began(page: Page, ho
 
         route.on_message(forward)
 
-    await page.route_web_socket(SOCKET_PATH, connect)
-    await open_ide(page, LIVE, ids=[homes.meters[FIRST_HOME]], since=None)
-    await open_panel(page, "live")
-    await page.get_by_test_id("run").click()
-    state = page.get_by_test_id("stream-state")
+    await own_page.route_web_socket(SOCKET_PATH, connect)
+    await open_ide(own_page, LIVE, ids=[homes.meters[FIRST_HOME]], since=None)
+    await open_panel(own_page, "live")
+    await own_page.get_by_test_id("run").click()
+    state = own_page.get_by_test_id("stream-state")
     await expect(state).to_have_text("Live")
-    token = await token_of(page)
+    token = await token_of(own_page)
     await routes[0].close(code=4403)
     await expect(state).to_have_attribute("data-state", "expired")
-    await choose_log_in(page, NEIGHBOUR_USERNAME)
+    await choose_log_in(own_page, NEIGHBOUR_USERNAME)
     await expect(state).to_have_attribute("data-state", "failed")
-    await expect(page.get_by_test_id("stream-reason")).to_contain_text("Another account has logged in")
-    await expect(page.get_by_test_id("payloads").locator("li")).to_have_count(0)
-    await expect(page.get_by_test_id("run")).to_have_text("Run")
+    await expect(own_page.get_by_test_id("stream-reason")).to_contain_text("Another account has logged in")
+    await expect(own_page.get_by_test_id("payloads").locator("li")).to_have_count(0)
+    await expect(own_page.get_by_test_id("run")).to_have_text("Run")
     assert len(routes) == 1
     # credentials in the headers of the document stay as they are after a log-in
-    await page.get_by_test_id("logout").click()
-    await page.get_by_test_id("headers-tab").click()
-    await page.get_by_test_id("headers").locator("textarea").fill(f"token: {token}")
-    await page.get_by_test_id("run").click()
+    await own_page.get_by_test_id("logout").click()
+    await own_page.get_by_test_id("headers-tab").click()
+    await own_page.get_by_test_id("headers").locator("textarea").fill(f"token: {token}")
+    await own_page.get_by_test_id("run").click()
     await expect(state).to_have_text("Live")
-    await page.get_by_test_id("open-login").click()
-    await choose_log_in(page, NEIGHBOUR_USERNAME)
-    other = await token_of(page)
+    await own_page.get_by_test_id("open-login").click()
+    await choose_log_in(own_page, NEIGHBOUR_USERNAME)
+    other = await token_of(own_page)
     await homes.send_power(640)
-    await expect(page.get_by_test_id("chart-text")).to_contain_text(shown(640))
+    await expect(own_page.get_by_test_id("chart-text")).to_contain_text(shown(640))
     assert len(routes) == 2
     assert [frame for frame in frames if other in str(frame)] == []
 
 
 @pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")
-async def test_expired_token_is_renewed_without_loss(page: Page, homes: ControlledHomes) -> None:
+async def test_expired_token_is_renewed_without_loss(own_page: Page, homes: ControlledHomes) -> None:
     routes: list[WebSocketRoute] = []
 
     def connect(route: WebSocketRoute) -> None:
         route.connect_to_server()
         routes.append(route)
 
-    await page.route_web_socket(SOCKET_PATH, connect)
-    await open_ide(page, LIVE, ids=[homes.meters[FIRST_HOME]], since=None)
-    await open_panel(page, "live")
-    await page.get_by_test_id("run").click()
-    await expect(page.get_by_test_id("stream-state")).to_have_text("Live")
+    await own_page.route_web_socket(SOCKET_PATH, connect)
+    await open_ide(own_page, LIVE, ids=[homes.meters[FIRST_HOME]], since=None)
+    await open_panel(own_page, "live")
+    await own_page.get_by_test_id("run").click()
+    await expect(own_page.get_by_test_id("stream-state")).to_have_text("Live")
     # which account has logged in is known without a request, so that a refused one does not end the subscription
     others: list[str] = []
 
@@ -321,20 +339,22 @@ async def test_expired_token_is_renewed_without_loss(page: Page, homes: Controll
             others.append(body)
             await route.fulfill(status=429, headers={"Retry-After": "60"})
 
-    await page.route("**/graphql", refuse)
+    await own_page.route("**/graphql", refuse)
     routes[0].send(json.dumps({"type": "ping", "payload": {"expired": True, "graceSeconds": 25}}))
-    await expect(page.get_by_test_id("login-reason")).to_have_text("The token of the running subscription has expired.")
-    await choose_log_in(page)
+    await expect(own_page.get_by_test_id("login-reason")).to_have_text(
+        "The token of the running subscription has expired."
+    )
+    await choose_log_in(own_page)
     await homes.send_power(510)
-    await expect(page.get_by_test_id("chart-text")).to_contain_text(shown(510))
+    await expect(own_page.get_by_test_id("chart-text")).to_contain_text(shown(510))
     assert len(routes) == 1
     await routes[0].close(code=4403)
-    await expect(page.get_by_test_id("stream-state")).to_have_attribute("data-state", "expired")
-    await expect(page.get_by_test_id("stream-reason")).to_contain_text("4403 FORBIDDEN")
+    await expect(own_page.get_by_test_id("stream-state")).to_have_attribute("data-state", "expired")
+    await expect(own_page.get_by_test_id("stream-reason")).to_contain_text("4403 FORBIDDEN")
     await homes.send_power(520)
-    await choose_log_in(page)
-    await expect(page.get_by_test_id("chart-text")).to_contain_text(shown(520), timeout=RECONNECT_MS)
-    await expect(page.get_by_test_id("stream-facts")).to_contain_text("Nothing was lost")
+    await choose_log_in(own_page)
+    await expect(own_page.get_by_test_id("chart-text")).to_contain_text(shown(520), timeout=RECONNECT_MS)
+    await expect(own_page.get_by_test_id("stream-facts")).to_contain_text("Nothing was lost")
     assert [body for body in others if "dryRun" not in body] == []
 
 

@@ -8,6 +8,7 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.displays import WITHOUT_WORKER
+from tests.browser.kept_pages import KeptPages, kept_pages
 from tests.browser.page_checks import accessibility_violations, layout_problems
 from tests.support import people
 from tests.support.house import PASSWORD, House, house
@@ -26,11 +27,16 @@ async def own(databases: Databases) -> AsyncIterator[House]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+async def kept(browser: Browser, own: House) -> AsyncIterator[KeptPages]:
+    async with kept_pages(browser, (390, 844), base_url=own.url, **WITHOUT_WORKER) as pages:
+        yield pages
+
+
 @pytest.fixture
-async def context(browser: Browser, own: House) -> AsyncIterator[BrowserContext]:
-    context = await browser.new_context(base_url=own.url, viewport={"width": 390, "height": 844}, **WITHOUT_WORKER)
-    yield context
-    await context.close()
+async def context(kept: KeptPages) -> AsyncIterator[BrowserContext]:
+    async with kept.page() as page:
+        yield page.context
 
 
 async def log_in(page: Page, username: str, password: str = PASSWORD) -> None:
@@ -51,8 +57,8 @@ async def test_browser_that_cannot_run_the_script_says_so(browser: Browser, own:
         context = await browser.new_context(base_url=own.url, java_script_enabled=script is not None, **WITHOUT_WORKER)
         if script:
             await context.route("**/static/shared/dom.js", lambda route: route.fulfill(body="let new = this is {"))
+        page = await context.new_page()
         for path in paths:
-            page = await context.new_page()
             await page.goto(f"{path}?application={own.one.application_id}")
             notice = page.get_by_test_id("start-notice")
             await (expect(notice).to_have_count(0) if script == "" else expect(notice).to_be_visible())
@@ -170,7 +176,7 @@ async def test_wait_after_wrong_passwords_is_shown_for_known_and_unknown_names(
 
 
 async def test_unreachable_gateway_is_reported(context: BrowserContext, own: House) -> None:
-    page = await context.new_page()
+    page = context.pages[0]
     await page.goto(f"/display?application={own.one.application_id}")
     await context.set_offline(True)
     await log_in(page, own.one.username)

@@ -12,6 +12,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 from sqlalchemy import delete, update
 
+from tests.browser.kept_pages import KeptPages, kept_pages
 from tests.browser.mail_schemes import SCHEMES_HTML, ColorScheme, expect_schemes
 from tests.browser.page_checks import accessibility_violations, violations_in_both_schemes
 from tests.support.demonstration import demonstration
@@ -102,12 +103,16 @@ async def silence_demonstration(settings: Settings) -> None:
     await database.close()
 
 
+@pytest.fixture(scope="module")
+async def kept(browser: Browser, outbox: Outbox) -> AsyncIterator[KeptPages]:
+    async with kept_pages(browser, (1280, 800), base_url=outbox.url) as pages:
+        yield pages
+
+
 @pytest.fixture
-async def page(browser: Browser, outbox: Outbox) -> AsyncIterator[Page]:
-    context = await browser.new_context(base_url=outbox.url, viewport={"width": 1280, "height": 800})
-    page = await context.new_page()
-    yield page
-    await context.close()
+async def page(kept: KeptPages) -> AsyncIterator[Page]:
+    async with kept.page() as page:
+        yield page
 
 
 async def query_graphql(url: str, query: str, **variables: str) -> dict[str, Any]:
@@ -220,11 +225,12 @@ async def test_hidden_frame_loads_no_mail(page: Page, outbox: Outbox) -> None:
 
 
 @pytest.mark.long("side path of the outbox; search, filters and mails stay in the short form")
-async def test_times_are_written_in_the_preferred_language(page: Page, outbox: Outbox) -> None:
+async def test_times_are_written_in_the_preferred_language(browser: Browser, outbox: Outbox) -> None:
     await outbox.sent()
-    await page.add_init_script("Object.defineProperty(navigator, 'languages', { get: () => ['de-DE'] })")
+    page = await browser.new_page(base_url=outbox.url, locale="de-DE")
     await page.goto("/outbox")
     await expect(page.locator("#at")).to_have_text(re.compile(r"^\d{2}\.\d{2}\.\d{4}, \d{2}:\d{2}$"))
+    await page.close()
 
 
 @pytest.mark.long("side path of the outbox; search, filters and mails stay in the short form")

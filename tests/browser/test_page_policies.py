@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, BrowserContext, Error, Page, expect
 
+from tests.browser.kept_pages import KeptFiles
 from tests.support.demonstration import demonstration
 from tests.support.servers import serving
 from tests.support.short_form import sample
@@ -37,7 +38,7 @@ INLINE_SCRIPT = """() => {
 async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[str, str]]:
     """The base URLs of a demonstration and of its REST interface."""
     settings, _ = await demonstration(tmp_path_factory.mktemp("policies"), timedelta(days=1))
-    async with serving(create_app(settings)) as url:
+    async with serving(KeptFiles(create_app(settings))) as url:
         yield url, settings.base_path
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import create_engine, update
 
 from tests.browser.controlled_homes import FIRST_HOME, SECOND_HOME, ControlledHomes, controlled_homes
 from tests.browser.displays import PASSWORD, USERNAME, WITHOUT_WORKER
+from tests.browser.kept_pages import KeptPages, kept_pages
 from tests.browser.page_checks import accessibility_violations, overflow_pixels
 from wattgate.app.demo import logins
 from wattgate.clock import utc_now
@@ -51,10 +52,14 @@ class Devices:
             base_url=self.url, viewport={"width": width, "height": height}, **WITHOUT_WORKER, **options
         )
         page = await context.new_page()
-        page.on("pageerror", lambda error: self.violations.append(str(error)))
-        page.on("console", lambda message: self._note(message.text) if message.type == "error" else None)
+        self.watch(page)
         yield page
         await context.close()
+
+    def watch(self, page: Page) -> None:
+        """Note what a page does wrong."""
+        page.on("pageerror", lambda error: self.violations.append(str(error)))
+        page.on("console", lambda message: self._note(message.text) if message.type == "error" else None)
 
     def _note(self, message: str) -> None:
         if "Failed to load resource" not in message:  # the browser reports each error of the gateway
@@ -68,15 +73,30 @@ async def devices(browser: Browser, homes: ControlledHomes) -> AsyncIterator[Dev
     assert devices.violations == []
 
 
+@pytest.fixture(scope="module")
+async def kept_screens(browser: Browser, homes: ControlledHomes) -> AsyncIterator[KeptPages]:
+    async with kept_pages(browser, (800, 480), base_url=homes.url, **WITHOUT_WORKER) as pages:
+        yield pages
+
+
+@pytest.fixture(scope="module")
+async def kept_phones(browser: Browser, homes: ControlledHomes) -> AsyncIterator[KeptPages]:
+    touch = {"has_touch": True, "is_mobile": True}
+    async with kept_pages(browser, PHONE, base_url=homes.url, **touch, **WITHOUT_WORKER) as pages:
+        yield pages
+
+
 @pytest.fixture
-async def screen(devices: Devices) -> AsyncIterator[Page]:
-    async with devices.open((800, 480)) as page:
+async def screen(devices: Devices, kept_screens: KeptPages) -> AsyncIterator[Page]:
+    async with kept_screens.page() as page:
+        devices.watch(page)
         yield page
 
 
 @pytest.fixture
-async def phone(devices: Devices) -> AsyncIterator[Page]:
-    async with devices.open(PHONE, has_touch=True, is_mobile=True) as page:
+async def phone(devices: Devices, kept_phones: KeptPages) -> AsyncIterator[Page]:
+    async with kept_phones.page() as page:
+        devices.watch(page)
         yield page
 
 

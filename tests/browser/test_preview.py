@@ -6,8 +6,14 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser, BrowserContext, Dialog, Locator, Page, expect
 
+from tests.browser.kept_pages import KeptPages, kept_pages
 from tests.browser.mail_schemes import SCHEMES_HTML, ColorScheme, expect_schemes
-from tests.browser.page_checks import accessibility_violations, overflow_pixels, violations_in_both_schemes
+from tests.browser.page_checks import (
+    accessibility_violations,
+    look_violations,
+    overflow_pixels,
+    violations_in_both_schemes,
+)
 from wattgate.app.demo.logins import EDITOR_USERNAME, PASSWORD, USERNAME
 
 pytestmark = pytest.mark.browser
@@ -27,11 +33,16 @@ HOSTILE_HTML = """<!doctype html>
 </body></html>"""
 
 
+@pytest.fixture(scope="module")
+async def kept(browser: Browser, demo_url: str) -> AsyncIterator[KeptPages]:
+    async with kept_pages(browser, (1280, 800), base_url=demo_url) as pages:
+        yield pages
+
+
 @pytest.fixture
-async def context(browser: Browser, demo_url: str) -> AsyncIterator[BrowserContext]:
-    context = await browser.new_context(base_url=demo_url, viewport={"width": 1280, "height": 800})
-    yield context
-    await context.close()
+async def context(kept: KeptPages) -> AsyncIterator[BrowserContext]:
+    async with kept.page() as page:
+        yield page.context
 
 
 async def log_in(page: Page, username: str = EDITOR_USERNAME) -> None:
@@ -91,7 +102,7 @@ async def test_landing_page_links_to_templates(page: Page) -> None:
 
 
 async def test_account_without_permission_sees_error(context: BrowserContext) -> None:
-    page = await context.new_page()
+    page = context.pages[0]
     await log_in(page, USERNAME)
     await expect(page.get_by_test_id("login-error")).to_have_text("This account may not read templates.")
     assert await page.evaluate("() => localStorage.length") == 0
@@ -238,7 +249,7 @@ async def test_clients_state_their_colour_scheme_whatever_that_of_the_browser_is
 
 
 async def test_template_cannot_run_scripts(context: BrowserContext) -> None:
-    page = await context.new_page()
+    page = context.pages[0]
     await open_editor(page)
     requested_urls: list[str] = []
     console_messages: list[str] = []
@@ -521,13 +532,14 @@ async def test_keyboard_reaches_all_controls(page: Page) -> None:
 
 @pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_preview_has_no_accessibility_violations(page: Page) -> None:
+    """The views have the same elements and colours at both sizes."""
     await open_editor(page)
-    for width, height in ((1280, 800), (390, 844)):
-        await page.set_viewport_size({"width": width, "height": height})
+    for size, violations in (((1280, 800), violations_in_both_schemes), ((390, 844), look_violations)):
+        await page.set_viewport_size({"width": size[0], "height": size[1]})
         assert (await overflow_pixels(page))["across"] == 0
         for view in ("Text", "Cultures", "Mail"):
             await page.get_by_role("radio", name=view, exact=True).last.check(force=True)
-            assert await violations_in_both_schemes(page) == []
+            assert await violations(page) == []
 
 
 async def test_translation_starts_from_the_text_of_the_other_culture_and_templates_are_renamed(page: Page) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, BrowserContext, Locator, Page, Route, expect
 
+from tests.browser.kept_pages import KeptFiles, KeptPages, kept_pages
 from tests.support.demonstration import demonstration
 from tests.support.servers import serving
 from wattgate.app.demo import logins, seed
@@ -25,21 +26,26 @@ DOCUMENT_PATH = "/api/v0-1/openapi.json"
 async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """The base URL of a demonstration of which the tests may change records."""
     settings, _ = await demonstration(tmp_path_factory.mktemp("reference"), timedelta(days=1))
-    async with serving(create_app(settings, demonstration=describe_demonstration())) as url:
+    async with serving(KeptFiles(create_app(settings, demonstration=describe_demonstration()))) as url:
         yield url
 
 
+@pytest.fixture(scope="module")
+async def kept(browser: Browser, demo: str) -> AsyncIterator[KeptPages]:
+    async with kept_pages(browser, (1280, 800), base_url=demo) as pages:
+        yield pages
+
+
 @pytest.fixture
-async def context(browser: Browser, demo: str) -> AsyncIterator[BrowserContext]:
-    context = await browser.new_context(base_url=demo, viewport={"width": 1280, "height": 800})
-    yield context
-    await context.close()
+async def context(kept: KeptPages) -> AsyncIterator[BrowserContext]:
+    async with kept.page() as page:
+        yield page.context
 
 
 @pytest.fixture
 async def page(context: BrowserContext) -> AsyncIterator[Page]:
     """A page. After the test, it must have no exceptions. The browser logs each response with an error on purpose."""
-    page = await context.new_page()
+    page = context.pages[0]
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     yield page

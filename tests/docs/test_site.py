@@ -48,11 +48,19 @@ def external_links() -> Iterator[tuple[str, str]]:
             yield page.name, link.rstrip(".,;:")
 
 
-def build_site(folder: Path) -> Path:
-    """Build the site and return its folder. A link to an unknown page or heading fails the build."""
-    command = [sys.executable, "-m", "sphinx", *STRICT, "-b", "html", "-d", str(folder / "doctrees")]
+def build_site(sources: Path, folder: Path, *options: str) -> Path:
+    """Build pages with the configuration of the site, and return the folder of the result.
+
+    A link to an unknown page or heading fails the build.
+    """
+    command = [sys.executable, "-m", "sphinx", *STRICT, "-b", "html", "-c", str(DOCS), "-d", str(folder / "doctrees")]
     built = subprocess.run(
-        [*command, str(DOCS), str(folder / "html")], cwd=ROOT, capture_output=True, text=True, timeout=500, check=False
+        [*command, *options, str(sources), str(folder / "html")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
     )
     assert (built.returncode, built.stderr) == (0, "")
     return folder / "html"
@@ -61,7 +69,8 @@ def build_site(folder: Path) -> Path:
 @pytest.mark.long("builds the whole site, as `make docs` does")
 @pytest.mark.timeout(600)
 def test_site_contains_every_page_and_its_index_links_to_the_four_parts(tmp_path: Path) -> None:
-    site = build_site(tmp_path)
+    """The build has a theme of Sphinx: that of the site repeats the list of all pages on each, for half of the time."""
+    site = build_site(DOCS, tmp_path, "-D", "html_theme=basic")
     for page in DOCS.rglob("*.md"):
         assert (site / page.relative_to(DOCS)).with_suffix(".html").exists(), page
     index = (site / "index.html").read_text()
@@ -71,6 +80,18 @@ def test_site_contains_every_page_and_its_index_links_to_the_four_parts(tmp_path
     assert len(listed) >= 40
     assert [page for page in listed if not page.endswith(".html") or not (site / page).exists()] == []
     check_search(site)
+
+
+@pytest.mark.long("starts the builder of the site")
+def test_theme_of_the_site_builds_pages_without_warnings(tmp_path: Path) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    (sources / "index.md").write_text("# Site\n\n```{toctree}\nguide\n```\n\nSee the [guide](guide.md).\n")
+    (sources / "guide.md").write_text("# Guide\n\n## Step\n\n```sh\nwattgate serve\n```\n\nSee [its step](#step).\n")
+    site = build_site(sources, tmp_path)
+    page = (site / "guide.html").read_text()
+    assert 'class="sidebar-tree"' in page
+    assert 'href="index.html"' in page
 
 
 def check_search(site: Path) -> None:

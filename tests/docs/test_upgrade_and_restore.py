@@ -272,8 +272,8 @@ async def server_with_records(tmp_path: Path) -> AsyncIterator[tuple[PostgresqlS
 
 
 @pytest.mark.long("dumps and restores a filled database")
-@pytest.mark.parametrize("is_new_server", [False, True])
-async def test_a_dump_of_postgresql_is_restored_row_by_row(tmp_path: Path, is_new_server: bool) -> None:
+async def test_a_dump_of_postgresql_is_restored_row_by_row(tmp_path: Path) -> None:
+    """It is restored beside the database, and then on a server without database and roles, as on a new server."""
     listed = str(tmp_path / "erasures")
     async with server_with_records(tmp_path) as (server, folder, url):
         async with checked_house(url, erasure_list=listed) as home:
@@ -285,21 +285,27 @@ async def test_a_dump_of_postgresql_is_restored_row_by_row(tmp_path: Path, is_ne
             await record(home, resource, 21)
             tenants = [home.one, home.other]
             await erase(home)
-        if is_new_server:
-            await remove_database_and_roles(server)
-            await asyncio.to_thread(run_programs, server, folder, CREATE_ROLE)
-        await asyncio.to_thread(run_programs, server, folder, RESTORE_DUMP)
         restored = url.replace("/wattgate?", "/restored?")
-        assert await dump_rows(restored) == original
-        await asyncio.to_thread(run_commands, tmp_path, CHECK_DUMP, DATABASE_URL=restored, ERASURE_LIST=listed)
-        assert await accepted_log_ins(restored, tenants) == [False, True]
-        database = Database(restored)
-        try:
-            assert not await database.lacks_row_security()
-            async with database.engine.begin() as transaction:
-                await ensure_upcoming_partitions(transaction, utc_now() + timedelta(days=100))
-        finally:
-            await database.close()
+        for is_new_server in (False, True):
+            if is_new_server:
+                await remove_database_and_roles(server)
+                await asyncio.to_thread(run_programs, server, folder, CREATE_ROLE)
+            await asyncio.to_thread(run_programs, server, folder, RESTORE_DUMP)
+            assert await dump_rows(restored) == original
+            await asyncio.to_thread(run_commands, tmp_path, CHECK_DUMP, DATABASE_URL=restored, ERASURE_LIST=listed)
+            assert await accepted_log_ins(restored, tenants) == [False, True]
+            await check_restored(restored)
+
+
+async def check_restored(url: str) -> None:
+    """Check that a restored database separates rows, and that its tables accept further partitions."""
+    database = Database(url)
+    try:
+        assert not await database.lacks_row_security()
+        async with database.engine.begin() as transaction:
+            await ensure_upcoming_partitions(transaction, utc_now() + timedelta(days=100))
+    finally:
+        await database.close()
 
 
 async def remove_database_and_roles(server: PostgresqlServer) -> None:

@@ -22,7 +22,7 @@ from wattgate.metrics import OPEN_SUBSCRIPTIONS
 from wattgate.realtime.connections.limits import ConnectionLimits
 
 LONG = selected_scale().long
-DISPLAYS = 10_000 if LONG else 300
+DISPLAYS = 10_000 if LONG else 150
 RESOURCES = 20
 MAX_RETRY_SECONDS = 5.0 if LONG else 0.2
 STORM_SECONDS = 600

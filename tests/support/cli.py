@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
+from tests.support.command_tree import COMMANDS
 from tests.support.schema import bring_up_url
-from wattgate.app.cli.main import app, main
+from wattgate.app.cli.main import main
 
 
 @dataclass(frozen=True)
@@ -62,4 +62,4 @@ def groups_and_commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tupl
         yield from groups_and_commands(command, (*path, name))
 
 
-ALL_COMMANDS = dict(groups_and_commands(get_command(app)))
+ALL_COMMANDS = dict(groups_and_commands(COMMANDS))
