@@ -118,7 +118,16 @@ async def test_client_in_java_compiles(generator: Path, clients: Path) -> None:
     files = list(sources.rglob("*.java"))
     (clients / "java-files").write_text("\n".join(map(str, files)))
     for_java = [f"-J{option}" for option in SHORT_RUN]
-    options = (*for_java, "-nowarn", "-proc:none", "-implicit:none", "-cp", generator, "-d", clients / "java-classes")
+    options: tuple[str | Path, ...] = (
+        *for_java,
+        "-nowarn",
+        "-proc:none",
+        "-implicit:none",
+        "-cp",
+        generator,
+        "-d",
+        clients / "java-classes",
+    )
     await run(required_program("javac"), *options, f"@{clients / 'java-files'}")
     assert len(files) > len(DOCUMENT["components"]["schemas"])
 
