@@ -1,4 +1,4 @@
-"""GraphQL and REST agree on every operation of the catalogue, for two tenants and on both databases."""
+"""GraphQL and REST agree on every operation of the catalogue, for two tenants. Each one runs on both databases."""
 
 from collections.abc import AsyncIterator
 from typing import Any
