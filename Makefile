@@ -86,6 +86,8 @@ fuzz: .venv/installed-dev
 	@$(FUZZ) tests/test_stall_fuzz.py
 	@echo "wattgate: walking at random over accounts and credentials, and over pairings, sessions and consents (some minutes)"
 	@$(FUZZ) tests/credentials/test_random_walk.py tests/fuzz
+	@echo "wattgate: sending every change after every end of a credential, and walking without each question (some minutes)"
+	@$(FUZZ) tests/credentials/test_held_operations.py tests/graphql/test_successive_households.py
 	@echo "wattgate: searching by coverage for inputs that break the parsers, $(FUZZ_SECONDS) s for each (some minutes)"
 	@$(BIN)/python -m tests.fuzz.guided --seconds $(FUZZ_SECONDS) --seed $$(($(SEED) % 1000000000 + 1))
 	@echo "wattgate: sending streams of requests with changes by chance (some minutes)"

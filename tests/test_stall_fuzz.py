@@ -31,7 +31,7 @@ from wattgate.principal import GRANTS, Role
 RUN_LAST = ["delete_token", "revoke_token", "change_password", "delete_account", "delete_user"]
 """Operations that run last, because they end logins or delete users."""
 
-SHORT_CASES = 4
+SHORT_CASES = 2
 """Replaced values of each operation in the short form."""
 
 ATTEMPTS = 3

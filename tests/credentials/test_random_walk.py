@@ -43,11 +43,12 @@ MAX_STEPS_OF_A_PERSON = 12
 PEOPLE = 2
 """The number of people whose accounts are open at the same time."""
 
-STEPS = 100
-SEED = 385
-"""With this seed, the steps add each kind of credential and perform each act on each kind that it can end.
+STEPS = 50
+SEED = 1_865
+"""SQLite has this seed, and PostgreSQL the next one.
 
-SQLite has this seed, and PostgreSQL the next one.
+With both, the steps add each kind of credential, and each act ends each kind that it can end. One pair is left to
+`test_held_operations.py`: a new password ends the token of an OAuth client.
 """
 
 KINDS: tuple[Authenticate, ...] = (
@@ -211,7 +212,7 @@ async def opened(databases: Databases) -> AsyncIterator[House]:
 
 async def test_credentials_may_act_as_the_model_says(opened: House) -> None:
     """Another process performs the acts. `make fuzz` takes more steps, from its seed."""
-    seed, steps = (random.getrandbits(32), 2 * STEPS) if fuzzing() else (SEED, STEPS)
+    seed, steps = (random.getrandbits(32), 4 * STEPS) if fuzzing() else (SEED, STEPS)
     seed += 0 if fuzzing() or opened.gateway.database.is_sqlite else 1
     async with AsyncExitStack() as stack:
         walk = Walk(opened, stack, seed)

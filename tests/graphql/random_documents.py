@@ -21,11 +21,15 @@ RUN_LAST = ["deleteToken", "revokeToken", "changePassword", "deleteAccount", "de
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The number of valid and invalid documents of an operation. One of `invalid_every` has invalid documents."""
+    """The number of valid and invalid documents of an operation.
+
+    One operation of `valid_every` has valid documents, and one of `invalid_every` has invalid ones.
+    """
 
     seed: int
     valid: int
     invalid: int
+    valid_every: int = 1
     invalid_every: int = 1
 
 
@@ -33,7 +37,7 @@ def scale() -> Scale:
     """Return the scale of a long run if WATTGATE_TEST_FUZZ contains its seed, else the short scale."""
     first_seed = os.environ.get("WATTGATE_TEST_FUZZ")
     if first_seed is None:
-        return Scale(1, valid=1, invalid=1, invalid_every=3)
+        return Scale(1, valid=1, invalid=1, valid_every=2, invalid_every=6)
     return Scale(int(first_seed), valid=40, invalid=20)
 
 
@@ -53,7 +57,8 @@ def documents() -> list[tuple[str, bool]]:
         operations, key=lambda operation: RUN_LAST.index(names[operation]) if names[operation] in RUN_LAST else -1
     )
     for position, operation in enumerate(in_order):
-        cases += _cases(operation.as_strategy(generation_mode=GenerationMode.POSITIVE), scale().valid)
+        if position % scale().valid_every == 0:
+            cases += _cases(operation.as_strategy(generation_mode=GenerationMode.POSITIVE), scale().valid)
         if position % scale().invalid_every == 0:
             cases += _cases(operation.as_strategy(generation_mode=GenerationMode.NEGATIVE), scale().invalid)
     return cases

@@ -16,8 +16,13 @@ from wattgate.principal import GRANTS, Role
 
 
 @cache
+def sdl_of(audience: Audience) -> str:
+    return audience_sdl(GATEWAY_SCHEMA, audience)
+
+
+@cache
 def schema_of(audience: Audience) -> GraphQLSchema:
-    return build_schema(audience_sdl(GATEWAY_SCHEMA, audience))
+    return build_schema(sdl_of(audience))
 
 
 def fields_of(schema: GraphQLSchema, kind: str) -> set[str]:
@@ -47,7 +52,7 @@ def test_types_that_an_audience_cannot_reach_are_left_out() -> None:
     assert {"Resource", "ReadingSeries"} <= display.type_map.keys()
     assert not {"Account", "Alert", "Device", "NewHome"} & display.type_map.keys()
     assert fields_of(display, "Mutation") == {"endOwnDisplay"}
-    assert all("@tag" not in audience_sdl(GATEWAY_SCHEMA, audience) for audience in Audience)
+    assert all("@tag" not in sdl_of(audience) for audience in Audience)
 
 
 def test_tags_name_the_audiences_of_a_field() -> None:
@@ -79,7 +84,7 @@ async def test_gateway_in_development_shows_callers_what_they_may_use(tmp_path: 
 
         for path, text in (
             ("/schema.graphql", sdl() + "\n"),
-            *((f"/schema.{each.value}.graphql", audience_sdl(GATEWAY_SCHEMA, each)) for each in Audience),
+            *((f"/schema.{each.value}.graphql", sdl_of(each)) for each in Audience),
         ):
             answer = await gateway.http.get(path)
             assert (answer.status_code, answer.text) == (200, text), path

@@ -33,6 +33,9 @@ JAVA_STUBS = {
 }
 """Classes that the Java client names and no package of PyPI contains. Nothing else of them is used."""
 
+SHORT_RUN = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Options of Java for a run of seconds: the compiler of long runs and parallel collection of garbage cost more here."""
+
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 sys.path.insert(0, sys.argv[1])
@@ -78,7 +81,9 @@ async def clients(generator: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         (folder / f"{name}.json").write_text(json.dumps({"generatorName": name, **target, **options}))
     required_program("javac")
     arguments = [folder / f"{name}.json" for name in CONFIGURATIONS]
-    await run(required_program("java"), "-jar", generator, "batch", "--fail-fast", "--threads", "1", *arguments)
+    await run(
+        required_program("java"), *SHORT_RUN, "-jar", generator, "batch", "--fail-fast", "--threads", "1", *arguments
+    )
     yield folder
     shutil.rmtree(folder)
 
@@ -112,7 +117,17 @@ async def test_client_in_java_compiles(generator: Path, clients: Path) -> None:
         (sources / name).write_text(text)
     files = list(sources.rglob("*.java"))
     (clients / "java-files").write_text("\n".join(map(str, files)))
-    options = ("-nowarn", "-proc:none", "-implicit:none", "-cp", generator, "-d", clients / "java-classes")
+    for_java = [f"-J{option}" for option in SHORT_RUN]
+    options: tuple[str | Path, ...] = (
+        *for_java,
+        "-nowarn",
+        "-proc:none",
+        "-implicit:none",
+        "-cp",
+        generator,
+        "-d",
+        clients / "java-classes",
+    )
     await run(required_program("javac"), *options, f"@{clients / 'java-files'}")
     assert len(files) > len(DOCUMENT["components"]["schemas"])
 
@@ -125,5 +140,5 @@ async def test_models_of_the_client_in_kotlin_compile(tools: Path, generator: Pa
     options = ("-nowarn", "-no-stdlib", "-no-reflect", "-cp", class_path, "-d", clients / "kotlin-classes")
     models = clients / "kotlin" / "src" / "main" / "kotlin" / "org" / "openapitools" / "client" / "models"
     main = "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler"
-    await run(required_program("java"), "-Xmx2g", "-cp", compiler, main, *options, models)
+    await run(required_program("java"), *SHORT_RUN, "-Xmx2g", "-cp", compiler, main, *options, models)
     assert list((clients / "kotlin-classes").rglob("Error.class"))

@@ -9,8 +9,6 @@ from tests.support.house import house
 from tests.support.openid import LOOPBACK
 from tests.support.servers import Databases
 
-pytestmark = pytest.mark.both_databases("the main path of each purpose")
-
 JOURNEYS = (
     *kinds.JOURNEYS,
     *people.JOURNEYS,

@@ -6,7 +6,7 @@ A test switches the question off in each: it then answers as if the caller had a
 import ast
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -112,9 +112,7 @@ def _name_of(called: ast.expr) -> str:
 def switched_off(asking: AskingFunction) -> Iterator[list[bool]]:
     """Switch the question of a function off. Yield a list that gets an item each time that the function asks."""
     asked: list[bool] = []
-    module = importlib.import_module(asking.module)
-    if not hasattr(module, asking.question):  # the caller names the module of the question
-        module = importlib.import_module(_module_of(module, asking.question))
+    module = _asked_module(asking)
     question = getattr(module, asking.question)
 
     def answer(*arguments: Any) -> Any:
@@ -126,6 +124,33 @@ def switched_off(asking: AskingFunction) -> Iterator[list[bool]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, asking.question, answer)
         yield asked
+
+
+@contextmanager
+def watched(functions: Iterable[AskingFunction]) -> Iterator[set[AskingFunction]]:
+    """Yield a set that gets each of these functions when it asks its question, which is answered."""
+    expected, asked = set(functions), set[AskingFunction]()
+
+    def watch(name: str, question: Callable[..., Any]) -> Callable[..., Any]:
+        def answer(*arguments: Any, **named: Any) -> Any:
+            caller = sys._getframe(1)
+            asked.update(expected & {AskingFunction(caller.f_globals["__name__"], caller.f_code.co_name, name)})
+            return question(*arguments, **named)
+
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in {(_asked_module(asking), asking.question) for asking in expected}:
+            patch.setattr(module, name, watch(name, getattr(module, name)))
+        yield asked
+
+
+def _asked_module(asking: AskingFunction) -> Any:
+    """Return the module in which a function looks its question up."""
+    module = importlib.import_module(asking.module)
+    if hasattr(module, asking.question):
+        return module
+    return importlib.import_module(_module_of(module, asking.question))  # the caller names the module of the question
 
 
 def _module_of(module: Any, question: str) -> str:

@@ -106,7 +106,10 @@ def selection_of(type_: GraphQLObjectType, edges: tuple[str, ...] = ()) -> str:
 
 def is_list_of(type_: GraphQLObjectType) -> bool:
     """Return whether a type holds the list that a mutation returns."""
-    return any(operation.list_type and operation.list_type.__name__ == type_.name for operation in OPERATIONS)
+    return type_.name in _LIST_TYPES
+
+
+_LIST_TYPES = {operation.list_type.__name__ for operation in OPERATIONS if operation.list_type}
 
 
 def _selection_of_result(union: GraphQLUnionType, record: str) -> str:

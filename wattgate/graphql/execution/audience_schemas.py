@@ -56,8 +56,7 @@ def schema_for_role(schema: Schema, role: Role) -> GraphQLSchema:
 
 @lru_cache(maxsize=16)
 def _document_of(schema: Schema, role: Role) -> DocumentNode:
-    document = parse(schema.as_str(), no_location=True)
-    permitted = _with_permitted_fields(document.definitions, _needs_by_coordinate(schema), role)
+    permitted = _with_permitted_fields(_definitions_of(schema), _needs_by_coordinate(schema), role)
     members = _members_of_interfaces(schema, role)
     reached = set(_reach(permitted, members))
     kept = [
@@ -66,6 +65,12 @@ def _document_of(schema: Schema, role: Role) -> DocumentNode:
         if isinstance(definition, DirectiveDefinitionNode) or definition.name.value in reached  # type: ignore[attr-defined]
     ]
     return DocumentNode(definitions=tuple(kept))
+
+
+@lru_cache(maxsize=2)
+def _definitions_of(schema: Schema) -> tuple[DefinitionNode, ...]:
+    """Return the definitions of the whole schema, which the documents of all audiences share."""
+    return tuple(parse(schema.as_str(), no_location=True).definitions)
 
 
 def _needs_by_coordinate(schema: Schema) -> dict[tuple[str, str], Permission]:
