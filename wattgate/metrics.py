@@ -1,7 +1,8 @@
 """Prometheus metrics of the gateway. Each module updates its own metrics.
 
 With several processes (`wattgate serve --workers`), each process writes its values to a folder, and the exported value
-is their sum. Gauges sum over running processes only. Labels have few values: never an id, a path or a caller's text.
+is their sum. Gauges sum over running processes only. Labels have few values: never a path or a caller's text, and no
+ID but those of the first applications.
 """
 
 import asyncio
@@ -130,6 +131,16 @@ for _kind in DeliveryKind:
 RATE_LIMIT_REJECTIONS = Counter(
     "wattgate_budget_refusals", "Requests rejected because a budget was empty, by the policy of the budget.", ["policy"]
 )
+APPLICATION_COST = Counter(
+    "wattgate_application_cost",
+    "Cost charged to the budgets of the callers of an application, by its ID; of strangers without one as `none`.",
+    ["application"],
+)
+APPLICATION_REFUSALS = Counter(
+    "wattgate_application_refusals",
+    "Requests that an empty budget refused, by the ID of the application of the caller.",
+    ["application"],
+)
 REFUSED_CONNECTIONS = Counter(
     "wattgate_http_refused_connections",
     "HTTP connections refused by a limit (total, address) or for a malformed or too large request (message), and cut "
@@ -168,6 +179,8 @@ METRICS = (
     REDIS_DISCONNECTED,
     DELIVERIES,
     RATE_LIMIT_REJECTIONS,
+    APPLICATION_COST,
+    APPLICATION_REFUSALS,
     REFUSED_CONNECTIONS,
     LOOP_DELAY_SECONDS,
     HTTP_SECONDS,

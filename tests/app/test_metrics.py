@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -16,7 +17,19 @@ from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
 from wattgate.app.workers.deliveries import OUTCOME_LABELS
 from wattgate.enums import DeliveryKind
-from wattgate.metrics import DELIVERIES, HTTP_SECONDS, METRICS, REFUSED_CONNECTIONS
+from wattgate.errors import CostTooHigh
+from wattgate.metrics import (
+    APPLICATION_COST,
+    APPLICATION_REFUSALS,
+    DELIVERIES,
+    HTTP_SECONDS,
+    METRICS,
+    REFUSED_CONNECTIONS,
+)
+from wattgate.principal import Principal, Role
+from wattgate.rate_limit.application_usage import ApplicationUsage
+from wattgate.rate_limit.budgets import Budgets, LocalBucketStore
+from wattgate.rate_limit.scopes import Allowance, BudgetLimits
 
 __all__ = ["home"]
 
@@ -89,7 +102,8 @@ async def test_requests_are_measured_by_route_template(
 
 def test_metrics_have_only_known_labels() -> None:
     names = {name for metric in METRICS for name in metric._labelnames}
-    assert names == {"code", "recovered", "limit", "policy", "type", "method", "route", "status", "kind", "outcome"}
+    reasons = {"code", "recovered", "limit", "policy", "type", "kind", "outcome"}
+    assert names == reasons | {"method", "route", "status", "application"}
 
 
 def test_deliveries_and_refused_connections_are_counted_from_zero() -> None:
@@ -120,3 +134,38 @@ async def test_metrics_are_served_on_main_port_if_configured(home: Home, unused_
         httpx.AsyncClient(base_url=process.url) as client,
     ):
         assert REQUESTS in (await client.get("/metrics")).text
+
+
+def usage_of(application_id: str) -> tuple[float, float]:
+    """Return the cost and the refusals of an application."""
+    cost, refusals = APPLICATION_COST.labels(application_id), APPLICATION_REFUSALS.labels(application_id)
+    return cost._value.get(), refusals._value.get()
+
+
+async def test_cost_and_refusals_are_counted_for_each_application() -> None:
+    budgets = Budgets(BudgetLimits(Allowance(100, 0.001), Allowance(100, 0.001)), LocalBucketStore())
+    one, other = (Principal(Role.APPLICATION, application_id=uuid4().hex) for _ in range(2))
+    await budgets.charge(one, 30)
+    await budgets.charge_done(one, 10)
+    await budgets.refund(one, 15)
+    await budgets.charge(other, 7)
+    await budgets.charge(Principal(Role.SYSTEM, application_id=other.application_id), 50)
+    assert (await budgets.charge(other, 45)) is not None
+    with pytest.raises(CostTooHigh):
+        await budgets.charge(other, 200)
+    assert usage_of(one.application_id or "") == (40, 0)
+    assert usage_of(other.application_id or "") == (7, 2)
+    await budgets.charge(one, 5)
+    assert usage_of(one.application_id or "") == (40, 0), "15 units were returned"
+    await budgets.charge(one, 12)
+    assert usage_of(one.application_id or "") == (42, 0)
+
+
+def test_applications_above_a_number_are_counted_together() -> None:
+    usage, ids = ApplicationUsage(max_applications=2), [uuid4().hex for _ in range(4)]
+    before = usage_of("other")
+    for number, application_id in enumerate(ids):
+        usage.add(Principal(Role.ANONYMOUS, application_id=application_id), number + 1)
+        usage.refuse(Principal(Role.ANONYMOUS, application_id=application_id))
+    assert [usage_of(application_id) for application_id in ids[:2]] == [(1, 1), (2, 1)]
+    assert usage_of("other") == (before[0] + 7, before[1] + 2)

@@ -185,6 +185,20 @@ MONITORED = (
         "clients that send too much, or budgets that are too low; alert on `application` and `anonymous`",
     ),
     MonitoredMetric(
+        metrics.APPLICATION_COST,
+        Section.REQUESTS,
+        "Cost by application",
+        Unit.PER_SECOND,
+        "who uses the gateway, and how much",
+    ),
+    MonitoredMetric(
+        metrics.APPLICATION_REFUSALS,
+        Section.REQUESTS,
+        "Refused requests by application",
+        Unit.PER_SECOND,
+        "whose budget is too low, or whose client sends too much",
+    ),
+    MonitoredMetric(
         metrics.REFUSED_CONNECTIONS,
         Section.REQUESTS,
         "Refused HTTP connections",

@@ -4,7 +4,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from wattgate.clock import Clock, utc_now
 from wattgate.errors import CostTooHigh, RateLimited
 from wattgate.metrics import RATE_LIMIT_REJECTIONS
 from wattgate.principal import Principal
+from wattgate.rate_limit.application_usage import ApplicationUsage
 from wattgate.rate_limit.scopes import NO_LIMITS, Allowance, BudgetLimits, RateLimitScope, rate_limit_scopes
 from wattgate.requests.request_context import repeated_hash_units
 
@@ -190,6 +191,7 @@ class Budgets:
 
     limits: BudgetLimits
     buckets: BucketStore
+    usage: ApplicationUsage = field(default_factory=ApplicationUsage)
 
     async def charge(self, principal: Principal, cost: int, *, paid: int | None = None) -> Balance | None:
         """Charge a cost to a caller and return its balance, or None if the caller has no limit.
@@ -206,9 +208,12 @@ class Budgets:
             return None
         whole = cost + (paid or 0)
         if error := _excess_of_capacity(scopes, whole):
+            self.usage.refuse(principal)
             CURRENT_BALANCE.set(await self._ungranted(scopes))
             raise error
         balance = await self.buckets.spend(scopes, cost, paid=paid or 0)
+        if balance.granted:
+            self.usage.add(principal, cost)
         if paid is not None and not balance.granted and repeated_hash_units(balance.retry_after):
             balance, refusal = await self.charge_refused(principal, whole, loaded_units=0)
             if isinstance(refusal, CostTooHigh):
@@ -216,6 +221,7 @@ class Budgets:
         CURRENT_BALANCE.set(balance)
         if not balance.granted:
             RATE_LIMIT_REJECTIONS.labels(balance.policy).inc()
+            self.usage.refuse(principal)
         return balance
 
     async def charge_done(self, principal: Principal, cost: int) -> Balance | None:
@@ -228,6 +234,7 @@ class Budgets:
         if not scopes:
             return None
         balance = await self.buckets.spend(scopes, cost, is_done=True)
+        self.usage.add(principal, cost)
         CURRENT_BALANCE.set(balance)
         return balance
 
@@ -259,6 +266,7 @@ class Budgets:
         scopes = rate_limit_scopes(principal, self.limits)
         too_high = _excess_of_capacity(scopes, cost)
         balance = await self.buckets.spend(scopes, loaded_units, is_done=True, refused=0 if too_high else cost)
+        self.usage.add(principal, loaded_units)
         hash_units = min(repeated_hash_units(balance.retry_after), _smallest_capacity(scopes))
         if hash_units and not too_high:
             too_high = _excess_of_capacity(scopes, cost + hash_units)
