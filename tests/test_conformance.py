@@ -123,7 +123,7 @@ def caller_headers(tenant: Tenant, operation: Operation, rest: RestRoute) -> dic
 
 
 class Refused:
-    """Examples of the first tenant for requests that the gateway refuses. They stay, so each is made once."""
+    """Examples of the first tenant for requests that the gateway refuses. They stay, so each is created once."""
 
     def __init__(self, tenant: Tenant) -> None:
         self._tenant = tenant

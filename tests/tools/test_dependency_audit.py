@@ -73,7 +73,7 @@ def test_vulnerable_release_is_found(registry: Registry) -> None:
 
 
 def check_asked(answer: Answer) -> None:
-    """Check that the pin of another system is reported as not asked, and that the others are asked."""
+    """Check that the pin of another system is reported as not asked, and that the others are requested."""
     assert answer.asked == 2
     (reason,) = answer.not_asked
     assert "elsewhere 3.0" in reason

@@ -189,7 +189,7 @@ MONITORED = (
         Section.REQUESTS,
         "Cost by application",
         Unit.PER_SECOND,
-        "who uses the gateway, and how much",
+        "the applications that use the gateway most",
     ),
     MonitoredMetric(
         metrics.APPLICATION_REFUSALS,

@@ -1,4 +1,4 @@
-"""What the callers of each application use, for the metrics of the operator."""
+"""Counts of the cost and the refusals of each application, for the metrics of the operator."""
 
 from wattgate.metrics import APPLICATION_COST, APPLICATION_REFUSALS
 from wattgate.principal import Principal
