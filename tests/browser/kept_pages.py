@@ -15,7 +15,7 @@ from tests.browser.sessions import EMPTY_PAGE
 CLEAR_STORAGE = "() => { localStorage.clear(); sessionStorage.clear(); }"
 
 LASTING = ("add_init_script", "route_web_socket")
-"""Changes that a page does not undo. A test that needs one of them, or a clock, opens a page in a context of its own."""
+"""Changes that a page does not undo. A test with one of them, or with a clock, opens a page in its own context."""
 
 
 class KeptPages:
