@@ -19,7 +19,6 @@ from tests.support.encryption import TEST_KEYS
 from tests.support.engines import ENGINES, other_turns, parametrize_databases
 from tests.support.held_connections import HeldConnections, watching
 from tests.support.house import House, Tenant, house, tenant_on
-from tests.support.live import NEVER
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import pattern_on
 from tests.support.servers import Databases, database_on, postgresql, serving
@@ -30,7 +29,6 @@ from wattgate.app.demo import live
 from wattgate.app.demo.demo_settings import describe_demonstration
 from wattgate.app.server.edge.serving import GARBAGE_COLLECTION_THRESHOLDS
 from wattgate.app.server.factory import create_app
-from wattgate.realtime.connections.limits import ConnectionLimits
 
 for name in [name for name in os.environ if name.startswith("WATTGATE_") and not name.startswith("WATTGATE_TEST_")]:
     del os.environ[name]  # the tests choose their own settings
@@ -174,10 +172,8 @@ async def served(databases: Databases) -> AsyncIterator[House]:
     """A served gateway with two tenants on an engine, shared by all tests. Tests must not change their records.
 
     A change is an error at the end of the run. With WATTGATE_TEST_SHARED_RECORDS=each, it is one of the test itself.
-    The gateway sends no pings, because a socket of a test replies only while the test listens to it.
     """
-    limits = ConnectionLimits(ping_seconds=NEVER)
-    async with databases() as url, house(url, limits=limits) as house_with_tenants:
+    async with databases() as url, house(url) as house_with_tenants:
         before = await stored_records(house_with_tenants)
         yield house_with_tenants
         assert changes_of(before, await stored_records(house_with_tenants)) == []

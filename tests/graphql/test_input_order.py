@@ -81,7 +81,7 @@ async def test_a_small_request_without_permission_is_answered_before_its_variabl
     answer = (await post(served, body)).json()
     (error,) = refusals(answer)
     assert (error["path"], error["code"]) == (["recordReadings"], "UNAUTHENTICATED")
-    assert error["locations"]
+    assert answer["errors"][0]["locations"]
     assert await calls(post(served, body)) < 2_000
 
 

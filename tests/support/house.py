@@ -44,7 +44,6 @@ from wattgate.operations.types.meters import readings as reading_types
 from wattgate.operations.types.meters import tariffs as tariff_types
 from wattgate.operations.vocabulary.scalars import Currency
 from wattgate.principal import Principal, Role
-from wattgate.realtime.connections.limits import ConnectionLimits
 
 PASSWORD = "correct horse"
 CALLER_BUDGET = 10_000_000
@@ -356,12 +355,10 @@ async def house(
     *,
     clock: Clock = utc_now,
     shows_present: bool = False,
-    limits: ConnectionLimits | None = None,
     **more: Any,
 ) -> AsyncIterator[House]:
     """Serve a gateway with two tenants on a new database and a free port. `more` holds additional settings.
 
-    `limits` replaces the connection limits of the settings.
     With `broker_url`, the gateway receives readings of the first tenant's displays from this MQTT broker. With a
     `clock`, the tenants are copied only if it `shows_present`, because copies have records of the present time.
     """
@@ -381,7 +378,7 @@ async def house(
         is_shared = is_present and broker_url is None and not OWN_RECORDS & more.keys()
         one, other = await settle_all(gateway, ["one", "other"], is_shared=is_shared)
         displays = {"mqtt_url": broker_url, "mqtt_application_id": one.application_id} if broker_url else {}
-        application = create_app(settings.model_copy(update=displays), clock=clock, limits=limits)
+        application = create_app(settings.model_copy(update=displays), clock=clock)
         async with (
             serving(application) as url,
             httpx.AsyncClient(base_url=url, timeout=30) as http,
