@@ -172,3 +172,13 @@ def test_each_import_reads_a_pipe(command: Command, subtests: pytest.Subtests) -
             os.close(writing)
             assert expected in command(name, "import", f"/dev/fd/{reading}", *options).out
             os.close(reading)
+
+
+def test_readings_are_read_from_a_named_pipe(command: Command, tmp_path: Path) -> None:
+    """A second opening would wait for a second writer."""
+    assert command(*HOME, "--name", "Sample").status == 0
+    os.mkfifo(pipe := tmp_path / "pipe")
+    writer = Thread(target=pipe.write_text, args=("localTime,value\n2026-03-02T00:00:00,0.5\n",))
+    writer.start()
+    assert "1 readings recorded" in command("readings", "import", str(pipe), "--home", "Sample", "--electricity").out
+    writer.join()

@@ -47,6 +47,11 @@ def read_blocks(file: BinaryIO, *, first: int = 1, block_lines: int = BLOCK_LINE
         number += len(block)
 
 
+def bytes_read(file: BinaryIO) -> int:
+    """Return the position in a file, or 0 in a pipe, which has none."""
+    return file.tell() if file.seekable() else 0
+
+
 def decode_lines(first: int, lines: list[bytes]) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line that is not blank. `first` is the number of the first line."""
     for number, raw in enumerate(lines, start=first):

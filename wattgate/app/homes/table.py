@@ -72,8 +72,8 @@ class HomeLine:
     device_type: str | None = None
 
 
-def read_lines(file: BinaryIO) -> Iterator[tuple[int, str, dict[str, Any] | InvalidLine]]:
-    """Yield the number, the text and the values of each line that is not blank, or why it has none.
+def read_lines(file: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | InvalidLine]]:
+    """Yield the number and the values of each line that is not blank, or why it has none.
 
     A file whose first character is `{` has a JSON object in each line. Any other one is CSV with a header, and a comma,
     a semicolon or a tab between cells. Raise BadInput for a header with an unknown, repeated or missing column.
@@ -86,9 +86,9 @@ def read_lines(file: BinaryIO) -> Iterator[tuple[int, str, dict[str, Any] | Inva
             header = _parse_header(text, delimiter)
             continue
         try:
-            yield number, text, decode_object(text) if header is None else _parse_cells(text, delimiter, header)
+            yield number, decode_object(text) if header is None else _parse_cells(text, delimiter, header)
         except InvalidLine as error:
-            yield number, text, error
+            yield number, error
 
 
 def _parse_header(text: str, delimiter: str) -> list[str]:

@@ -32,7 +32,7 @@ from wattgate.operations.readings.bulk_recorder import BulkReport, ReportRefusal
 from wattgate.principal import Principal, Role
 from wattgate.private_files import write_private
 from wattgate.reading_files.cells import InvalidLine
-from wattgate.reading_files.line_reader import read_numbered_lines
+from wattgate.reading_files.line_reader import bytes_read, read_numbered_lines
 from wattgate.values.decimals import is_bounded
 
 R = TypeVar("R", bound=BulkReport, covariant=True)
@@ -192,18 +192,17 @@ async def import_network(
 
     Call `progress` with the number of bytes read so far.
     """
-    report, batch, bytes_read = BulkReport(), list[SQLModel](), 0
+    report, batch = BulkReport(), list[SQLModel]()
 
     async def store() -> None:
         if batch:
             arguments = {"records": batch}
             report.recorded += await runner.run(store_registry_records, Principal(Role.SYSTEM), arguments)
             batch.clear()
-        progress(bytes_read)  # a pipe has no position
+        progress(bytes_read(file))
 
     for number, text in read_numbered_lines(file):
         report.lines += 1
-        bytes_read += len(text.encode())
         try:
             batch.append(parse_record(text))
         except InvalidLine as error:

@@ -227,9 +227,9 @@ def _check_columns(options: ImportOptions, zone: tzinfo) -> None:
     The content of a pipe is not looked at.
     """
     file = options.file
+    if file.is_fifo():  # it can be opened once only, if it has a name
+        return
     with open_input(file) as opened:
-        if not opened.seekable():
-            return
         sample = opened.read(SAMPLE_BYTES)
     check_is_text(sample)
     problem = native_problem(sample, names_resource=options.resource is not None, names_home=options.home is not None)

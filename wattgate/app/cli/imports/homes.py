@@ -22,6 +22,7 @@ from wattgate.operations.core.runner import Runner
 from wattgate.operations.readings.bulk_recorder import BulkReport, ReportRefusal
 from wattgate.principal import Permission, Principal
 from wattgate.reading_files.cells import InvalidLine
+from wattgate.reading_files.line_reader import bytes_read
 
 REFUSALS = (BadInput, Conflict, Forbidden, NotFound, QuotaExceeded)
 """The errors that concern one line. Any other error ends the import."""
@@ -154,10 +155,9 @@ async def import_homes(
     Each record is committed on its own, so the same import after an interruption adds what is missing. Call `progress`
     with the number of bytes read so far.
     """
-    report, state, bytes_read = HomeTableReport(), _HomeImport(runner, table), 0
-    for number, text, values in read_lines(file):
+    report, state = HomeTableReport(), _HomeImport(runner, table)
+    for number, values in read_lines(file):
         report.lines += 1
-        bytes_read += len(text.encode())
         try:
             if isinstance(values, InvalidLine):
                 raise values
@@ -169,7 +169,7 @@ async def import_homes(
         report.results[result.result] = report.results.get(result.result, 0) + 1
         report.recorded += result.result is HomeResult.CREATED
         table.report_line(result)
-        progress(bytes_read)  # a pipe has no position
+        progress(bytes_read(file))
     return report
 
 

@@ -27,7 +27,7 @@ from wattgate.operations.types.homes.resources import Resource
 from wattgate.operations.types.meters.tariffs import NewTariff, NewTariffPrice
 from wattgate.principal import Principal
 from wattgate.reading_files.cells import InvalidLine
-from wattgate.reading_files.line_reader import read_numbered_lines
+from wattgate.reading_files.line_reader import bytes_read, read_numbered_lines
 
 DEFAULT_SOURCE = "import"
 """The `source` of a tariff if its line has none."""
@@ -131,10 +131,9 @@ async def import_tariffs(
     """
     schema = build_schema(OPERATIONS)
     tariffs, prices = InputParser(schema, set_tariff, "input"), InputParser(schema, set_tariff_prices, "prices")
-    tariff_import, bytes_read = _TariffImport(runner, principal, refuse), 0
+    tariff_import = _TariffImport(runner, principal, refuse)
     for number, text in read_numbered_lines(file):
         tariff_import.report.lines += 1
-        bytes_read += len(text.encode())
         try:
             line = {"currency": currency, **_parse_line(text, resource_id)}
             if "kind" in line:
@@ -149,7 +148,7 @@ async def import_tariffs(
                 await tariff_import.add_price(number, line_resource_id, line_currency, price)
         except InvalidLine as error:
             tariff_import.reject_line(number, str(error))
-        progress(bytes_read)  # a pipe has no position
+        progress(bytes_read(file))
     await tariff_import.flush_prices()
     return tariff_import.report
 

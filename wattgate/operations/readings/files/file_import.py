@@ -52,7 +52,7 @@ from wattgate.operations.readings.recording import CONFLICTING_DUPLICATE
 from wattgate.reading_files.cells import InvalidLine
 from wattgate.reading_files.csv_columns import CsvColumns, SeriesName
 from wattgate.reading_files.derived_energy import FileReading, RefusedLine, common_spacing_ms, sum_intervals
-from wattgate.reading_files.line_reader import check_is_text, decode_lines, peek, read_blocks, read_header
+from wattgate.reading_files.line_reader import bytes_read, check_is_text, decode_lines, peek, read_blocks, read_header
 from wattgate.reading_files.reader import ReadingFile
 from wattgate.reading_files.summary import SeriesSummary
 
@@ -192,13 +192,8 @@ async def import_csv(
         task.set_targets(targets)
         await shared.run_work(task.resolve_nights)
         await shared.run_work(task.check_grid)
-        await task.record(_bytes_read(file), checkpoint)
+        await task.record(bytes_read(file), checkpoint)
     return task.report
-
-
-def _bytes_read(file: BinaryIO) -> int:
-    """Return the position in a file, or 0 in a pipe, which has none."""
-    return file.tell() if file.seekable() else 0
 
 
 def _file_state(file: BinaryIO) -> tuple[int, int] | None:
@@ -326,14 +321,14 @@ class _ReadingImport:
         columns = CsvColumns.from_header(header, names_resource=names_resource, names_home=names_home)
         for first, lines in read_blocks(file, first=number + 1):
             self.add_lines(first, columns, lines)
-            self.progress(_bytes_read(file) // 2)
+            self.progress(bytes_read(file) // 2)
             await asyncio.sleep(0)  # so that Ctrl+C ends a long import
 
     async def add_file(self, source: ReadingFile) -> None:
         """Stage the readings of a file with its profile. Raise BadInput if they name a home or resource twice."""
         events = source.parts()
         while await self.shared.run_work(lambda: self._stage_events(events)):
-            self.progress(_bytes_read(source.file) // 2)
+            self.progress(bytes_read(source.file) // 2)
             await self._charge_lines(source.lines)
         await self._charge_lines(source.lines)
         self.report.lines = source.lines
