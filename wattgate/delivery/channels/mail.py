@@ -221,13 +221,17 @@ def _check_round_trip(mail: MailMessage, encoded: bytes) -> None:
     names = sorted(name.lower() for name in parsed.keys() if name.lower() not in _BODY_HEADERS)  # noqa: SIM118 (a name may be there twice)
     if names != expected or parsed.defects:
         raise NotMailable("mail programs would not parse the headers as intended")
-    boxes = [_without_spaces(box) for name in ("From", "To") for box in parsed[name].addresses]
+    boxes = [_identity(box) for name in ("From", "To") for box in parsed[name].addresses]
     identity = (parsed["Subject"], boxes, parsed["Message-ID"])
-    intended = [_without_spaces(box.header_address) for box in (mail.sender, mail.recipient)]
+    intended = [_identity(box.header_address) for box in (mail.sender, mail.recipient)]
     if identity != (mail.subject, intended, mail.message_id):
         raise NotMailable("mail programs would not parse the headers as intended")
 
 
-def _without_spaces(box: Address) -> tuple[str, str]:
-    """Return the name without its spaces, and the address: the parser leaves the space between two encoded words."""
-    return "".join(box.display_name.split()), box.addr_spec
+def _identity(box: Address) -> tuple[str, str]:
+    """Return the name and the address. A name that is not ASCII has no spaces.
+
+    The parser keeps the space between two encoded words, which is no part of the name (RFC 2047, section 6.2).
+    """
+    name = box.display_name
+    return name if name.isascii() else "".join(name.split()), box.addr_spec
