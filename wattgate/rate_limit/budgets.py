@@ -214,6 +214,8 @@ class Budgets:
         balance = await self.buckets.spend(scopes, cost, paid=paid or 0)
         if balance.granted:
             self.usage.add(principal, cost)
+        else:
+            self.usage.refuse(principal)
         if paid is not None and not balance.granted and repeated_hash_units(balance.retry_after):
             balance, refusal = await self.charge_refused(principal, whole, loaded_units=0)
             if isinstance(refusal, CostTooHigh):
@@ -221,7 +223,6 @@ class Budgets:
         CURRENT_BALANCE.set(balance)
         if not balance.granted:
             RATE_LIMIT_REJECTIONS.labels(balance.policy).inc()
-            self.usage.refuse(principal)
         return balance
 
     async def charge_done(self, principal: Principal, cost: int) -> Balance | None:
