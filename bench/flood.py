@@ -24,19 +24,31 @@ from typing import Any
 import orjson
 import uvloop
 from pydantic import SecretStr
+from sqlalchemy import text
 
 from bench.flood_client import FloodTask, run_flood
 from bench.floods import ALERT_TYPE, AUDIENCE, FLOODS, Attacker
-from bench.gateway import PASSWORD, add_user, free_port, seed, seeded_gateway, start_server, wait_until_served
+from bench.gateway import (
+    PASSWORD,
+    SeededGateway,
+    add_user,
+    free_port,
+    seed,
+    seeded_gateway,
+    start_server,
+    wait_until_served,
+)
 from bench.goals import Judgement, at_most, print_goals
 from bench.pinned import cores
 from bench.slow_receiver import slow_receiver
 from bench.table import print_table
 from tests.support.house import operation
+from tests.support.scopes import EVERYTHING
 from tests.support.servers import database_on, postgresql
 from wattgate.app.server.factory import Gateway
 from wattgate.app.settings import Settings
 from wattgate.db.encryption.key_ring import new_key
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.operations.accounts import provisioning
 from wattgate.operations.types.identity.directories import NewDirectory
 from wattgate.operations.types.messages.alert_types import NewAlertType
@@ -122,6 +134,7 @@ async def _add_attacker(gateway: Gateway, position: int, receiver: str) -> Attac
     pushed = await gateway.runner.run(provisioning.create_user, owner, values)
     await run("add_mobile_app_token", account_id=pushed.account_id, new_token=f"fcm:{name}")
     await run("add_alert_type", input=NewAlertType(name=ALERT_TYPE, system_alert_type_id=ALERT_TYPE))
+    await _add_alerts(gateway, seeded, FLOODS[position].alerts)
     await run("add_webhook_endpoint", input=NewWebhookEndpoint(url=f"{receiver}/hook", events=["alert.*"]))
     directory = await run("add_directory", input=NewDirectory(name=name, issuer=receiver, audiences=[AUDIENCE]))
     return Attacker(
@@ -136,6 +149,20 @@ async def _add_attacker(gateway: Gateway, position: int, receiver: str) -> Attac
         issuer=receiver,
         push_user_id=pushed.user_id,
     )
+
+
+async def _add_alerts(gateway: Gateway, owner: SeededGateway, count: int) -> None:
+    """Store alerts of the owner's account that are read, without deliveries."""
+    statement = text(
+        "INSERT INTO alert (alert_id, application_id, user_id, alert_type_id, system_alert_type_id, channels, priority,"
+        " created_at, read_at) SELECT gen_random_uuid(), application_id, :user, alert_type_id, system_alert_type_id,"
+        " '[\"INBOX\"]', 'LOW', now() - n * interval '1 minute', now()"
+        " FROM alert_type, generate_series(1, :count) AS n WHERE application_id = :application"
+    )
+    values = {"user": owner.user_id, "application": owner.application_id, "count": count}
+    async with gateway.database.session(EVERYTHING) as session:
+        await session.execute(statement, values, execution_options=SCOPED_OPTION)
+        await session.commit()
 
 
 async def _add_victim(gateway: Gateway, position: int) -> str:

@@ -19,6 +19,7 @@ LINES_OF_UPLOAD = 100_000
 ROWS_OF_ARROW = 50_000
 LINES_OF_FILE = 4_000
 BYTES_OF_BLANK_LINES = 100_000_000
+ALERTS = 200_000
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class Flood:
     """How often each connection sends it. None means until the time is over."""
     opening: BytesOf | None = None
     opens: bool = True
+    alerts: int = 0
+    """The number of alerts that the account has before the flood."""
 
 
 def _post(path: str, body: bytes, media: str, headers: str = "") -> bytes:
@@ -278,6 +281,16 @@ def _blank_lines(attacker: Attacker) -> bytes:
     return _post(path, packed, "application/gzip", _token(attacker))
 
 
+def _unmatched_alerts(selection: str) -> BytesOf:
+    """Return a request for lists whose filter fits no alert, so that the database reads all alerts of the account."""
+    instants = [f"2100-01-01T00:00:{n:02}Z" for n in range(10)]
+    lists = " ".join(
+        f'a{n}: alerts(first: 1, filter: {{since: "{instants[n]}", unread: false}}) {{ {selection} }}'
+        for n in range(10)
+    )
+    return _constant(lambda attacker: _graphql(f"{{ viewer {{ {lists} }} }}", _token(attacker)))
+
+
 def _pieces_of_head(attacker: Attacker) -> bytes:
     return b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"X-Forwarded-For: 192.0.2.1\r\n" * 30_000 + b"\r\n"
 
@@ -341,6 +354,8 @@ FLOODS = (
     Flood("alerts for a slow push service", 16, _send_alert("PUSH")),
     Flood("inspections of a table", 8, _constant(_inspect)),
     Flood("files of blank lines", 8, _constant(_blank_lines)),
+    Flood("filtered lists of 200,000 alerts", 8, _unmatched_alerts("edges { node { id } }"), alerts=ALERTS),
+    Flood("counts of 200,000 alerts", 8, _unmatched_alerts("totalCount"), alerts=ALERTS),
     Flood("exports of an account", 8, _constant(_export)),
     Flood("connections", 32, lambda attacker, number: b"", has_response=False),
 )
