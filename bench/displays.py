@@ -13,7 +13,6 @@ from strawberry import ID
 from bench.gateway import SeededGateway
 from tests.support.house import operation
 from wattgate.clock import utc_now
-from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import TariffKind
 from wattgate.operations.types.meters import readings as reading_types
 from wattgate.operations.types.meters import tariffs as tariff_types
@@ -49,7 +48,7 @@ async def _set_tariff(seeded: SeededGateway, resource_id: str, valid_from: datet
         name="Flat",
         kind=TariffKind.FLAT,
         valid_from=valid_from,
-        currency=Currency(CURRENCY),
+        currency=Currency("GBP"),
         time_zone="Europe/London",
         rate=Decimal("0.245"),
     )

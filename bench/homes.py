@@ -12,7 +12,6 @@ from strawberry import ID
 from bench.gateway import PASSWORD, USERNAME, SeededGateway, seeded_gateway
 from tests.support.house import operation
 from wattgate.app.settings import Settings
-from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import TariffKind
 from wattgate.operations.credentials import tokens
 from wattgate.operations.types.homes import virtual_entities as home_types
@@ -84,7 +83,7 @@ async def _set_tariff(seeded: SeededGateway, resource_id: str) -> None:
         name="Flat",
         kind=TariffKind.FLAT,
         valid_from=START,
-        currency=Currency(CURRENCY),
+        currency=Currency("GBP"),
         time_zone="Europe/London",
         rate=Decimal("0.245"),
     )

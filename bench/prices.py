@@ -23,7 +23,6 @@ from bench.table import print_table
 from tests.support.house import operation
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms, utc_now
-from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import Channel, RuleKind, TariffKind, ThresholdSide
 from wattgate.graphql.execution.compiled.engine import ExecutionEngine
 from wattgate.graphql.execution.documents.document_limits import DocumentLimits
@@ -333,7 +332,7 @@ def _tariff(
         name="Tariff",
         kind=kind,
         valid_from=valid_from,
-        currency=Currency(CURRENCY),
+        currency=Currency("GBP"),
         time_zone="Europe/London",
         rate=rate,
         standing_charge=Decimal("0.5"),

@@ -9,11 +9,14 @@ class Period(Enum):
     """The length of a bucket of readings, as an ISO 8601 duration."""
 
     PT1M = "PT1M"
+    PT5M = "PT5M"
+    PT15M = "PT15M"
     PT30M = "PT30M"
     PT1H = "PT1H"
     P1D = "P1D"
     P1W = "P1W"
     P1M = "P1M"
+    P3M = "P3M"
     P1Y = "P1Y"
 
 
@@ -70,6 +73,7 @@ class NoValueReason(Enum):
     NO_POWER = "NO_POWER"
     NO_TARIFF = "NO_TARIFF"
     NO_PRICE = "NO_PRICE"
+    SEVERAL_CURRENCIES = "SEVERAL_CURRENCIES"
 
 
 class NoStandbyReason(Enum):
@@ -81,6 +85,7 @@ class NoStandbyReason(Enum):
     NO_TARIFF = "NO_TARIFF"
     NO_PRICE = "NO_PRICE"
     BLOCK_TARIFF = "BLOCK_TARIFF"
+    SEVERAL_CURRENCIES = "SEVERAL_CURRENCIES"
 
 
 class ConsentBasis(Enum):

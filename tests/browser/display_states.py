@@ -285,6 +285,7 @@ class StatefulHomes:
             name=name,
             time_zone="Europe/London",
             meter_points={classifier: points[classifier] for classifier in state.meters},
+            currency="GBP",
             live=state.has_live_power,
             tariffs=(),
             warnings=(),

@@ -16,7 +16,6 @@ from tests.browser.kept_pages import KeptPages
 from tests.browser.page_checks import accessibility_violations
 from wattgate.app.demo.seed import SYSTEM_PRINCIPAL
 from wattgate.clock import utc_now
-from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import TariffKind
 from wattgate.operations.readings.recording import record_readings
 from wattgate.operations.tariffs import set_tariff, set_tariff_prices
@@ -65,7 +64,7 @@ async def set_dynamic_tariff(homes: ControlledHomes, home: str) -> str:
                 name="Half hours",
                 kind=TariffKind.DYNAMIC,
                 valid_from=midnight(0),
-                currency=Currency(CURRENCY),
+                currency=Currency("GBP"),
                 standing_charge=Decimal("0.4"),
                 vat_percent=Decimal(0),
                 time_zone="Europe/London",
@@ -82,7 +81,7 @@ async def set_prices(homes: ControlledHomes, tariff_id: str, start: datetime, st
         is_cheap = at.astimezone(LONDON).strftime("%H:%M") == "03:00"
         prices.append(tariff_types.NewTariffPrice(at=at, rate=Decimal(lowest if is_cheap else 20) / 100))
         at += HALF_HOUR
-    arguments = {"tariff_id": ID(tariff_id), "currency": CURRENCY, "prices": prices}
+    arguments = {"tariff_id": ID(tariff_id), "currency": "GBP", "prices": prices}
     await homes.runner.run(set_tariff_prices, SYSTEM_PRINCIPAL, arguments)
 
 

@@ -149,6 +149,6 @@ def test_budget_without_a_price_or_below_the_standing_charge_has_no_power() -> N
 
 
 def test_level_of_a_price_is_relative_to_the_mean_also_if_it_is_negative() -> None:
-    usual, negative = (price_reference(Decimal(mean), RateUnit.KILOWATT_HOUR) for mean in (20, -4))
+    usual, negative = (price_reference(Decimal(mean), RateUnit.KILOWATT_HOUR, "GBP") for mean in (20, -4))
     assert [usual.compare(rate).level for rate in (0.1599, 0.16, 0.2499, 0.25)] == [LOW, MEDIUM, MEDIUM, HIGH]
     assert [negative.compare(rate).level for rate in (-0.05, -0.04, -0.029)] == [LOW, MEDIUM, HIGH]

@@ -57,7 +57,7 @@ def bill_of(
 ) -> Bill:
     relevant = [item for item in samples if item.at < stop]
     parts = price_samples(relevant, rate_spans(tariffs, prices, start, stop), start)
-    return build_bill(parts, (item for _, item in standing_charge_days(tariffs, start, stop, ALWAYS)), "kWh")
+    return build_bill(parts, (item for _, item in standing_charge_days(tariffs, start, stop, ALWAYS)), "kWh", "GBP")
 
 
 def bill(samples: Sequence[EnergySample], *tariffs: Tariff, prices: PricesByTariff | None = None) -> Bill:
@@ -245,7 +245,7 @@ def test_negative_price_is_a_credit_rounded_away_from_zero() -> None:
     priced = bill(half_hours(start, start + HALF_HOUR, "0.5"), tariff(rate=Decimal(-5), vat_rate=Decimal(20)))
     assert lines(priced) == [("ENERGY", "0.5", "-3")]
     assert [pence(priced.vat[0].subtotal), pence(priced.vat[0].vat)] == [Decimal(-3), Decimal(-1)]
-    assert (priced.total, priced.exact) == (Money(Decimal("-0.04")), Money(Decimal("-0.03")))
+    assert (priced.total, priced.exact) == (Money(Decimal("-0.04"), "GBP"), Money(Decimal("-0.03"), "GBP"))
 
 
 def test_sample_that_crosses_the_limit_of_a_block_is_split() -> None:
@@ -278,9 +278,9 @@ def test_dynamic_tariff_reports_the_mean_rate_and_unpriced_energy() -> None:
     prices = [Price(to_ms(start), 10_000_000), Price(to_ms(start + 2 * HALF_HOUR), -4_000_000)]
     priced = bill(half_hours(start, start + 4 * HALF_HOUR), tariff(TariffKind.DYNAMIC), prices={"t": prices})
     (line,) = priced.lines
-    rate = Rate(Decimal("0.03"), RateUnit.KILOWATT_HOUR)
+    rate = Rate(Decimal("0.03"), RateUnit.KILOWATT_HOUR, "GBP")
     assert (line.quantity, line.unit, line.rate, line.averaged) == (Decimal(1), RateUnit.KILOWATT_HOUR, rate, True)
-    assert line.subtotal == priced.total == Money(Decimal("0.03"))
+    assert line.subtotal == priced.total == Money(Decimal("0.03"), "GBP")
     energies = [Energy(Decimal(value), EnergyUnit.KILOWATT_HOUR) for value in (2, 1)]
     assert [priced.energy, priced.unpriced] == energies
 

@@ -106,7 +106,7 @@ async def test_home_without_a_tariff_has_energy_and_says_why_there_is_no_cost(ti
     shown = await home.frame()
     assert (energy_of(shown["today"]), energy_of(shown["month"])) == ("2.000", "2.000")
     assert (shown["today"]["cost"], shown["today"]["noCostReason"]) == (None, "NO_TARIFF")
-    assert (shown["tariff"], shown["cheapest"], shown["currency"]) == (None, None, "GBP")
+    assert (shown["tariff"], shown["cheapest"], shown["currency"]) == (None, None, None)
 
 
 async def test_home_without_power_has_no_level_by_power_but_energy_and_cost(timed: Timed) -> None:

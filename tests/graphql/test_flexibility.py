@@ -12,7 +12,6 @@ from tests.support import people
 from tests.support.house import House, Tenant, basic, operation
 from tests.support.refusals import refusal_of
 from tests.support.socket import socket
-from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import DfsEventState
 from wattgate.operations.flexibility import ALLOWED_TRANSITIONS
 from wattgate.operations.types.content.flexibility import NewDfsEvent
@@ -32,7 +31,7 @@ async def announce(tenant: Tenant) -> str:
         starts_at=start,
         ends_at=start + timedelta(hours=1),
         reward=Decimal(3),
-        currency=Currency(CURRENCY),
+        currency=Currency("GBP"),
     )
     return str((await tenant.run("add_dfs_event", input=event)).dfs_event_id)
 

@@ -20,7 +20,6 @@ from tests.support.residents import resident
 from tests.support.tables import check_rollups
 from tests.support.timed import Timed
 from wattgate.clock import format_iso, utc_now
-from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import DfsEventState
 from wattgate.errors import BadInput, Conflict
 from wattgate.operations.devices import catch_ups
@@ -366,7 +365,7 @@ async def test_flexibility_events_that_are_ahead_change_hands(timed: Timed, is_l
     point = await metered(ada)
     start = moved_in + timedelta(minutes=1)
     event = NewDfsEvent(
-        name="Evening", starts_at=start, ends_at=start + HALF_HOUR, reward=Decimal(3), currency=Currency(CURRENCY)
+        name="Evening", starts_at=start, ends_at=start + HALF_HOUR, reward=Decimal(3), currency=Currency("GBP")
     )
     event_id = (await served.one.run("add_dfs_event", input=event)).dfs_event_id
     await served.one.run("move_dfs_event", dfs_event_id=event_id, state=DfsEventState.OPEN)

@@ -12,7 +12,6 @@ from tests.support.house import House, Tenant
 from tests.support.timed import Timed
 from wattgate.clock import utc_now
 from wattgate.db.queries.alerts import count_unread_alerts
-from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import CatchUpState, Channel, DfsEventState, ReadingQuality
 from wattgate.operations.devices import catch_ups
 from wattgate.operations.types.content.flexibility import NewDfsEvent
@@ -123,7 +122,7 @@ async def test_backfill_returns_flexibility_events_until_their_final_state(serve
         starts_at=tomorrow,
         ends_at=tomorrow + timedelta(hours=1),
         reward=Decimal(1),
-        currency=Currency(CURRENCY),
+        currency=Currency("GBP"),
     )
     ids = [(await tenant.run("add_dfs_event", input=new_event)).dfs_event_id for _ in "ab"]
     await tenant.run("move_dfs_event", dfs_event_id=ids[0], state=DfsEventState.OPEN)

@@ -12,7 +12,6 @@ from tests.support.house import House, Tenant, operation
 from tests.support.refusals import refusal_of, refusals
 from tests.support.timed import Timed
 from wattgate.db.models import WebhookEvent
-from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import DfsEventState
 from wattgate.operations.types.content.flexibility import NewDfsEvent
 from wattgate.operations.vocabulary.node import encode_global_id
@@ -58,7 +57,7 @@ async def household(tenant: Tenant) -> tuple[dict[str, str], str]:
 async def open_event(timed: Timed, hours: int) -> str:
     """Add an event that begins after some hours and lasts for one, and open it."""
     start, tenant = timed.clock.now + timedelta(hours=hours), timed.house.one
-    reward, currency = Decimal(3), Currency(CURRENCY)
+    reward, currency = Decimal(3), Currency("GBP")
     event = NewDfsEvent(name="E", starts_at=start, ends_at=start + timedelta(hours=1), reward=reward, currency=currency)
     event_id = str((await tenant.run("add_dfs_event", input=event)).dfs_event_id)
     await tenant.run("move_dfs_event", dfs_event_id=event_id, state=DfsEventState.OPEN)

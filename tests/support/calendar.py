@@ -16,6 +16,8 @@ def label(instant: datetime, period: Period, zone: ZoneInfo, week_start: Weekday
     match period:
         case Period.P1Y:
             return local.year
+        case Period.P3M:
+            return local.year, (local.month - 1) // 3
         case Period.P1M:
             return local.year, local.month
         case Period.P1W:
@@ -28,5 +30,9 @@ def label(instant: datetime, period: Period, zone: ZoneInfo, week_start: Weekday
             return day, local.hour, local.utcoffset()
         case Period.PT30M:
             return day, local.hour, local.minute // 30, local.utcoffset()
+        case Period.PT15M:
+            return day, local.hour, local.minute // 15, local.utcoffset()
+        case Period.PT5M:
+            return day, local.hour, local.minute // 5, local.utcoffset()
         case Period.PT1M:
             return day, local.hour, local.minute, local.utcoffset()

@@ -12,7 +12,6 @@ from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import Tenant
 from tests.support.sample_records import silence_rule
 from wattgate.db.models import MailSuppression
-from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import Channel, SuppressionCause
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.types.content.flexibility import NewDfsEvent
@@ -63,7 +62,7 @@ async def _announced(tenant: Tenant) -> dict[str, Any]:
         starts_at=start,
         ends_at=start + timedelta(hours=1),
         reward=Decimal(1),
-        currency=Currency(CURRENCY),
+        currency=Currency("GBP"),
     )
     created = await tenant.run("add_dfs_event", input=event)
     return {"dfsEventId": created.dfs_event_id, "state": "OPEN"}

@@ -25,7 +25,6 @@ from tests.support.servers import serving
 from wattgate.app.server.factory import Gateway, build_gateway, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import Clock, utc_now
-from wattgate.energy.quantities import CURRENCY
 from wattgate.energy.storage_fields import LEARNED
 from wattgate.enums import TariffKind
 from wattgate.operations.accounts import provisioning
@@ -161,7 +160,7 @@ class Tenant:
             resource_id=ID(resource_id),
             name=name,
             valid_from=valid_from,
-            currency=Currency(CURRENCY),
+            currency=Currency("GBP"),
             **_in_pounds({**terms, **values}),
         )
         return await self.run("set_tariff", input=tariff)
@@ -171,7 +170,7 @@ class Tenant:
         return await self.run(
             "set_tariff_prices",
             tariff_id=ID(tariff_id),
-            currency=Currency(CURRENCY),
+            currency=Currency("GBP"),
             prices=[replace(price, rate=price.rate / 100) for price in prices],
         )
 

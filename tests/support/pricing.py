@@ -11,7 +11,7 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Tariff, TariffBand, TariffBlock
 from wattgate.energy.costs.pricing import EnergySample
 from wattgate.energy.costs.timeline import PricesByTariff
-from wattgate.energy.quantities import Money, to_minor
+from wattgate.energy.quantities import Money, to_hundredths
 from wattgate.enums import Period, TariffKind, Weekday
 
 EVERY_DAY = list(Weekday)
@@ -28,6 +28,7 @@ def tariff(kind: TariffKind = TariffKind.FLAT, **values: Any) -> Tariff:
         "name": "Tariff",
         "valid_from": START,
         "time_zone": "Europe/London",
+        "currency": "GBP",
         **values,
     }
     if kind is TariffKind.FLAT:
@@ -45,7 +46,7 @@ def blocks(*limits_and_rates: tuple[str | None, str]) -> list[TariffBlock]:
 
 def pence(amount: Money) -> Decimal:
     """Return the pence of an amount of pounds, in which tests state tariffs."""
-    return to_minor(amount.amount)
+    return to_hundredths(amount.amount)
 
 
 def energy(kwh: str) -> int:

@@ -7,7 +7,6 @@ from typing import Any
 from strawberry import ID
 
 from wattgate.access_log import ReadCounter, ReadData, Reader
-from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import Channel, DfsEventState, RuleKind
 from wattgate.operations.consent import access_log
 from wattgate.operations.types.content import content, flexibility, prompts
@@ -154,7 +153,7 @@ async def _flexibility(tenant: Any) -> None:
             starts_at=start,
             ends_at=start + timedelta(hours=1),
             reward=Decimal(3),
-            currency=Currency(CURRENCY),
+            currency=Currency("GBP"),
         ),
     )
     await run("move_dfs_event", dfs_event_id=event.dfs_event_id, state=DfsEventState.OPEN)

@@ -5,11 +5,12 @@ Instants and durations are in milliseconds. Instants count from 1970, UTC.
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from types import MappingProxyType
 
 from wattgate.clock import TimeRange, Timestamp, format_iso_ms, from_ms, to_ms
 from wattgate.enums import Period, Weekday
@@ -20,11 +21,23 @@ HALF_HOUR_MS = 30 * MINUTE_MS
 HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
 
-_FIXED_LENGTHS_MS = {Period.PT1M: MINUTE_MS, Period.PT30M: HALF_HOUR_MS, Period.PT1H: HOUR_MS}
-_MIN_LENGTHS_MS = _FIXED_LENGTHS_MS | {
+FIXED_LENGTHS_MS: Mapping[Period, int] = MappingProxyType(
+    {
+        Period.PT1M: MINUTE_MS,
+        Period.PT5M: 5 * MINUTE_MS,
+        Period.PT15M: 15 * MINUTE_MS,
+        Period.PT30M: HALF_HOUR_MS,
+        Period.PT1H: HOUR_MS,
+    }
+)
+"""The lengths of the periods that are the same on each day."""
+
+_MIN_LENGTHS_MS = {
+    **FIXED_LENGTHS_MS,
     Period.P1D: 23 * HOUR_MS,
     Period.P1W: 7 * DAY_MS - HOUR_MS,
     Period.P1M: 28 * DAY_MS - HOUR_MS,
+    Period.P3M: 90 * DAY_MS - HOUR_MS,
     Period.P1Y: 364 * DAY_MS,
 }
 
@@ -123,12 +136,12 @@ def build_grid(
 ) -> BucketGrid:
     """Return all buckets that overlap [start, stop).
 
-    Days, weeks, months and years begin at midnight of the zone's wall clock, so a day with a clock change lasts
-    23 to 25 hours. Shorter buckets begin on the zone's full minute, half hour or hour. For them, a clock change is also
-    an edge, so a bucket with a clock change inside is cut in two.
+    Days, weeks, months, quarters and years begin at midnight of the zone's wall clock, so a day with a clock change
+    lasts 23 to 25 hours. Shorter buckets divide the hours of the zone. For them, a clock change is also an edge, so a
+    bucket with a clock change inside is cut in two.
     """
-    if period in _FIXED_LENGTHS_MS:
-        return BucketGrid(_merge_runs(_fixed_length_runs(to_ms(start), to_ms(stop), _FIXED_LENGTHS_MS[period], zone)))
+    if period in FIXED_LENGTHS_MS:
+        return BucketGrid(_merge_runs(_fixed_length_runs(to_ms(start), to_ms(stop), FIXED_LENGTHS_MS[period], zone)))
     edges = _calendar_edges(start, to_ms(stop), period, zone, week_start)
     return BucketGrid(_merge_runs(BucketRun(edge, following - edge, 1) for edge, following in pairwise(edges)))
 
@@ -211,6 +224,8 @@ def _period_start(day: date, period: Period, week_start: Weekday) -> date:
             return day - timedelta(days=(day.weekday() - week_start.value) % 7)
         case Period.P1M:
             return day.replace(day=1)
+        case Period.P3M:
+            return day.replace(month=day.month - (day.month - 1) % 3, day=1)
         case Period.P1Y:
             return day.replace(month=1, day=1)
         case _:
@@ -225,6 +240,8 @@ def _next_period_start(day: date, period: Period) -> date:
             return day + timedelta(days=7)
         case Period.P1M:
             return (day + timedelta(days=31)).replace(day=1)
+        case Period.P3M:
+            return (day + timedelta(days=92)).replace(day=1)
         case _:
             return day.replace(year=day.year + 1)
 

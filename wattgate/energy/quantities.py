@@ -1,24 +1,24 @@
 """Amounts of money, rates, energy and power, each with its unit, and the stored unit of money. No I/O.
 
-Money is stored and computed in hundredths of the currency: pence. It leaves the domain in the major unit: pounds.
+Money is stored and computed in hundredths of the currency, such as pence and cents. It leaves the domain in the major
+unit, such as pounds and euros. An amount is rounded to the minor unit of its currency, which may be another one: the
+yen has none, and the Kuwaiti dinar has thousandths.
 """
 
 from collections.abc import Mapping
 from decimal import Context, Decimal
+from functools import lru_cache
 from types import MappingProxyType
 
 import msgspec
 
 from wattgate.enums import EnergyUnit, PowerUnit, RateUnit
 
-CURRENCY = "GBP"
-"""The only currency of stored tariffs, costs and rewards."""
+REWARD_CURRENCY = "GBP"
+"""The currency of the rewards of flexibility events, which only Great Britain has."""
 
-CURRENCIES = (CURRENCY,)
-"""The currencies in which callers may state amounts."""
-
-MINOR_DECIMALS = 2
-"""Decimal places of the major unit in one stored unit: a penny is 10^-2 pounds."""
+STORED_DECIMALS = 2
+"""Decimal places of the major unit in one stored unit, whatever the currency: a hundredth."""
 
 _EXACT_CONTEXT = Context(prec=100)
 """More digits than any accepted number has, so that no conversion rounds."""
@@ -38,7 +38,7 @@ class Money(msgspec.Struct, frozen=True, gc=False):
     """An amount in the major unit of a currency."""
 
     amount: Decimal
-    currency: str = CURRENCY
+    currency: str
 
 
 class Rate(msgspec.Struct, frozen=True, gc=False):
@@ -46,7 +46,7 @@ class Rate(msgspec.Struct, frozen=True, gc=False):
 
     amount: Decimal
     per: RateUnit
-    currency: str = CURRENCY
+    currency: str
 
 
 class Energy(msgspec.Struct, frozen=True, gc=False):
@@ -65,27 +65,62 @@ class Power(msgspec.Struct, frozen=True, gc=False):
 
 def currency_problem(code: str) -> str | None:
     """Return why amounts in a currency are refused, or None. GraphQL, REST and commands ask this function."""
-    return None if code in CURRENCIES else f"{code} is not one of {', '.join(CURRENCIES)}"
+    return None if minor_unit_decimals(code) is not None else f"{code} is not a currency of ISO 4217 in circulation"
 
 
-def to_major(pence: Decimal) -> Decimal:
+@lru_cache(maxsize=256)
+def minor_unit_decimals(code: str) -> int | None:
+    """Return the decimal places of a currency's minor unit, by ISO 4217. None if the code is not such a currency.
+
+    Codes without a minor unit, such as gold (XAU), are no currencies of prices.
+    """
+    import iso4217  # noqa: PLC0415, its table takes 5 ms to parse
+
+    try:
+        return iso4217.Currency(code).exponent
+    except ValueError:
+        return None
+
+
+def decimals_of(code: str) -> int:
+    """Return the decimal places of the minor unit of a currency in which a stored tariff is."""
+    decimals = minor_unit_decimals(code)
+    assert decimals is not None
+    return decimals
+
+
+def to_major(hundredths: Decimal) -> Decimal:
     """Return an amount of hundredths in the major unit, without rounding."""
-    return _EXACT_CONTEXT.scaleb(pence, -MINOR_DECIMALS)
+    return _EXACT_CONTEXT.scaleb(hundredths, -STORED_DECIMALS)
 
 
-def to_minor(amount: Decimal) -> Decimal:
+def to_hundredths(amount: Decimal) -> Decimal:
     """Return an amount of the major unit in hundredths, without rounding."""
-    return _EXACT_CONTEXT.scaleb(amount, MINOR_DECIMALS)
+    return _EXACT_CONTEXT.scaleb(amount, STORED_DECIMALS)
 
 
-def money_from_pence(pence: Decimal) -> Money:
-    """Return an amount of hundredths as money. It keeps its decimal places."""
-    return Money(to_major(pence))
+def money_of_minor_units(units: int, currency: str) -> Money:
+    """Return a number of minor units as money, with the decimal places of the currency."""
+    return Money(_EXACT_CONTEXT.scaleb(Decimal(units), -decimals_of(currency)), currency)
 
 
-def rate_from_pence(pence: Decimal, per: RateUnit) -> Rate:
+def rate_of_hundredths(hundredths: Decimal, per: RateUnit, currency: str) -> Rate:
     """Return the rate of an exact number of hundredths for a unit, without trailing zeros."""
-    return Rate(strip_zeros(to_major(pence)), per)
+    return Rate(strip_zeros(to_major(hundredths)), per, currency)
+
+
+PENCE = "pence"
+"""The unit of costs in pounds, which SPEC.md names."""
+
+
+def cost_unit(currency: str) -> str:
+    """Return the unit in which a resource stores costs of a currency: pence for pounds, else the currency itself."""
+    return PENCE if currency == "GBP" else currency
+
+
+def in_cost_unit(amount: Decimal, currency: str) -> Decimal:
+    """Return an amount of the major unit in the unit of costs of its currency."""
+    return to_hundredths(amount) if cost_unit(currency) == PENCE else amount
 
 
 def strip_zeros(number: Decimal) -> Decimal:

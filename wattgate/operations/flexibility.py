@@ -12,11 +12,10 @@ from wattgate.db.queries.content import terms_of_now
 from wattgate.db.queries.tenancies import meter_points_left
 from wattgate.energy.costs.tariffs import rate_problems
 from wattgate.energy.meters.meter_points import canonical_meter_point
-from wattgate.energy.quantities import to_minor
+from wattgate.energy.quantities import REWARD_CURRENCY, to_hundredths
 from wattgate.enums import DfsEventState
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.operations.core.context import require_user_id
-from wattgate.operations.core.input_limits import check_currency
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.devices.device_records import load_owned_resources
 from wattgate.operations.messages.webhook_events import enqueue_event
@@ -220,8 +219,10 @@ async def participate_in_dfs_event(call: Call, *, dfs_event_id: ids.DfsEventId) 
 @operation(OperationKind.MUTATION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_MANAGE, audit=Audit.EVERY_CALL)
 async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEvent:
     """Announce a demand flexibility event."""
-    check_currency(input.currency, ("input", "currency"))
-    problems, reward = [], to_minor(input.reward)
+    if input.currency != REWARD_CURRENCY:
+        problem = Problem(("input", "currency"), f"is {input.currency}, and events have rewards in {REWARD_CURRENCY}")
+        raise BadInput(f"Rewards are in {REWARD_CURRENCY}.", problems=[problem])
+    problems, reward = [], to_hundredths(input.reward)
     if input.ends_at <= input.starts_at:
         problems.append(Problem(("input", "endsAt"), "is not after the start"))
     if input.starts_at <= call.rows.now:

@@ -13,8 +13,8 @@ from wattgate.db.queries import virtual_entities
 from wattgate.db.queries.series.tariffs import TariffRates, priced_resource_id, show_tariff
 from wattgate.energy.costs.tariffs import MAX_PARTS, find_price_problem, find_problems, normalize_rates
 from wattgate.energy.costs.timeline import Price, to_scaled
-from wattgate.energy.quantities import to_minor
-from wattgate.enums import TariffKind
+from wattgate.energy.quantities import to_hundredths
+from wattgate.enums import Period, TariffKind
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.operations.core.input_limits import check_currency, to_column_values
 from wattgate.operations.core.operation import Audit, Call, OperationKind, operation
@@ -83,18 +83,20 @@ async def _zone_of_home(call: Call, resource_id: str) -> str:
 
 
 def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> models.Tariff:
-    """Return the record of a new tariff in its stored form, in pence. Raise BadInput with all its problems."""
+    """Return the record of a new tariff in its stored form, in hundredths. Raise BadInput with all its problems."""
     check_currency(input.currency, ("input", "currency"))
     if len(input.bands) > MAX_PARTS:
         problem = Problem(("input", "bands"), f"are more than {MAX_PARTS}")
         raise BadInput("Invalid tariff. See `problems`.", problems=[problem])
-    in_major_unit = ("rate", "bands", "blocks", "standing_charge", "vat_percent", "currency")
+    in_major_unit = ("rate", "bands", "blocks", "standing_charge", "vat_percent")
     tariff = models.Tariff(**to_column_values(input, models.Tariff, exclude=in_major_unit))
-    tariff.rate = None if input.rate is None else to_minor(input.rate)
-    tariff.standing_charge, tariff.vat_rate = to_minor(input.standing_charge), input.vat_percent
-    tariff.bands = [models.TariffBand(**{**vars(band), "rate": to_minor(band.rate)}) for band in input.bands]
-    tariff.blocks = [models.TariffBlock(to_minor(block.rate), block.up_to) for block in input.blocks]
+    tariff.rate = None if input.rate is None else to_hundredths(input.rate)
+    tariff.standing_charge, tariff.vat_rate = to_hundredths(input.standing_charge), input.vat_percent
+    tariff.bands = [models.TariffBand(**{**vars(band), "rate": to_hundredths(band.rate)}) for band in input.bands]
+    tariff.blocks = [models.TariffBlock(to_hundredths(block.rate), block.up_to) for block in input.blocks]
     tariff.resource_id, tariff.valid_from = resource_id, from_ms(to_ms(input.valid_from))
+    if tariff.kind is TariffKind.DYNAMIC and tariff.price_period is None:
+        tariff.price_period = Period.PT30M
     if problems := find_problems(tariff, now):
         input_problems = [replace(problem, path=("input", *problem.path)) for problem in problems]
         raise BadInput("Invalid tariff. See `problems`.", problems=input_problems)
@@ -127,11 +129,12 @@ async def set_tariff_prices(
     *,
     tariff_id: ids.TariffId,
     currency: InputCurrency,
-    prices: Annotated[list[types.NewTariffPrice], MaxItems(100_000), Described("Rates of the half hours.")],
+    prices: Annotated[list[types.NewTariffPrice], MaxItems(100_000), Described("Rates of the periods.")],
 ) -> TariffPricesSetResult:
-    """Set at most 10,000 prices of a dynamic tariff, each for one half hour. Existing prices are replaced.
+    """Set at most 10,000 prices of a dynamic tariff, each for one period of its `pricePeriod`.
 
-    If one price is invalid, no price is stored. The error lists every invalid price in `problems`.
+    Existing prices are replaced. If one price is invalid, no price is stored. The error lists every invalid price in
+    `problems`.
     """
     check_currency(currency, ("currency",))
     tariff, resource = await _load_tariff(call, tariff_id)
@@ -144,6 +147,9 @@ async def set_tariff_prices(
             "Prices can be set only for a dynamic tariff in force. See `problems`.",
             problems=[Problem(("tariffId",), reason)],
         )
+    if currency != tariff.currency:
+        problem = Problem(("currency",), f"is {currency}, and the tariff is in {tariff.currency}")
+        raise BadInput(f"The tariff is in {tariff.currency}, not in {currency}.", problems=[problem])
     rates, problems = await _validate_prices(prices, tariff)
     if problems:
         raise BadInput(f"{len(problems):,} prices are invalid, so none was stored. See `problems`.", problems=problems)
@@ -170,13 +176,13 @@ async def _load_tariff(call: Call, tariff_id: str) -> tuple[models.Tariff, model
 async def _validate_prices(
     prices: Sequence[types.NewTariffPrice], tariff: models.Tariff
 ) -> tuple[dict[int, int], list[Problem]]:
-    """Return the scaled rates by half hour (ms since 1970), and the problems of the invalid prices."""
+    """Return the scaled rates by start of the period (ms since 1970), and the problems of the invalid prices."""
     rates: dict[int, int] = {}
     problems: list[Problem] = []
     async for index, price in with_pauses(enumerate(prices)):
-        pence = to_minor(price.rate)
-        if problem := find_price_problem(price.at, pence, tariff):
+        rate = to_hundredths(price.rate)
+        if problem := find_price_problem(price.at, rate, tariff):
             problems.append(replace(problem, path=("prices", index, *problem.path)))
-        elif rates.setdefault(to_ms(price.at), to_scaled(pence)) != to_scaled(pence):
+        elif rates.setdefault(to_ms(price.at), to_scaled(rate)) != to_scaled(rate):
             problems.append(Problem(("prices", index, "at"), "is given twice with different rates"))
     return rates, problems

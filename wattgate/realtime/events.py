@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from wattgate.energy.meters.meter_points import NetworkState
-from wattgate.energy.quantities import Rate, rate_from_pence
+from wattgate.energy.quantities import REWARD_CURRENCY, Rate, rate_of_hundredths
 from wattgate.enums import CatchUpState, DeliveryKind, RateUnit, ReadingQuality
 from wattgate.principal import Principal
 from wattgate.realtime.operation_request import OperationRequest
@@ -226,4 +226,4 @@ class DfsEventStateChanged(msgspec.Struct, frozen=True, gc=False):
     @property
     def reward_rate(self) -> Rate:
         """The reward in the major unit. `reward` is in pence, as the record stores it."""
-        return rate_from_pence(self.reward, RateUnit.KILOWATT_HOUR)
+        return rate_of_hundredths(self.reward, RateUnit.KILOWATT_HOUR, REWARD_CURRENCY)

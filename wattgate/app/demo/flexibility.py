@@ -6,7 +6,7 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from wattgate.db.models import DfsEvent
-from wattgate.energy.quantities import CURRENCY
+from wattgate.energy.quantities import REWARD_CURRENCY
 from wattgate.enums import DfsEventState
 from wattgate.operations import flexibility
 from wattgate.operations.core.runner import Runner
@@ -90,7 +90,7 @@ async def _announce(runner: Runner, system: Principal, now: datetime) -> DfsEven
         starts_at=start,
         ends_at=start + EVENT_DURATION,
         reward=REWARD,
-        currency=Currency(CURRENCY),
+        currency=Currency(REWARD_CURRENCY),
     )
     event: DfsEvent = await runner.run(flexibility.add_dfs_event, system, {"input": new_event})
     arguments = {"dfs_event_id": event.dfs_event_id, "state": DfsEventState.OPEN}

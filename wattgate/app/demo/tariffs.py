@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from wattgate.app.demo.simulation import HALF_HOUR
 from wattgate.clock import EPOCH
-from wattgate.energy.quantities import CURRENCY, to_major
+from wattgate.energy.quantities import to_major
 from wattgate.enums import TariffKind, Weekday
 from wattgate.operations import tariffs
 from wattgate.operations.core.runner import Runner
@@ -73,7 +73,7 @@ async def fill_prices(runner: Runner, principal: Principal, tariff_id: str, star
     """Set the prices of a dynamic tariff for each half hour from `start` until before `stop`."""
     prices = _simulate_prices(start, stop)
     while batch := list(islice(prices, tariffs.MAX_PRICES)):
-        arguments = {"tariff_id": tariff_id, "currency": CURRENCY, "prices": batch}
+        arguments = {"tariff_id": tariff_id, "currency": "GBP", "prices": batch}
         await runner.run(tariffs.set_tariff_prices, principal, arguments)
 
 
@@ -126,7 +126,7 @@ def _build_tariff(
         valid_from=valid_from,
         standing_charge=Decimal(standing),
         vat_percent=Decimal(vat),
-        currency=Currency(CURRENCY),
+        currency=Currency("GBP"),
         time_zone="Europe/London",
         source="supplier",
         **terms,

@@ -1,10 +1,14 @@
-"""The culture of messages to a new household: by the time zone of the home, or else by the machine."""
+"""The culture of messages to a new household, and the currency of its tariff: by the time zone of the home.
+
+The culture of a zone of no country is that of the machine.
+"""
 
 import locale
 from dataclasses import dataclass
 
 from babel.core import get_global
 from babel.languages import get_official_languages
+from babel.numbers import get_territory_currencies
 
 from wattgate.delivery.templates.language.cultures import DEFAULT_CULTURE, canonical_culture, is_culture
 
@@ -41,6 +45,13 @@ def default_culture(time_zone: str, machine_locale: str | None = None) -> Cultur
     if machine:
         return CultureChoice(machine, "of this machine")
     return UNCHOSEN_CULTURE
+
+
+def default_currency(time_zone: str) -> str | None:
+    """Return the currency of the country of a time zone; None for a zone of no country, such as UTC."""
+    territory = _territory(time_zone)
+    currencies = () if territory is None else get_territory_currencies(territory)
+    return str(currencies[0]) if currencies else None
 
 
 def _territory(time_zone: str) -> str | None:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from wattgate.app.homes.household_alerts import HOURS_OF_DAY, MINUTES_OF_HOUR
 from wattgate.db.models import AlertType, Resource
 from wattgate.db.queries.series.tariffs import COST_SUFFIX
-from wattgate.energy.quantities import to_minor
+from wattgate.energy.quantities import PENCE, to_hundredths
 from wattgate.energy.storage_fields import POWER_FIELD, parse_fields
 from wattgate.enums import Channel, Function, Period, RuleKind
 from wattgate.errors import BadInput, NotFound, Problem
@@ -69,7 +69,11 @@ def build_rule(
     if options.power is not None and POWER_FIELD not in fields:
         reason = "the home stores no live power. `home create --live` makes a home that does"
         raise BadInput("Invalid alert rule.", problems=[Problem(("--power",), reason)])
-    rule = _BUILDERS[named[0]](options, next(iter(fields.values())))
+    unit = next(iter(fields.values()))
+    if options.spend is not None:
+        cost = next((one for one in resources if one.classifier == options.classifier + COST_SUFFIX), None)
+        unit = PENCE if cost is None else parse_fields(cost.storage)[0].unit
+    rule = _BUILDERS[named[0]](options, unit)
     rule.alert_type_id = Id(_find_alert_type(rule.kind, alert_types))
     rule.ve_id, rule.channels = Id(ve_id), list(options.channels)
     return rule
@@ -119,8 +123,10 @@ def _budget(options: RuleOptions, unit: str) -> NewAlertRule:
 
 def _spend(options: RuleOptions, unit: str) -> NewAlertRule:
     limit = _parse_amount(options.spend, "--spend")
-    name = f"{options.meter_name} budget of £{limit} a {_PERIOD_WORDS[options.period]}"
-    return _pace(options, name, options.classifier + COST_SUFFIX, to_minor(limit))
+    is_pence = unit == PENCE
+    amount = f"£{limit}" if is_pence else f"{limit} {unit}"
+    name = f"{options.meter_name} budget of {amount} a {_PERIOD_WORDS[options.period]}"
+    return _pace(options, name, options.classifier + COST_SUFFIX, to_hundredths(limit) if is_pence else limit)
 
 
 def _pace(options: RuleOptions, name: str, classifier: str, threshold: Decimal) -> NewAlertRule:
@@ -139,7 +145,7 @@ def _no_readings(options: RuleOptions, unit: str) -> NewAlertRule:
 _BUILDERS: Mapping[str, Callable[[RuleOptions, str], NewAlertRule]] = MappingProxyType(
     {"above": _above, "power": _power, "budget": _budget, "spend": _spend, "no_readings": _no_readings}
 )
-"""Return the rule of each condition, by its option. They take the unit of the energy of the meter."""
+"""Return the rule of each condition, by its option. They take the unit of the energy, or of its cost, of the meter."""
 
 
 def _rule(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from wattgate.app.homes.default_culture import UNCHOSEN_CULTURE, CultureChoice, default_culture
+from wattgate.app.homes.default_culture import UNCHOSEN_CULTURE, CultureChoice, default_culture, default_currency
 from wattgate.app.homes.series import STORAGE_START
 from wattgate.app.input_parser import InputParser, decode_object
 from wattgate.db.models import Tariff
@@ -14,7 +14,7 @@ from wattgate.delivery.templates.language.cultures import canonical_culture, is_
 from wattgate.energy.costs.tariffs import rate_problems
 from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.energy.meters.meter_points import canonical_meter_point, has_wrong_check_digit, mpan_problem, mprn_problem
-from wattgate.energy.quantities import CURRENCY, currency_problem, to_minor
+from wattgate.energy.quantities import currency_problem, to_hundredths
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.execution.schema import Schema
@@ -61,8 +61,8 @@ def flat_tariff(unit_rate: str, standing_charge: str, currency: str, zone: str, 
         kind=TariffKind.FLAT,
         valid_from=datetime.fromisoformat(STORAGE_START),
         currency=Currency(currency),
-        rate=_parse_amount(unit_rate, "--unit-rate", MAX_UNIT_RATE),
-        standing_charge=_parse_amount(standing_charge, "--standing-charge", MAX_STANDING_CHARGE),
+        rate=_parse_amount(unit_rate, "--unit-rate", MAX_UNIT_RATE, currency),
+        standing_charge=_parse_amount(standing_charge, "--standing-charge", MAX_STANDING_CHARGE, currency),
         time_zone=zone,
     )
     return RequestedTariff("--unit-rate", ELECTRICITY, new_tariff, build_tariff(new_tariff, "", now))
@@ -120,18 +120,28 @@ def _parse_line(
 
 
 MAX_UNIT_RATE, MAX_STANDING_CHARGE = Decimal(5), Decimal(20)
-"""Maximum amounts of a flat tariff, in pounds. An amount above them is one in pence."""
+"""Maximum amounts of a flat tariff in a currency of IN_HUNDREDTHS. An amount above them is one in hundredths."""
+
+IN_HUNDREDTHS: Mapping[str, str] = {
+    "GBP": "pence",
+    **dict.fromkeys(("EUR", "USD", "AUD", "CAD", "NZD"), "cents"),
+    "CHF": "Rappen",
+}
+"""The hundredths in which bills state the price of a kWh, by currency."""
 
 
-def _parse_amount(text: str, option: str, maximum: Decimal) -> Decimal:
+def _parse_amount(text: str, option: str, maximum: Decimal, currency: str) -> Decimal:
     try:
         amount = parse_decimal(text)
     except InvalidDecimal as error:
         raise BadInput("Invalid tariff.", problems=[Problem((option,), str(error))]) from None
-    if problem := next(rate_problems(to_minor(amount)), None):
+    if problem := next(rate_problems(to_hundredths(amount)), None):
         raise BadInput("Invalid tariff.", problems=[Problem((option,), problem.message)])
-    if amount > maximum:
-        problem = Problem((option,), f"{text} is more than {maximum} pounds. 24.5 pence are 0.245 pounds")
+    if currency in IN_HUNDREDTHS and amount > maximum:
+        hundredths = IN_HUNDREDTHS[currency]
+        problem = Problem(
+            (option,), f"{text} is more than {maximum} {currency}. 24.5 {hundredths} are 0.245 {currency}"
+        )
         raise BadInput("Invalid tariff.", problems=[problem])
     return amount
 
@@ -164,17 +174,23 @@ class HomeOptions:
     unit_rate: str | None = None
     standing_charge: str | None = None
     tariff_lines: list[tuple[int, str]] | None = None
-    currency: str = CURRENCY
+    currency: str | None = None
     culture: str | None = None
     person: str = ""
+
+    @property
+    def tariff_currency(self) -> str | None:
+        """The currency of the tariff: the option, or that of the country of the time zone."""
+        return self.currency or default_currency(self.time_zone)
 
 
 @dataclass(frozen=True, slots=True)
 class HomeRequest:
     """A home to set up, without problems. `meter_points` maps the classifier of each source of energy to its number.
 
-    `culture` is that of the messages to a new user and of a new application. `has_chosen_culture` is whether an option
-    names it. `person` is the name of a new user. `warnings` names numbers that are probably mistyped.
+    `currency` is that of the costs. `culture` is that of the messages to a new user and of a new application.
+    `has_chosen_culture` is whether an option names it. `person` is the name of a new user. `warnings` names numbers
+    that are probably mistyped.
     """
 
     application: str
@@ -182,6 +198,7 @@ class HomeRequest:
     name: str
     time_zone: str
     meter_points: Mapping[str, str]
+    currency: str
     live: bool
     tariffs: tuple[RequestedTariff, ...]
     warnings: tuple[str, ...]
@@ -213,6 +230,7 @@ def parse_options(options: HomeOptions, build_schema: Callable[[], Schema], now:
         name=options.name.strip(),
         time_zone=options.time_zone,
         meter_points=meter_points,
+        currency=options.tariff_currency or "",
         live=options.live,
         tariffs=tuple(tariffs),
         warnings=tuple(_warnings(meter_points)),
@@ -242,8 +260,10 @@ def _text_problems(options: HomeOptions) -> Iterator[Problem]:
         yield Problem(("--user",), f"{options.user!r} {error}. Give an e-mail address")
     if problem := time_zone_problem(options.time_zone):
         yield Problem(("--time-zone",), problem)
-    if problem := currency_problem(options.currency):
-        yield Problem(("--currency",), f"{problem}: tariffs and costs have no other currency yet")
+    if (currency := options.tariff_currency) is None:
+        yield Problem(("--currency",), f"is missing, and {options.time_zone} belongs to no country")
+    elif problem := currency_problem(currency):
+        yield Problem(("--currency",), problem)
     if options.culture is not None and not is_culture(options.culture):
         yield Problem(("--culture",), f"{options.culture!r} is not a language and region such as en-GB")
 
@@ -268,10 +288,10 @@ def _parse_tariffs(
     options: HomeOptions, build_schema: Callable[[], Schema], classifiers: list[str], now: datetime
 ) -> list[RequestedTariff]:
     if options.tariff_lines is not None:
-        defaults = {"timeZone": options.time_zone, "currency": options.currency}
+        defaults = {"timeZone": options.time_zone, "currency": options.tariff_currency or ""}
         return parse_tariff_lines(options.tariff_lines, build_schema(), classifiers, defaults, now)
     if options.unit_rate is not None and options.standing_charge is not None:
-        amounts = options.unit_rate, options.standing_charge, options.currency
+        amounts = options.unit_rate, options.standing_charge, options.tariff_currency or ""
         return [flat_tariff(*amounts, options.time_zone, now)]
     return []
 

@@ -1,11 +1,12 @@
 """The kinds of resources that homes have, and the resource types and resources that hold them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from wattgate.db.queries.series.tariffs import COST_SUFFIX
 from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
+from wattgate.energy.quantities import PENCE, cost_unit
 from wattgate.energy.storage_fields import LEARNED, POWER_FIELD
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.operation import Operation
@@ -24,6 +25,7 @@ HOME_TYPE_NAME = "Home"
 class Series:
     """A kind of resource: energy, which is recorded, or its cost, which is computed.
 
+    The unit of a cost is that of its currency.
     `live_fields` names the fields that a display fills with live values, beside the energy of each half hour.
     """
 
@@ -39,6 +41,16 @@ class Series:
     def is_cost(self) -> bool:
         return self.classifier.endswith(COST_SUFFIX)
 
+    def in_currency(self, currency: str) -> "Series":
+        """Return the series of a cost with the unit of a currency. Its name contains a currency other than the pound.
+
+        Energy stays as it is.
+        """
+        unit = cost_unit(currency)
+        if not self.is_cost or unit == self.unit:
+            return self
+        return replace(self, unit=unit, name=f"{self.name} in {currency}")
+
     @property
     def has_live_power(self) -> bool:
         return POWER_FIELD in self.live_fields
@@ -46,9 +58,9 @@ class Series:
 
 SERIES = (
     Series(ELECTRICITY, "electricity consumption", "Electricity", "kWh", "ELEC", 3, (POWER_FIELD, "REGISTER")),
-    Series(ELECTRICITY + COST_SUFFIX, "electricity cost", "Electricity cost", "pence", "ELEC", 4),
+    Series(ELECTRICITY + COST_SUFFIX, "electricity cost", "Electricity cost", PENCE, "ELEC", 4),
     Series(GAS, "gas consumption", "Gas", "kWh", "GAS", 5, ("REGISTER", "VOLUME")),
-    Series(GAS + COST_SUFFIX, "gas cost", "Gas cost", "pence", "GAS", 4),
+    Series(GAS + COST_SUFFIX, "gas cost", "Gas cost", PENCE, "GAS", 4),
     Series(EXPORT, "active export", "Exported electricity", "kWh", "PWER_AEXP", 3, ("REGISTER",)),
 )
 """All kinds of resources. A source of energy comes before its cost, which refers to it."""
@@ -63,9 +75,10 @@ _LIVE_FIELDS: Mapping[str, types.NewStorageField] = MappingProxyType(
 )
 
 
-def series_of(classifier: str) -> tuple[Series, ...]:
-    """Return the series of a source of energy, and that of its cost if it has one."""
-    return tuple(series for series in SERIES if series.classifier.removesuffix(COST_SUFFIX) == classifier)
+def series_of(classifier: str, currency: str) -> tuple[Series, ...]:
+    """Return the series of a source of energy, and that of its cost in a currency if it has one."""
+    found = (series for series in SERIES if series.classifier.removesuffix(COST_SUFFIX) == classifier)
+    return tuple(series.in_currency(currency) for series in found)
 
 
 def build_resource_type(series: Series, *, live: bool, source: str, description: str = "") -> types.NewResourceType:

@@ -188,7 +188,7 @@ class _Builder:
         self.owner = replace(self.system, user_id=await self._ensure_user(password))
         resource_ids: list[str] = []
         for classifier, number in self.request.meter_points.items():
-            energy, *costs = series_of(classifier)
+            energy, *costs = series_of(classifier, self.request.currency)
             energy_id = await self._ensure_resource(energy, number)
             resource_ids.append(energy_id)
             resource_ids += [await self._ensure_resource(cost, number, cost_of=energy_id) for cost in costs]

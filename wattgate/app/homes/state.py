@@ -85,10 +85,12 @@ async def load_home_state(rows: Rows, request: HomeRequest) -> HomeState:
         order_by=[models.Resource.number],
     )
     await _load_homes(rows, request, state)
-    series = [series.classifier for classifier in request.meter_points for series in series_of(classifier)]
+    classifiers = [
+        series.classifier for source in request.meter_points for series in series_of(source, request.currency)
+    ]
     state.resource_types = await rows.all(
         models.ResourceType,
-        col(models.ResourceType.classifier).in_(series),
+        col(models.ResourceType.classifier).in_(classifiers),
         col(models.ResourceType.active).is_(True),
         order_by=[models.ResourceType.created_at, models.ResourceType.resource_type_id],
     )
@@ -182,8 +184,9 @@ def _meter_point_problems(state: HomeState, request: HomeRequest) -> Iterator[Pr
         if names:
             yield Problem(option, f"the meter point {number} belongs to the home {', '.join(names)} of the user")
             continue
-        energy = state.find_resource(series_of(classifier)[0], number)
-        if request.live and energy is not None and _lacks_live_fields(series_of(classifier)[0], energy):
+        series = series_of(classifier, request.currency)[0]
+        energy = state.find_resource(series, number)
+        if request.live and energy is not None and _lacks_live_fields(series, energy):
             reason = f"the resource {energy.resource_id} exists without fields for live values, which cannot be added"
             yield Problem(("--live",), reason)
 
@@ -205,7 +208,7 @@ def _tariff_problems(state: HomeState, request: HomeRequest) -> Iterator[Problem
 
 def find_tariff(state: HomeState, request: HomeRequest, classifier: str, terms: models.Tariff) -> models.Tariff | None:
     """Return the stored tariff of a source of energy that is valid from the same instant, or None."""
-    resource = state.find_resource(series_of(classifier)[0], request.meter_points[classifier])
+    resource = state.find_resource(series_of(classifier, request.currency)[0], request.meter_points[classifier])
     return next(
         (
             tariff

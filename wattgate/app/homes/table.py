@@ -10,7 +10,6 @@ import orjson
 
 from wattgate.app.homes.request import HomeOptions
 from wattgate.app.input_parser import decode_object
-from wattgate.energy.quantities import CURRENCY
 from wattgate.errors import BadInput
 from wattgate.reading_files.cells import InvalidLine
 from wattgate.reading_files.line_reader import read_numbered_lines
@@ -147,7 +146,7 @@ def parse_line(values: Mapping[str, Any], application: str, defaults: HomeDefaul
     missing = [name for name in (*REQUIRED, "timeZone") if columns.get(COLUMNS[name]) is None]
     if missing:
         raise InvalidLine(f"{', '.join(missing)}: is empty")
-    columns = {"name": DEFAULT_HOME_NAME, "currency": CURRENCY, **columns}
+    columns = {"name": DEFAULT_HOME_NAME, **columns}
     options = HomeOptions(
         application=application, live=_parse_live(live), tariff_lines=_tariff_lines(tariffs), **columns
     )

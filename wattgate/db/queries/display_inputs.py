@@ -29,7 +29,7 @@ from wattgate.energy.display.live_power import PowerIntegral, PowerSource, can_e
 from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
 from wattgate.energy.display.rate_schedule import RateSchedule
 from wattgate.energy.ownership import ALWAYS, Ownership
-from wattgate.energy.quantities import energy_unit, to_minor
+from wattgate.energy.quantities import energy_unit, to_hundredths
 from wattgate.energy.storage_fields import MAX_AHEAD_MS, ReadingField, parse_fields
 from wattgate.enums import AmbientBasis, Period, TariffKind
 from wattgate.values.decimals import InvalidDecimal, parse_decimal
@@ -173,7 +173,7 @@ def build_meter(stored: StoredEnergy, rate_schedule: RateSchedule | None, spans:
     if rate_schedule is None:
         parts = [PricedPart(*sample, None, 0) for sample in samples if sample.at >= start]
     else:
-        parts = list(price_samples(samples, rate_schedule.spans, start))
+        parts = list(price_samples(samples, rate_schedule.spans, start, stored.field.interval_ms or 0))
     period_counts = []
     for span in (spans.day, spans.month):
         first, last = (bisect_left(parts, bound, key=_sample_start) for bound in span)
@@ -293,7 +293,7 @@ def parse_preferences(attributes: Mapping[str, Any]) -> DisplayPreferences:
         return DisplayPreferences()
     basis = preferences.get("ambientBasis")
     ambient_basis = AmbientBasis(basis) if basis in [member.value for member in AmbientBasis] else None
-    return DisplayPreferences(ambient_basis, _parse_pence(preferences.get("dailyBudget")))
+    return DisplayPreferences(ambient_basis, _parse_budget(preferences.get("dailyBudget")))
 
 
 def _learning_start(today: int, zone: ZoneInfo) -> int:
@@ -301,9 +301,9 @@ def _learning_start(today: int, zone: ZoneInfo) -> int:
     return buckets.day_start(from_ms(today).astimezone(zone).date() - timedelta(days=LEARNING_DAYS), zone)
 
 
-def _parse_pence(amount_in_major_unit: Any) -> Decimal | None:
+def _parse_budget(amount_in_major_unit: Any) -> Decimal | None:
     try:
-        amount = to_minor(parse_decimal(amount_in_major_unit))
+        amount = to_hundredths(parse_decimal(amount_in_major_unit))
     except InvalidDecimal:
         return None
     return amount if amount > 0 else None

@@ -32,7 +32,7 @@ from wattgate.db.rows.rows import Rows
 from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, HOUR_MS, BucketGrid, BucketRun
 from wattgate.energy.consent_gaps import gaps_within
 from wattgate.energy.costs import timeline
-from wattgate.energy.costs.tariffs import MAX_AHEAD
+from wattgate.energy.costs.tariffs import MAX_AHEAD, MAX_PRICE_MS
 from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.frame import Display, render_frame
 from wattgate.energy.display.home import Home, HomeCalendar, WithheldMeter
@@ -231,7 +231,7 @@ class _StoredInputs:
             if tariff.kind is TariffKind.DYNAMIC
         }
         start = min((plan.grid.start for plan in plans), default=0)
-        prices = await rows.prices.list_between(dynamic_ids, start - HALF_HOUR_MS + 1, to_ms(rows.now) + 3 * DAY_MS)
+        prices = await rows.prices.list_between(dynamic_ids, start - MAX_PRICE_MS + 1, to_ms(rows.now) + 3 * DAY_MS)
         snapshot = await freshness.load_snapshot(rows, list(resources.values()))
         owner_ids = {plan.entity.owner_id for plan in plans}
         return cls(

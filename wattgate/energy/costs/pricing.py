@@ -1,7 +1,8 @@
 """Exact cost of energy. Amounts are integers until `divide_half_up` or `round_half_up` rounds them. No I/O.
 
-Units are those of `timeline`. So an amount (energy times rate) is in 10^-15 pence without VAT, and 10^-23 with VAT.
-Bills and buckets state money in the major unit of the currency.
+Units are those of `timeline`. So an amount (energy times rate) is in 10^-15 hundredths of the currency without VAT, and
+in 10^-23 hundredths with VAT. Bills and buckets state money in the major unit of the currency. A bill is rounded to the
+minor unit.
 """
 
 from bisect import bisect_left
@@ -18,18 +19,18 @@ from wattgate.energy import quantities
 from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffTerms
 from wattgate.energy.costs.timeline import ENERGY_DECIMALS, BlockRate, BlockRates, Charge, Rate, RateSpan, to_scaled
 from wattgate.energy.quantities import (
-    MINOR_DECIMALS,
+    STORED_DECIMALS,
     Energy,
     Money,
+    decimals_of,
     energy_unit,
-    money_from_pence,
-    rate_from_pence,
+    money_of_minor_units,
+    rate_of_hundredths,
     rate_unit,
 )
 from wattgate.enums import CostLineKind, RateUnit
 
 AMOUNT_DECIMALS = ENERGY_DECIMALS + RATE_DECIMALS
-PENNY_AMOUNT = 10**AMOUNT_DECIMALS
 VAT_WHOLE = 10 ** (2 + RATE_DECIMALS)
 """100 % of VAT."""
 
@@ -61,7 +62,7 @@ class PricedPart(NamedTuple):
 
 
 class CostLine(msgspec.Struct, gc=False):
-    """One line of a bill: a quantity at a rate without VAT, and the product, rounded to whole pence."""
+    """One line of a bill: a quantity at a rate without VAT, and the product, rounded to the minor unit."""
 
     kind: CostLineKind
     band: str | None
@@ -77,7 +78,7 @@ class CostLine(msgspec.Struct, gc=False):
 
 
 class CostVat(msgspec.Struct, gc=False):
-    """VAT of some percent on the sum of the lines with that percentage, in whole pence."""
+    """VAT of some percent on the sum of the lines with that percentage, rounded to the minor unit."""
 
     percent: Decimal
     subtotal: Money
@@ -85,7 +86,7 @@ class CostVat(msgspec.Struct, gc=False):
 
 
 class Bill(msgspec.Struct, gc=False):
-    """Lines, VAT and total in whole pence. `exact` is the total before rounding."""
+    """Lines, VAT and total, rounded to the minor unit of one currency. `exact` is the total before rounding."""
 
     energy: Energy
     unpriced: Energy
@@ -99,7 +100,7 @@ class Bill(msgspec.Struct, gc=False):
 
 @dataclass(slots=True)
 class BucketCost:
-    """The cost of a bucket's samples, with VAT (10^-23 pence) and without standing charge.
+    """The cost of a bucket's samples, with VAT (10^-23 hundredths) and without standing charge.
 
     `count`, `estimated` and `unpriced` are numbers of samples. `unpriced_energy` is the energy of the unpriced ones.
     """
@@ -113,7 +114,7 @@ class BucketCost:
     @property
     def exact(self) -> Decimal:
         """The exact amount in the major unit."""
-        return to_decimal(self.amount, VAT_DECIMALS + MINOR_DECIMALS)
+        return to_decimal(self.amount, VAT_DECIMALS + STORED_DECIMALS)
 
     @property
     def unpriced_kwh(self) -> Decimal:
@@ -121,32 +122,58 @@ class BucketCost:
         return to_decimal(self.unpriced_energy, ENERGY_DECIMALS)
 
 
-def price_samples(samples: Sequence[EnergySample], spans: Sequence[RateSpan], start: int) -> Iterator[PricedPart]:
+def price_samples(
+    samples: Sequence[EnergySample], spans: Sequence[RateSpan], start: int, length: int = 0
+) -> Iterator[PricedPart]:
     """Yield the samples from `start`, each with the rate in force when it begins.
 
     Samples must be in order. Earlier samples count towards the limits of blocks. A sample that crosses a limit is
-    split.
+    split. If samples are known to last `length` ms, one that lasts longer than a price is split by time.
     """
     times = [sample.at for sample in samples]
     counts = [0, *accumulate(sample.energy for sample in samples)]
-    following = iter(spans)
-    _, rule = next(following)
-    until, next_rule = next(following, _END_SPAN)
+    position, rule = 0, spans[0].rule
+    until = spans[1].start if len(spans) > 1 else _END
     period_start_count = 0  # the cumulative energy when the period of a block tariff began
     for index in range(bisect_left(times, start), len(samples)):
         at, energy, estimated = samples[index]
         if at >= until:
             while at >= until:
-                rule = next_rule
-                until, next_rule = next(following, _END_SPAN)
+                position += 1
+                until = spans[position + 1].start if position + 1 < len(spans) else _END
+            rule = spans[position].rule
             period_start_count = counts[bisect_left(times, rule.since)] if isinstance(rule, BlockRates) else 0
-        if rule is None:
+        if until < at + length and isinstance(rule, Rate) and rule.charge.rate is None:
+            yield from _split_by_price(samples[index], length, spans, position)
+        elif rule is None:
             yield PricedPart(at, energy, estimated, None, 0)
         elif isinstance(rule, Rate):
             yield PricedPart(at, energy, estimated, *rule)
         else:
             for part, rate in split_by_block(energy, counts[index] - period_start_count, rule):
                 yield PricedPart(at, part, estimated, *rate)
+
+
+def _split_by_price(
+    sample: EnergySample, length: int, spans: Sequence[RateSpan], position: int
+) -> Iterator[PricedPart]:
+    """Yield the parts of a sample that begins in the span at `position` and lasts for several prices.
+
+    Its energy is divided by time, and the parts add up to it. Without the price of a part, no part has one.
+    """
+    at, energy, estimated = sample
+    parts, counted, stop = list[PricedPart](), 0, at + length
+    while spans[position].start < stop:
+        rule, end = spans[position].rule, spans[position + 1].start if position + 1 < len(spans) else stop
+        if not isinstance(rule, Rate):
+            yield PricedPart(at, energy, estimated, None, 0)
+            return
+        until = energy * (min(end, stop) - at) // length
+        parts.append(PricedPart(at, until - counted, estimated, *rule))
+        counted, position = until, position + 1
+        if position == len(spans):
+            break
+    yield from parts
 
 
 def split_by_block(energy: int, counted: int, blocks: BlockRates) -> list[tuple[int, Rate]]:
@@ -168,11 +195,11 @@ def current_block_rate(counted: int, blocks: BlockRates) -> Rate:
     return next(block.rate for block in blocks.blocks if block.ceiling is None or counted < block.ceiling)
 
 
-def build_bill(parts: Iterable[PricedPart], days: Iterable[TariffTerms], unit: str) -> Bill:
+def build_bill(parts: Iterable[PricedPart], days: Iterable[TariffTerms], unit: str, currency: str) -> Bill:
     """Return the bill for parts of energy in `unit`, and for days. Each day is given by its tariff.
 
-    Each line is rounded once to whole pence, halves away from zero. VAT is rounded once for each VAT rate, on the sum
-    of the rounded lines. So lines and VAT add up to the total.
+    Each line is rounded once to the minor unit, halves away from zero. VAT is rounded once for each VAT rate, on the
+    sum of the rounded lines. So lines and VAT add up to the total. All tariffs have the same `currency`.
     """
     totals = _total_by_charge(parts)
     unpriced = totals.pop(None, _ChargeTotal())
@@ -180,8 +207,8 @@ def build_bill(parts: Iterable[PricedPart], days: Iterable[TariffTerms], unit: s
     entries += [_standing_entry(tariff, count) for tariff, count in _days_by_tariff(days)]
     taxable: dict[int, int] = {}
     for entry in entries:
-        taxable[entry.vat] = taxable.get(entry.vat, 0) + entry.pence
-    taxes = {vat: divide_half_up(pence * vat, VAT_WHOLE) for vat, pence in sorted(taxable.items()) if vat}
+        taxable[entry.vat] = taxable.get(entry.vat, 0) + entry.minor_units
+    taxes = {vat: divide_half_up(amount * vat, VAT_WHOLE) for vat, amount in sorted(taxable.items()) if vat}
     subtotal, units = sum(taxable.values()), energy_unit(unit)
     all_energy = unpriced.energy + sum(total.energy for total in totals.values())
     exact = sum(entry.amount * (VAT_WHOLE + entry.vat) for entry in entries)
@@ -189,10 +216,10 @@ def build_bill(parts: Iterable[PricedPart], days: Iterable[TariffTerms], unit: s
         energy=Energy(to_decimal(all_energy, ENERGY_DECIMALS), units),
         unpriced=Energy(to_decimal(unpriced.energy, ENERGY_DECIMALS), units),
         lines=[entry.line for entry in entries],
-        subtotal=money_from_pence(Decimal(subtotal)),
-        vat=[_build_vat(vat, taxable[vat], tax) for vat, tax in taxes.items()],
-        total=money_from_pence(Decimal(subtotal + sum(taxes.values()))),
-        exact=Money(to_decimal(exact, VAT_DECIMALS + MINOR_DECIMALS)),
+        subtotal=money_of_minor_units(subtotal, currency),
+        vat=[_build_vat(vat, taxable[vat], tax, currency) for vat, tax in taxes.items()],
+        total=money_of_minor_units(subtotal + sum(taxes.values()), currency),
+        exact=Money(to_decimal(exact, VAT_DECIMALS + STORED_DECIMALS), currency),
         estimated=any(entry.line.estimated for entry in entries),
     )
 
@@ -221,7 +248,7 @@ def cost_by_bucket(parts: Iterable[PricedPart], edges: Sequence[int]) -> dict[in
 
 
 def cost_by_sample(parts: Iterable[PricedPart]) -> Iterator[tuple[int, int, bool]]:
-    """Yield instant, cost with VAT (10^-23 pence) and estimated flag of each sample that has a price."""
+    """Yield instant, cost with VAT (10^-23 hundredths) and estimated flag of each sample that has a price."""
     for at, group in groupby(parts, key=itemgetter(0)):
         sample_parts = list(group)
         if all(part.charge is not None for part in sample_parts):
@@ -232,7 +259,7 @@ def cost_by_sample(parts: Iterable[PricedPart]) -> Iterator[tuple[int, int, bool
 
 
 def add_vat(tariff: TariffTerms, amount: Decimal) -> Decimal:
-    """Return a rate or standing charge (pence) with the tariff's VAT, without rounding."""
+    """Return a rate or standing charge (hundredths) with the tariff's VAT, without rounding."""
     return to_decimal(to_scaled(amount) * (VAT_WHOLE + to_scaled(tariff.vat_rate)), VAT_DECIMALS - ENERGY_DECIMALS)
 
 
@@ -275,7 +302,7 @@ def to_decimal(number: int, decimals: int) -> Decimal:
 
 @dataclass(slots=True)
 class _ChargeTotal:
-    """The total of one charge: energy, amount (10^-15 pence), and whether some of it is estimated."""
+    """The total of one charge: energy, amount (10^-15 hundredths), and whether some of it is estimated."""
 
     energy: int = 0
     amount: int = 0
@@ -283,15 +310,16 @@ class _ChargeTotal:
 
 
 class _BillEntry(NamedTuple):
-    """A line, its VAT, and its subtotal in whole pence and before rounding (10^-15 pence)."""
+    """A line, its VAT, and its subtotal in whole minor units and before rounding (10^-15 hundredths)."""
 
     line: CostLine
     vat: int
-    pence: int
+    minor_units: int
     amount: int
 
 
-_END_SPAN = RateSpan(2**63, None)
+_END = 2**63
+"""An instant after all samples."""
 
 
 def _total_by_charge(parts: Iterable[PricedPart]) -> dict[Charge | None, _ChargeTotal]:
@@ -360,27 +388,27 @@ def _build_entry(
     averaged: bool,
     estimated: bool,
 ) -> _BillEntry:
-    pence = divide_half_up(amount, PENNY_AMOUNT)
+    minor_units = divide_half_up(amount, 10 ** (AMOUNT_DECIMALS + STORED_DECIMALS - decimals_of(tariff.currency)))
     line = CostLine(
         kind=kind,
         band=band,
         quantity=quantity,
         unit=unit,
-        rate=None if rate is None else rate_from_pence(to_decimal(rate, RATE_DECIMALS), unit),
+        rate=None if rate is None else rate_of_hundredths(to_decimal(rate, RATE_DECIMALS), unit, tariff.currency),
         averaged=averaged,
-        subtotal=money_from_pence(Decimal(pence)),
+        subtotal=money_of_minor_units(minor_units, tariff.currency),
         tariff_id=tariff.tariff_id,
         tariff_name=tariff.name,
         tariff_version=tariff.version,
         estimated=estimated,
     )
-    return _BillEntry(line, vat, pence, amount)
+    return _BillEntry(line, vat, minor_units, amount)
 
 
-def _build_vat(vat: int, subtotal: int, tax: int) -> CostVat:
-    """Return the VAT of a percentage, from amounts in whole pence."""
+def _build_vat(vat: int, subtotal: int, tax: int, currency: str) -> CostVat:
+    """Return the VAT of a percentage, from amounts in whole minor units."""
     percent = to_decimal(vat, RATE_DECIMALS)
-    return CostVat(percent, money_from_pence(Decimal(subtotal)), money_from_pence(Decimal(tax)))
+    return CostVat(percent, money_of_minor_units(subtotal, currency), money_of_minor_units(tax, currency))
 
 
 def _clamp_to_block(block: BlockRate, counted: int) -> int:

@@ -8,12 +8,13 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from typing import Protocol
+from zoneinfo import ZoneInfo
 
 import msgspec
 
 from wattgate.clock import format_iso, from_ms, to_ms
-from wattgate.energy.buckets import HALF_HOUR_MS
-from wattgate.energy.quantities import MINOR_DECIMALS, to_major
+from wattgate.energy.buckets import FIXED_LENGTHS_MS, HOUR_MS, MINUTE_MS
+from wattgate.energy.quantities import STORED_DECIMALS, to_major
 from wattgate.enums import NoValueReason, Period, TariffKind, Weekday
 from wattgate.errors import Problem, ProblemPath
 from wattgate.time_zones import time_zone_problem
@@ -23,7 +24,7 @@ WEEK_SLOTS = 7 * DAY_SLOTS
 """Half hours of a week, from midnight on Monday."""
 
 MAX_RATE = Decimal(10) ** 6
-"""Maximum of a stored rate in pence, and of the other numbers of a tariff."""
+"""Maximum of a stored rate in hundredths, and of the other numbers of a tariff."""
 
 MAX_PARTS = 50
 """Maximum number of bands, and of blocks, of a tariff."""
@@ -33,17 +34,23 @@ MAX_AHEAD = timedelta(days=2 * 366)
 """How far in the future a tariff may become valid."""
 
 _HALF_HOUR_TIME = re.compile(r"([01]\d|2[0-3]):(00|30)", re.ASCII)
-_BLOCK_PERIODS = (Period.P1D, Period.P1W, Period.P1M, Period.P1Y)
+_BLOCK_PERIODS = (Period.P1D, Period.P1W, Period.P1M, Period.P3M, Period.P1Y)
+PRICE_PERIODS = (Period.PT5M, Period.PT15M, Period.PT30M, Period.PT1H)
+"""How long a price of a dynamic tariff may hold."""
+
+MAX_PRICE_MS = HOUR_MS
+"""The longest time for which a price holds."""
+
 _ALLOWED_PARTS = {
     TariffKind.FLAT: {"rate"},
     TariffKind.TIME_OF_USE: {"rate", "bands"},
     TariffKind.BLOCK: {"blocks", "blockPeriod"},
-    TariffKind.DYNAMIC: set[str](),
+    TariffKind.DYNAMIC: {"pricePeriod"},
 }
 
 
 RATE_DECIMALS = 6
-"""Decimal places of stored rates: a millionth of a penny."""
+"""Decimal places of stored rates: a millionth of a hundredth of the currency."""
 
 
 class TariffBand(msgspec.Struct):
@@ -69,21 +76,29 @@ class TariffBlock(msgspec.Struct):
 class TariffTerms(Protocol):
     """The terms of a tariff: the columns of the table of tariffs.
 
-    Rates and the standing charge are pence per unit and pence per day; `vat_rate` is a percentage.
+    Rates and the standing charge are hundredths of the currency per unit and per day; `vat_rate` is a percentage.
+    `price_period` is the time for which each price of a dynamic tariff holds.
     """
 
     tariff_id: str
     name: str
     kind: TariffKind
+    currency: str
     rate: Decimal | None
     bands: list[TariffBand]
     blocks: list[TariffBlock]
     block_period: Period | None
+    price_period: Period | None
     standing_charge: Decimal
     vat_rate: Decimal
     time_zone: str
     valid_from: datetime
     version: int
+
+
+def price_length_ms(tariff: TariffTerms) -> int:
+    """Return how long each price of a dynamic tariff holds."""
+    return FIXED_LENGTHS_MS[tariff.price_period or Period.PT30M]
 
 
 def band_by_slot(bands: Sequence[TariffBand]) -> list[int | None]:
@@ -98,7 +113,7 @@ def band_by_slot(bands: Sequence[TariffBand]) -> list[int | None]:
 def find_problems(tariff: TariffTerms, now: datetime) -> list[Problem]:
     """Return all problems of a tariff, with their paths (GraphQL names). A valid tariff has none.
 
-    The terms are those to store, in pence. Problems state amounts in the major unit, as callers send them.
+    The terms are those to store, in hundredths. Problems state amounts in the major unit, as callers send them.
     """
     return [
         *_term_problems(tariff),
@@ -122,7 +137,7 @@ def normalize_rates(tariff: TariffTerms) -> None:
 
 
 def rate_problems(rate: Decimal, *path: str | int) -> Iterator[Problem]:
-    """Yield the problem of a rate in pence, if it cannot be stored. The problem states the major unit."""
+    """Yield the problem of a rate in hundredths, if it cannot be stored. The problem states the major unit."""
     return _decimal_problems(rate, path, is_money=True)
 
 
@@ -139,7 +154,7 @@ def _decimal_problems(number: Decimal, path: ProblemPath, *, is_money: bool) -> 
     if abs(number) > MAX_RATE:
         yield Problem(path, f"{sent:f} is not between -{maximum:,.0f} and {maximum:,.0f}")
     elif number != round(number, RATE_DECIMALS):
-        decimals = RATE_DECIMALS + MINOR_DECIMALS if is_money else RATE_DECIMALS
+        decimals = RATE_DECIMALS + STORED_DECIMALS if is_money else RATE_DECIMALS
         yield Problem(path, f"{sent:f} has more than {decimals} decimal places")
 
 
@@ -147,9 +162,11 @@ def find_price_problem(at: datetime, rate: Decimal, tariff: TariffTerms) -> Prob
     """Return the problem of a price of a dynamic tariff, or None."""
     for problem in rate_problems(rate, "rate"):
         return problem
-    if to_ms(at) % HALF_HOUR_MS or at != from_ms(to_ms(at)):
-        return Problem(("at",), f"{format_iso(at)} is not on the half hour")
-    if to_ms(at) + HALF_HOUR_MS <= to_ms(tariff.valid_from):
+    length = price_length_ms(tariff)
+    local = at.astimezone(ZoneInfo(tariff.time_zone)).replace(tzinfo=UTC)
+    if to_ms(local) % length or at != from_ms(to_ms(at)):
+        return Problem(("at",), f"{format_iso(at)} does not begin a period of {length // MINUTE_MS} minutes")
+    if to_ms(at) + length <= to_ms(tariff.valid_from):
         return Problem(
             ("at",), f"{format_iso(at)} is before the tariff is valid, from {format_iso(tariff.valid_from)} on"
         )
@@ -176,9 +193,10 @@ def _part_problems(tariff: TariffTerms) -> Iterator[Problem]:
         "bands": tariff.bands,
         "blocks": tariff.blocks,
         "blockPeriod": tariff.block_period,
+        "pricePeriod": tariff.price_period,
     }
     kind = tariff.kind.value
-    for name in sorted(_ALLOWED_PARTS[tariff.kind] - {"rate"}):
+    for name in sorted(_ALLOWED_PARTS[tariff.kind] - {"rate", "pricePeriod"}):
         if not values[name]:
             yield Problem((name,), f"is missing: a {kind} tariff needs it")
     for name, value in values.items():
@@ -187,7 +205,9 @@ def _part_problems(tariff: TariffTerms) -> Iterator[Problem]:
     if tariff.kind is TariffKind.FLAT and tariff.rate is None:
         yield Problem(("rate",), f"is missing: a {kind} tariff needs it")
     if tariff.block_period is not None and tariff.block_period not in _BLOCK_PERIODS:
-        yield Problem(("blockPeriod",), f"{tariff.block_period.value} is not a day, week, month or year")
+        yield Problem(("blockPeriod",), f"{tariff.block_period.value} is not a day, week, month, quarter or year")
+    if tariff.price_period is not None and tariff.price_period not in PRICE_PERIODS:
+        yield Problem(("pricePeriod",), f"{tariff.price_period.value} is not 5, 15, 30 or 60 minutes")
     for name, parts in (("bands", len(tariff.bands)), ("blocks", len(tariff.blocks))):
         if parts > MAX_PARTS:
             yield Problem((name,), f"are more than {MAX_PARTS}")

@@ -1,7 +1,8 @@
 """Timeline of tariffs and rates: the tariff and rate in force at each instant. No I/O.
 
-Instants are milliseconds since 1970. Rates are in millionths of a penny per unit or day, VAT is in millionths of a
-percent, and energy in billionths of a unit (kWh). A tariff is in force from its `valid_from` to that of the next one.
+Instants are milliseconds since 1970. Rates are in millionths of a hundredth of the currency per unit or day, VAT is in
+millionths of a percent, and energy in billionths of a unit (kWh). A tariff is in force from its `valid_from` to that of
+the next one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from zoneinfo import ZoneInfo
 from wattgate.clock import from_ms, to_ms
 from wattgate.energy import buckets
 from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, MINUTE_MS
-from wattgate.energy.costs.tariffs import DAY_SLOTS, RATE_DECIMALS, TariffTerms, band_by_slot
+from wattgate.energy.costs.tariffs import DAY_SLOTS, RATE_DECIMALS, TariffTerms, band_by_slot, price_length_ms
 from wattgate.energy.ownership import Ownership
 from wattgate.enums import Period, TariffKind
 
@@ -23,7 +24,7 @@ ENERGY_DECIMALS = 9
 
 
 class Price(NamedTuple):
-    """The rate of a dynamic tariff for the half hour that begins at `at`."""
+    """The rate of a dynamic tariff for the period that begins at `at`. The tariff states its length."""
 
     at: int
     rate: int
@@ -33,7 +34,7 @@ class Price(NamedTuple):
 class Charge:
     """A tariff and band to which energy is charged: one line of a later bill.
 
-    `rate` is None if it changes with every half hour.
+    `rate` is None if it changes with every price.
     """
 
     tariff: TariffTerms
@@ -98,6 +99,11 @@ def tariffs_in_force(tariffs: Sequence[TariffTerms], start: int, stop: int) -> I
     for tariff, (begin, end) in zip(tariffs, pairwise(edges), strict=True):
         if max(begin, start) < min(end, stop):
             yield tariff, max(begin, start), min(end, stop)
+
+
+def currencies_in_force(tariffs: Sequence[TariffTerms], start: int, stop: int) -> list[str]:
+    """Return the currencies of the tariffs in force between two instants, each once, in order of their time."""
+    return list(dict.fromkeys(tariff.currency for tariff, _, _ in tariffs_in_force(tariffs, start, stop)))
 
 
 def standing_charge_days(
@@ -204,15 +210,15 @@ def _block_spans(tariff: TariffTerms, begin: int, end: int) -> Iterator[RateSpan
 
 
 def _dynamic_spans(tariff: TariffTerms, prices: Sequence[Price], begin: int) -> Iterator[RateSpan]:
-    charge = Charge(tariff, to_scaled(tariff.vat_rate), None, None)
+    charge, length = Charge(tariff, to_scaled(tariff.vat_rate), None, None), price_length_ms(tariff)
     known_until = begin
     for at, rate in prices:
-        if at + HALF_HOUR_MS <= begin:
+        if at + length <= begin:
             continue
         if at > known_until:
             yield RateSpan(known_until, None)
         yield RateSpan(at, Rate(charge, rate))
-        known_until = at + HALF_HOUR_MS
+        known_until = at + length
     yield RateSpan(known_until, None)
 
 

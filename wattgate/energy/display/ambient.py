@@ -111,11 +111,11 @@ def power_reference(levels: PowerLevels, basis: AmbientBasis) -> AmbientReferenc
     return AmbientReference(basis, low, high, DisplayPowerLevels(Power(low), Power(high)), None)
 
 
-def price_reference(usual: Decimal, per: RateUnit) -> AmbientReference:
-    """Return the reference of a rate: the mean rate of its day, in pence. Both may be negative."""
+def price_reference(usual: Decimal, per: RateUnit, currency: str) -> AmbientReference:
+    """Return the reference of a rate: the mean rate of its day, in hundredths. Both may be negative."""
     mean = float(usual)
     low, high = mean - abs(mean) * (1 - LOW_RATIO), mean + abs(mean) * (HIGH_PRICE_RATIO - 1)
-    low_below, high_from = (Rate(to_major(Decimal(f"{rate:.2f}")), per) for rate in (low, high))
+    low_below, high_from = (Rate(to_major(Decimal(f"{rate:.2f}")), per, currency) for rate in (low, high))
     levels = DisplayRateLevels(low_below, high_from)
     return AmbientReference(AmbientBasis.PRICE, float(low_below.amount), float(high_from.amount), None, levels)
 
@@ -125,12 +125,12 @@ def power_levels(usual: float, range_top: float) -> PowerLevels:
     return PowerLevels(LOW_RATIO * max(usual, MIN_USUAL_WATTS), max(HIGH_POWER_RATIO * range_top, MIN_HIGH_WATTS))
 
 
-def power_within_budget(pence_per_day: Decimal, standing_charge: Decimal, rate: Decimal | None) -> float | None:
+def power_within_budget(budget: Decimal, standing_charge: Decimal, rate: Decimal | None) -> float | None:
     """Return the constant power in W that spends a day's budget, less the standing charge, in 24 hours.
 
     None if the rate is unknown or not positive, or if the standing charge leaves nothing.
     """
-    remaining = pence_per_day - standing_charge
+    remaining = budget - standing_charge
     if rate is None or rate <= 0 or remaining <= 0:
         return None
     return float(remaining / 24 / rate * 1000)

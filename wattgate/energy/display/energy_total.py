@@ -1,6 +1,6 @@
 """Total energy and cost of a span of time. No I/O.
 
-Energy is in billionths of its unit. Amounts are in 10^-23 pence, with VAT; see `pricing`.
+Energy is in billionths of its unit. Amounts are in 10^-23 hundredths of the currency, with VAT; see `pricing`.
 """
 
 from collections.abc import Iterable
@@ -18,12 +18,9 @@ from wattgate.energy.costs.pricing import (
     to_decimal,
 )
 from wattgate.energy.costs.timeline import ENERGY_DECIMALS, BlockRates, Rate
-from wattgate.energy.quantities import MINOR_DECIMALS, Money
+from wattgate.energy.quantities import STORED_DECIMALS, Money, decimals_of
 
 VALUE_DECIMALS = 3
-
-MONEY_DECIMALS = 2
-"""Decimal places of amounts in the major unit of the currency."""
 
 
 class EnergyTotal(msgspec.Struct, frozen=True, gc=False):
@@ -71,14 +68,14 @@ class EnergyTotal(msgspec.Struct, frozen=True, gc=False):
         return to_decimal(self.unpriced, ENERGY_DECIMALS) if self.unpriced else Decimal(0)
 
 
-def to_money(amount: int) -> Money:
-    """Return an amount as money, rounded to whole pence."""
-    return Money(round_scaled(amount, VAT_DECIMALS + MINOR_DECIMALS, MONEY_DECIMALS))
+def to_money(amount: int, currency: str) -> Money:
+    """Return an amount as money, rounded to the minor unit of the currency."""
+    return Money(round_scaled(amount, VAT_DECIMALS + STORED_DECIMALS, decimals_of(currency)), currency)
 
 
-def scale_pence(pence: Decimal) -> int:
-    """Return exact pence with VAT as an amount. The charges of tariffs have fewer decimal places."""
-    return int(pence.scaleb(VAT_DECIMALS))
+def scale_charge(hundredths: Decimal) -> int:
+    """Return an exact charge with VAT as an amount. The charges of tariffs have fewer decimal places."""
+    return int(hundredths.scaleb(VAT_DECIMALS))
 
 
 def estimated_parts(at: int, energy: int, rule: Rate | BlockRates | None, counted: int) -> list[PricedPart]:

@@ -13,13 +13,13 @@ from wattgate.energy.costs.pricing import add_standing_charge
 from wattgate.energy.costs.tariffs import CostBasis
 from wattgate.energy.display.ambient import AmbientReference, DisplayAmbient
 from wattgate.energy.display.carbon import DisplayCarbon
-from wattgate.energy.display.energy_total import EnergyTotal, scale_pence, to_money
+from wattgate.energy.display.energy_total import EnergyTotal, scale_charge, to_money
 from wattgate.energy.display.home import HalfHourContent, Home, WithheldMeter
 from wattgate.energy.display.live_power import DisplayPower
 from wattgate.energy.display.meter import EnergyEstimate, Meter, MeterKind, PeriodCount, TimeSpan
 from wattgate.energy.display.rate_schedule import DisplaySlot, DisplayTariff
 from wattgate.energy.freshness import Freshness
-from wattgate.energy.quantities import CURRENCY, Energy, Money
+from wattgate.energy.quantities import Energy, Money
 from wattgate.enums import AmbientBasis, FreshnessState, NoValueReason
 
 FRAME_VERSION = 1
@@ -95,7 +95,6 @@ class Display:
     computed at once, because later readings change the snapshot that they come from.
     """
 
-    currency = CURRENCY
     frame_version = FRAME_VERSION
     link_timeout_seconds = LINK_TIMEOUT_SECONDS
 
@@ -112,6 +111,11 @@ class Display:
     @property
     def name(self) -> str:
         return self.home.name
+
+    @property
+    def currency(self) -> str | None:
+        """The currency of the costs of today. None without a tariff, or with tariffs in several currencies."""
+        return _only(self._half_hour.currencies[0])
 
     @property
     def time_zone(self) -> str:
@@ -165,7 +169,9 @@ class Display:
             _CountedMeter(meter, meter.count_for(span).add_estimate(estimate))
             for meter, estimate in zip(self.home.meters, self._estimates, strict=True)
         ]
-        return _build_period(meters, span, self._half_hour.standing_charges[index], self.at_ms)
+        half_hour = self._half_hour
+        standing_charge, currencies = half_hour.standing_charges[index], half_hour.currencies[index]
+        return _build_period(meters, span, standing_charge, currencies, self.at_ms)
 
     @cached_property
     def _estimates(self) -> tuple[EnergyEstimate | None, ...]:
@@ -224,7 +230,9 @@ class _CountedMeter(NamedTuple):
     counted: PeriodCount
 
 
-def _build_period(meters: Sequence[_CountedMeter], span: TimeSpan, standing_charge: Decimal, now: int) -> DisplayPeriod:
+def _build_period(
+    meters: Sequence[_CountedMeter], span: TimeSpan, standing_charge: Decimal, currencies: Sequence[str], now: int
+) -> DisplayPeriod:
     billed_meters = [item for item in meters if item.meter.kind is not MeterKind.EXPORTED]
     total = _sum_counts(billed_meters)
     return DisplayPeriod(
@@ -232,8 +240,8 @@ def _build_period(meters: Sequence[_CountedMeter], span: TimeSpan, standing_char
         electricity=_build_energy(meters, MeterKind.ELECTRICITY, now),
         exported=_build_energy(meters, MeterKind.EXPORTED, now),
         gas=_build_energy(meters, MeterKind.GAS, now),
-        cost=_build_cost(billed_meters, total, standing_charge),
-        no_cost_reason=None if total.has_price else _no_cost_reason(billed_meters, total, span),
+        cost=_build_cost(billed_meters, total, standing_charge, _only(currencies)),
+        no_cost_reason=_no_cost_reason(billed_meters, total, span, currencies),
         complete_to_ms=min([item.counted.complete_to for item in meters], default=None),
     )
 
@@ -255,18 +263,25 @@ def _build_energy(meters: Sequence[_CountedMeter], kind: MeterKind, now: int) ->
     return DisplayEnergy(energy, total.estimated, complete_to, unknown_share)
 
 
-def _build_cost(meters: Sequence[_CountedMeter], total: EnergyTotal, standing_charge: Decimal) -> DisplayCost | None:
+def _only(currencies: Sequence[str]) -> str | None:
+    """Return the only currency; None if there is none, or more than one."""
+    return currencies[0] if len(currencies) == 1 else None
+
+
+def _build_cost(
+    meters: Sequence[_CountedMeter], total: EnergyTotal, standing_charge: Decimal, currency: str | None
+) -> DisplayCost | None:
     """Return the cost of used energy, with the standing charge of each day that has begun.
 
-    Exported energy is not deducted.
+    Exported energy is not deducted. Without a tariff in force, or with several currencies, there is no cost.
     """
-    if not any(item.meter.rates for item in meters):
+    if currency is None:
         return None
-    standing = scale_pence(standing_charge)
+    standing = scale_charge(standing_charge)
     cost = add_standing_charge(total.amount if total.has_price else None, standing)
     return DisplayCost(
-        total=None if cost is None else to_money(cost),
-        standing_charges_with_vat=to_money(standing),
+        total=None if cost is None else to_money(cost, currency),
+        standing_charges_with_vat=to_money(standing, currency),
         unpriced=_sum_unpriced(meters),
         estimated=total.estimated,
     )
@@ -283,8 +298,14 @@ def _sum_unpriced(meters: Sequence[_CountedMeter]) -> tuple[Energy, ...]:
     )
 
 
-def _no_cost_reason(meters: Sequence[_CountedMeter], total: EnergyTotal, span: TimeSpan) -> NoValueReason:
-    """Return why the energy of these meters in a span has no cost."""
+def _no_cost_reason(
+    meters: Sequence[_CountedMeter], total: EnergyTotal, span: TimeSpan, currencies: Sequence[str]
+) -> NoValueReason | None:
+    """Return why the energy of these meters in a span has no cost; None if it has one."""
+    if len(currencies) > 1:
+        return NoValueReason.SEVERAL_CURRENCIES
+    if total.has_price:
+        return None
     if not meters:
         return NoValueReason.NO_READINGS
     tariffs = next((item.meter.rates.tariffs for item in meters if item.meter.rates), ())

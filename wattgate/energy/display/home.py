@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from wattgate.clock import from_ms
 from wattgate.energy.buckets import HALF_HOUR_MS
+from wattgate.energy.costs.timeline import currencies_in_force
 from wattgate.energy.display.ambient import (
     AmbientReference,
     LearnedPower,
@@ -42,7 +43,8 @@ class HalfHourContent:
 
     `utc_offset_minutes` is how far the home's clocks are ahead of UTC. `billed_meter` is the meter from which the
     content was computed. A block tariff's rate depends on the energy of the meter. `periods` are the day and the month,
-    and `standing_charges` the charges (pence with VAT) of the days of each that have begun.
+    and `standing_charges` the charges (hundredths with VAT) of the days of each that have begun. `currencies` are those
+    of the costs of each: none without a tariff, and more than one if the costs cannot be added.
     """
 
     start: int
@@ -54,6 +56,7 @@ class HalfHourContent:
     reference: AmbientReference | None
     periods: tuple[TimeSpan, TimeSpan]
     standing_charges: tuple[Decimal, Decimal]
+    currencies: tuple[tuple[str, ...], tuple[str, ...]]
 
     def applies(self, now: int, billed_meter: Meter | None) -> bool:
         """Return whether the content is right at an instant for a meter."""
@@ -97,7 +100,7 @@ class HomeCalendar(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DisplayPreferences:
-    """The owner's preferences for the ambient level: its basis, and the daily budget for electricity in pence."""
+    """The owner's preferences for the ambient level: its basis, and the daily budget for electricity in hundredths."""
 
     basis: AmbientBasis | None = None
     daily_budget: Decimal | None = None
@@ -109,7 +112,7 @@ class Home(msgspec.Struct, frozen=True):
     - `locale`: the language and region of the owner, which format numbers and times
     - `carbon_series`: the resource and the field of the carbon intensity; None if the home has no series of it
     - `carbon`: the newest carbon intensity
-    - `standing_charges`: the midnight of each day, and its charge in pence with VAT
+    - `standing_charges`: the midnight of each day, and its charge in hundredths with VAT
     - `learned_power`: the levels of power that are usual in each half hour of the wall-clock day
     - `main_resource_id`: the resource whose freshness is shown if there is no live power
     - `input_fields`: the resources and fields whose readings the energy and the cost of a frame need
@@ -236,10 +239,17 @@ class Home(msgspec.Struct, frozen=True):
             reference=self._ambient_reference(now, meter, rates),
             periods=periods,
             standing_charges=(self._standing_charge(day, now), self._standing_charge(month, now)),
+            currencies=(self._currencies(day, now), self._currencies(month, now)),
         )
 
+    def _currencies(self, span: TimeSpan, now: int) -> tuple[str, ...]:
+        """Return the currencies of the tariffs of billed energy that are in force in a span until now."""
+        schedules = (meter.rates for meter in self.meters if meter.kind is not MeterKind.EXPORTED and meter.rates)
+        found = (currencies_in_force(rates.tariffs, span.start, min(span.end, now + 1)) for rates in schedules)
+        return tuple(dict.fromkeys(currency for each in found for currency in each))
+
     def _standing_charge(self, span: TimeSpan, now: int) -> Decimal:
-        """Return the standing charges of the days in a span that have begun, in pence with VAT."""
+        """Return the standing charges of the days in a span that have begun, in hundredths with VAT."""
         charges = (charge for at, charge in self.standing_charges if span.start <= at < span.end and at <= now)
         return sum(charges, Decimal(0))
 
@@ -259,7 +269,9 @@ class Home(msgspec.Struct, frozen=True):
             if budget is None
             else power_reference(self.learned_power.within_budget(slot, budget), AmbientBasis.BUDGET),
             AmbientBasis.LEARNED: None if learned is None else power_reference(learned, AmbientBasis.LEARNED),
-            AmbientBasis.PRICE: None if rates is None or mean_rate is None else price_reference(mean_rate, rates.per),
+            AmbientBasis.PRICE: None
+            if rates is None or mean_rate is None
+            else price_reference(mean_rate, rates.per, rates.tariffs[-1].currency),
         }
         preferred = references.get(self.preferences.basis) if self.preferences.basis else None
         return preferred or next((reference for reference in references.values() if reference), None)

@@ -11,16 +11,15 @@ import msgspec
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.energy import quantities
-from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.costs.pricing import add_vat, round_half_up
-from wattgate.energy.costs.tariffs import TariffTerms
+from wattgate.energy.costs.tariffs import TariffTerms, price_length_ms
 from wattgate.energy.costs.timeline import BlockRates, Rate, RateSpan, from_scaled
 from wattgate.energy.display.energy_total import marginal_rate
 from wattgate.energy.quantities import to_major
 from wattgate.enums import RateUnit, TariffKind
 
 DISPLAY_RATE_DECIMALS = 2
-"""Decimal places of rates in pence."""
+"""Decimal places of rates in hundredths of the currency."""
 
 _TIME_DEPENDENT_KINDS = (TariffKind.TIME_OF_USE, TariffKind.DYNAMIC)
 
@@ -58,11 +57,12 @@ class DisplaySlot(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Slot(NamedTuple):
-    """The time [start, end) with one rate, in exact pence with VAT."""
+    """The time [start, end) with one rate, in exact hundredths with VAT. `currency` is that of its tariff."""
 
     start: int
     end: int
     rate: Decimal
+    currency: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class RateSchedule:
         if len({slot.rate for slot in slots}) < 2:
             return None
         cheapest = min(slots, key=lambda slot: slot.rate)
-        return DisplaySlot(from_ms(cheapest.start), from_ms(cheapest.end), display_rate(cheapest.rate, self.per))
+        return DisplaySlot(from_ms(cheapest.start), from_ms(cheapest.end), self._show(cheapest.rate, cheapest.currency))
 
     def _slots(self) -> list[_Slot]:
         """Return the spans with a known rate and a known end, in order. Neighbours with equal rates are one slot."""
@@ -149,12 +149,13 @@ class RateSchedule:
         for (start, rule), next_start in zip(self.spans, next_starts, strict=True):
             rate = marginal_rate(rule, 0)
             price, end = _rate_with_vat(rate), _span_end(start, rate, next_start)
-            if price is None or end is None:
+            if rate is None or price is None or end is None:
                 continue
-            if slots and (slots[-1].end, slots[-1].rate) == (start, price):
+            slot = _Slot(start, end, price, rate.charge.tariff.currency)
+            if slots and slots[-1]._replace(start=start, end=end) == slot and slots[-1].end == start:
                 slots[-1] = slots[-1]._replace(end=end)
             else:
-                slots.append(_Slot(start, end, price))
+                slots.append(slot)
         return slots
 
     def render_tariff(self, at: int, counted: int) -> DisplayTariff | None:
@@ -169,30 +170,34 @@ class RateSchedule:
             per=self.per,
             rate_with_vat=self._render_rate(rate),
             band=rate.charge.band if rate else None,
-            standing_charge_with_vat=display_rate(self.standing_charge_at(at), RateUnit.DAY),
+            standing_charge_with_vat=display_rate(self.standing_charge_at(at), RateUnit.DAY, tariff.currency),
             until=from_ms(change[0]) if change else None,
             next=self._render_next_rate(*change) if change else None,
         )
 
     def _render_rate(self, rate: Rate | None) -> quantities.Rate | None:
         exact = _rate_with_vat(rate)
-        return None if exact is None else display_rate(exact, self.per)
+        return None if rate is None or exact is None else self._show(exact, rate.charge.tariff.currency)
+
+    def _show(self, exact: Decimal, currency: str) -> quantities.Rate:
+        return display_rate(exact, self.per, currency)
 
     def _render_next_rate(self, start: int, rate: Rate | None) -> DisplayRate | None:
         rendered = self._render_rate(rate)
         return None if rate is None or rendered is None else DisplayRate(from_ms(start), rendered, rate.charge.band)
 
 
-def display_rate(pence: Decimal, per: RateUnit) -> quantities.Rate:
-    """Return the rate of an exact number of pence, rounded for output."""
-    return quantities.Rate(to_major(round_half_up(pence, DISPLAY_RATE_DECIMALS)), per)
+def display_rate(hundredths: Decimal, per: RateUnit, currency: str) -> quantities.Rate:
+    """Return the rate of an exact number of hundredths, rounded for output."""
+    return quantities.Rate(to_major(round_half_up(hundredths, DISPLAY_RATE_DECIMALS)), per, currency)
 
 
 def _span_end(start: int, rate: Rate | None, next_start: int | None) -> int | None:
-    """Return the end of a span: the start of the next one. The price of a half hour ends with it."""
+    """Return the end of a span: the start of the next one. A price of a dynamic tariff ends with its period."""
     if rate is None or rate.charge.rate is not None:
         return next_start
-    return min(start + HALF_HOUR_MS, next_start or start + HALF_HOUR_MS)
+    end = start + price_length_ms(rate.charge.tariff)
+    return min(end, next_start or end)
 
 
 def _rate_key(rate: Rate | None) -> tuple[str, str | None, int] | None:

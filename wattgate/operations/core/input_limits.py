@@ -18,7 +18,7 @@ from strawberry.types import get_object_definition
 from wattgate.db.column_types import StructColumn
 from wattgate.db.models import Tenanted
 from wattgate.db.rows.lookups import model_columns
-from wattgate.energy.quantities import CURRENCIES, currency_problem
+from wattgate.energy.quantities import currency_problem
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.operations.core.operation import Call, Operation
@@ -166,8 +166,7 @@ def _check_json_value(value: Any, path: ProblemPath, problems: list[Problem]) ->
 def check_currency(code: str, path: ProblemPath) -> None:
     """Raise BadInput if the gateway has no amounts in a currency."""
     if problem := currency_problem(code):
-        message = f"Unsupported currency {code!r}. Use one of: {', '.join(CURRENCIES)}."
-        raise BadInput(message, problems=[Problem(path, problem)])
+        raise BadInput(f"Unknown currency {code!r}. Use a code such as GBP or EUR.", problems=[Problem(path, problem)])
 
 
 # Conversion of input objects to records.

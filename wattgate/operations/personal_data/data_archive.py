@@ -26,7 +26,7 @@ from wattgate.db.readings.series_keys import resource_number
 from wattgate.db.rows.lookups import model_columns
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.costs.timeline import from_scaled
-from wattgate.energy.quantities import CURRENCY, to_major
+from wattgate.energy.quantities import to_major
 from wattgate.energy.storage_fields import QUALITIES, ReadingField, parse_fields
 from wattgate.enums import TariffKind, to_camel_case
 
@@ -134,7 +134,7 @@ async def _list_files(read: ReadRows, user_id: str) -> list[ArchiveFile]:
     dynamic = col(models.Tariff.resource_id).in_(by_resource) & (col(models.Tariff.kind) == TariffKind.DYNAMIC)
     for tariff in await _read_all(read, models.Tariff, lambda rows: dynamic):
         name, description = f"tariff-prices/{tariff.tariff_id}.csv", f"Prices of the tariff {tariff.name!r}."
-        files.append(ArchiveFile(name, "csv", description, _price_pages(read, tariff.tariff_id)))
+        files.append(ArchiveFile(name, "csv", description, _price_pages(read, tariff.tariff_id, tariff.currency)))
     return files
 
 
@@ -171,7 +171,6 @@ def _in_major(model: type[Tenanted], row: Any) -> dict[str, Any]:
         "standingCharge": to_major(row.standing_charge),
         "bands": [msgspec.structs.replace(band, rate=to_major(band.rate)) for band in row.bands],
         "blocks": [msgspec.structs.replace(block, rate=to_major(block.rate)) for block in row.blocks],
-        "currency": CURRENCY,
     }
 
 
@@ -243,7 +242,7 @@ def _reading_lines(readings: Sequence[Any], decimals: int) -> Iterator[str]:
         yield f"{format_iso_ms(reading.at)},{value:f},{QUALITIES[reading.quality].value}\n"
 
 
-def _price_pages(read: ReadRows, tariff_id: str) -> Callable[[], AsyncIterator[tuple[bytes, int]]]:
+def _price_pages(read: ReadRows, tariff_id: str, currency: str) -> Callable[[], AsyncIterator[tuple[bytes, int]]]:
     async def pages() -> AsyncIterator[tuple[bytes, int]]:
         yield b"timestamp,rate,currency\n", 0
         start: int | None = -MAX_TIMESTAMP_MS
@@ -255,7 +254,7 @@ def _price_pages(read: ReadRows, tariff_id: str) -> Callable[[], AsyncIterator[t
 
             prices = await read(query)
             rates = ((price.at, to_major(from_scaled(price.rate))) for price in prices)
-            lines = (f"{format_iso_ms(at)},{rate:f},{CURRENCY}\n" for at, rate in rates)
+            lines = (f"{format_iso_ms(at)},{rate:f},{currency}\n" for at, rate in rates)
             yield "".join(lines).encode(), len(prices)
             start = prices[-1].at + 1 if len(prices) == PAGE_READINGS else None
 

@@ -313,6 +313,7 @@ declare_enum(
     NO_POWER="No power reading is at most 15 minutes old, so the present value is unknown.",
     NO_TARIFF="No tariff applies. Set one with `setTariff`.",
     NO_PRICE="A dynamic tariff applies, but its price for the time is not known.",
+    SEVERAL_CURRENCIES="Tariffs in several currencies apply, and their costs cannot be added.",
 )
 declare_enum(
     NoStandbyReason,
@@ -322,6 +323,7 @@ declare_enum(
     NO_NIGHT_USE="The meter shows no use at night, because panels or a battery supply the home.",
     NO_TARIFF="No tariff applies. Set one with `setTariff`.",
     NO_PRICE="A dynamic tariff applies, and some of its prices are not known.",
+    SEVERAL_CURRENCIES="Tariffs in several currencies apply, and their prices cannot be averaged.",
     BLOCK_TARIFF="The price depends on the other use of the home.",
 )
 declare_enum(
@@ -403,11 +405,14 @@ declare_enum(
     Period,
     "Length of a bucket, as an ISO 8601 duration.",
     PT1M="One minute.",
+    PT5M="Five minutes.",
+    PT15M="A quarter of an hour.",
     PT30M="Half an hour.",
     PT1H="One hour.",
     P1D="One day of the time zone: 23 to 25 hours when clocks change.",
     P1W="One week, which starts on the day of the argument `weekStart`.",
     P1M="One calendar month.",
+    P3M="A quarter of a calendar year, from January, April, July or October.",
     P1Y="One calendar year.",
 )
 declare_enum(

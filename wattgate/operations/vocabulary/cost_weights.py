@@ -78,16 +78,24 @@ RECORDED_HOURS_PER_UNIT = 4
 
 _BUCKET_MICROSECONDS = {
     Period.PT1M: 8,
+    Period.PT5M: 8,
+    Period.PT15M: 8,
     Period.PT30M: 3,
     Period.PT1H: 6,
     Period.P1D: 35,
     Period.P1W: 80,
     Period.P1M: 200,
+    Period.P3M: 500,
     Period.P1Y: 1_200,
 }
 """Additional time to read a series, in µs for each bucket."""
 
-_POWER_BUCKET_MICROSECONDS = {**_BUCKET_MICROSECONDS, Period.PT30M: 140}
+_POWER_BUCKET_MICROSECONDS = {
+    **_BUCKET_MICROSECONDS,
+    Period.PT5M: 25,
+    Period.PT15M: 70,
+    Period.PT30M: 140,
+}
 """Additional time for live power. It arrives every few seconds, and no rollup is shorter than an hour."""
 
 

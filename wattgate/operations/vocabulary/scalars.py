@@ -27,7 +27,8 @@ SourceUnitInfo = Annotated[Json, Described("Free-form JSON details of the unit i
 
 SeriesCurrency = Annotated[Currency, Described("Currency of all amounts. They are in its major unit, such as pounds.")]
 InputCurrency = Annotated[
-    Currency, Described("Currency of all amounts, which are in its major unit, such as pounds. Only GBP is accepted.")
+    Currency,
+    Described("Currency of all amounts, which are in its major unit, such as pounds: an active code of ISO 4217."),
 ]
 
 MAX_SCALAR_CHARACTERS = 100

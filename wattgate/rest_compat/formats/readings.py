@@ -40,11 +40,14 @@ _SPAN_TOLERANCE = timedelta(hours=1)
 _MAX_SPANS: Mapping[str, timedelta] = MappingProxyType(
     {
         "PT1M": timedelta(days=3),
+        "PT5M": timedelta(days=3),
+        "PT15M": timedelta(days=5),
         "PT30M": timedelta(days=10),
         "PT1H": timedelta(days=31),
         "P1D": timedelta(days=31),
         "P1W": timedelta(weeks=6),
         "P1M": timedelta(days=366),
+        "P3M": timedelta(days=366),
         "P1Y": timedelta(days=366),
     }
 )
@@ -60,6 +63,7 @@ _NO_VALUE_MESSAGES: Mapping[NoValueReason, str] = MappingProxyType(
         NoValueReason.NO_POWER: "No power reading is at most 15 minutes old, so the present value is unknown.",
         NoValueReason.NO_TARIFF: "No tariff applies, so the cost is unknown. Set a tariff with the mutation setTariff.",
         NoValueReason.NO_PRICE: "The tariff has no price for this time, so the cost is unknown.",
+        NoValueReason.SEVERAL_CURRENCIES: "Tariffs in several currencies apply, and their costs cannot be added.",
     }
 )
 

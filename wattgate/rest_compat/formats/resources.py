@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from wattgate.clock import to_ms
-from wattgate.db.queries.series.current_readings import COST_PER_HOUR_UNIT
+from wattgate.energy.storage_fields import parse_fields
 from wattgate.errors import GatewayError
 from wattgate.operations.readings.bulk_recorder import UnreadableInput
 from wattgate.operations.readings.raw_readings import ARROW
@@ -31,7 +31,7 @@ def _time_body(name: str, edge: str) -> Callable[[RestResult], Any]:
 def _current_body(result: RestResult) -> Any:
     """Return the current value. Without one, `data` is empty and `noValue` has the reason."""
     (current,), (reason,) = result.edges["current"], result.edges["noCurrentReason"]
-    unit = COST_PER_HOUR_UNIT if result.result.cost_of else None
+    unit = f"{parse_fields(result.result.storage)[0].unit}/hour" if result.result.cost_of else None
     if current is None:
         body = legacy_readings.envelope(result.result, [], units=unit)
         return body if reason is None else {**body, "noValue": [legacy_readings.no_value_entry(reason)]}

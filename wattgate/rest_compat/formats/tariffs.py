@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from wattgate.db.models import Tariff
 from wattgate.energy.costs.pricing import add_vat
-from wattgate.energy.quantities import Rate, to_minor
+from wattgate.energy.quantities import Rate, to_hundredths
 from wattgate.enums import TariffKind
 from wattgate.rest_compat.formats import readings
 from wattgate.rest_compat.legacy_request import RestResult
@@ -124,7 +124,7 @@ def _with_vat(tariff: Tariff, amount: Decimal) -> float:
 
 
 def _to_pence(rate: Rate) -> float:
-    return float(to_minor(rate.amount))
+    return float(to_hundredths(rate.amount))
 
 
 def _valid_from_text(tariff: Tariff) -> str:

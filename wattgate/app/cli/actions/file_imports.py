@@ -121,7 +121,9 @@ def network_import(*, file: Path, refused: Path | None) -> None:
     run_import(file, refused, import_network, partial(describe_report, outcome="records stored"))
 
 
-def tariff_import(*, file: Path, application: str, resource: str | None, currency: str, refused: Path | None) -> None:
+def tariff_import(
+    *, file: Path, application: str, resource: str | None, currency: str | None, refused: Path | None
+) -> None:
     """Set tariffs, and prices of dynamic tariffs, from a JSON Lines file of any size."""
 
     async def importer(source: BinaryIO, /, *, runner: Runner, **options: Any) -> BulkReport:

@@ -46,7 +46,7 @@ def home_create(
     unit_rate: str | None,
     standing_charge: str | None,
     tariff: Path | None,
-    currency: str,
+    currency: str | None,
     culture: str | None,
     as_json: bool,
 ) -> None:
@@ -198,7 +198,7 @@ def _default_lines(request: HomeRequest, setup: HomeSetup) -> Iterator[str]:
     remedy = "" if request.has_chosen_culture else ". Use --culture for another one"
     yield f"\nMessages are in {culture.culture} ({culture.source}){remedy}."
     if request.tariffs:
-        yield f"Prices are in {request.tariffs[0].new_tariff.currency}, the only currency that can be priced."
+        yield f"Prices are in {request.tariffs[0].new_tariff.currency}."
 
 
 def page_base(settings: Settings) -> str:

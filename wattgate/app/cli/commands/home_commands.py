@@ -7,7 +7,6 @@ import typer
 
 from wattgate.app.cli.commands.dispatch import dispatched
 from wattgate.app.cli.record_options import DEFAULT_LIMIT, JsonOption, LimitOption, OptionalApplication
-from wattgate.energy.quantities import CURRENCY
 
 DEFAULT_HOME_NAME = "Home"
 
@@ -67,7 +66,10 @@ Live = Annotated[
 ]
 UnitRate = Annotated[
     str | None,
-    typer.Option(metavar="AMOUNT", help="Flat price of a kWh of electricity, with VAT, such as 0.245 for 24.5 pence."),
+    typer.Option(
+        metavar="AMOUNT",
+        help="Flat price of a kWh of electricity, with VAT, in the major unit of the currency, such as 0.245.",
+    ),
 ]
 StandingCharge = Annotated[
     str | None,
@@ -79,7 +81,13 @@ TariffFile = Annotated[
         exists=True, dir_okay=False, help="JSON Lines file of tariffs, instead of --unit-rate and --standing-charge."
     ),
 ]
-Currency = Annotated[str, typer.Option(help="Currency of the tariff. Only GBP can be priced.")]
+Currency = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CODE",
+        help="Currency of the tariff and of the costs, such as EUR. Default: that of the country of the time zone.",
+    ),
+]
 Culture = Annotated[
     str | None,
     typer.Option(
@@ -107,7 +115,7 @@ def home_create(
     unit_rate: UnitRate = None,
     standing_charge: StandingCharge = None,
     tariff: TariffFile = None,
-    currency: Currency = CURRENCY,
+    currency: Currency = None,
     culture: Culture = None,
     as_json: JsonOption = False,
 ) -> None:

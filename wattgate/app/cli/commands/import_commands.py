@@ -8,7 +8,6 @@ import typer
 
 from wattgate.app.cli.commands.dispatch import dispatched
 from wattgate.energy.meters.unit_conversion import DEFAULT_CALORIFIC_VALUE, DEFAULT_VOLUME_CORRECTION
-from wattgate.energy.quantities import CURRENCY
 from wattgate.enums import DateOrder, Epoch, Times
 
 
@@ -270,15 +269,20 @@ def tariff_import(
     application: ApplicationOption,
     resource: ResourceOption = None,
     currency: Annotated[
-        str, typer.Option(help="Currency of the lines that have no `currency`. Only GBP is supported.")
-    ] = CURRENCY,
+        str | None,
+        typer.Option(
+            metavar="CODE",
+            help="Currency of the lines that have no `currency`, such as EUR. Without it, each tariff needs its own, "
+            "and a price has that of its tariff.",
+        ),
+    ] = None,
     refused: RefusedFileOption = None,
 ) -> None:
     """Set tariffs, and prices of dynamic tariffs, from a JSON Lines file of any size.
 
     A line with `kind` is a tariff, with the members of the GraphQL input NewTariff. A line with at, rate and resourceId
-    is the price of one half hour. Rates are in the major unit of the currency, such as 0.245 for 24.5 pence. The
-    command reports each line that it rejects and sets the others. The exit status is 1 if a line was rejected.
+    is the price of one period of the tariff. Rates are in the major unit of the currency, such as 0.245 for 24.5 pence.
+    The command reports each line that it rejects and sets the others. The exit status is 1 if a line was rejected.
 
     Example: wattgate tariff import tariffs.jsonl --application APPLICATION
     """

@@ -1,8 +1,9 @@
 """Import a JSON Lines file of tariffs and prices, one object for each line, in batches.
 
 A line with `kind` is a tariff, with the members of the GraphQL input `NewTariff`. A line without `kind` is the price of
-one half hour (`at`, `rate`) in the dynamic tariff that is valid then. `resourceId` is the resource, unless the import
-has one resource for all lines. `currency` is that of the import if a line has none.
+one period (`at`, `rate`) in the dynamic tariff that is valid then. `resourceId` is the resource, unless the import has
+one resource for all lines. `currency` is that of the import if a line has none. Without both, a price has that of its
+tariff, and a tariff is refused.
 """
 
 from collections import defaultdict
@@ -38,13 +39,16 @@ _NumberedPrices = list[tuple[int, NewTariffPrice]]
 
 @dataclass(slots=True)
 class _TariffImport:
-    """The state of an import: its report, and the prices that are not recorded yet, by resource ID and currency."""
+    """The state of an import: its report, and the prices that are not recorded yet, by resource ID and currency.
+
+    The currency is None for prices that do not state one.
+    """
 
     runner: Runner
     principal: Principal
     refuse: ReportRefusal
     report: BulkReport = field(default_factory=BulkReport)
-    pending_prices: dict[tuple[str, str], _NumberedPrices] = field(default_factory=lambda: defaultdict(list))
+    pending_prices: dict[tuple[str, str | None], _NumberedPrices] = field(default_factory=lambda: defaultdict(list))
     pending_count: int = 0
 
     async def add_tariff(self, number: int, new_tariff: NewTariff) -> None:
@@ -56,7 +60,7 @@ class _TariffImport:
         else:
             self.report.recorded += 1
 
-    async def add_price(self, number: int, resource_id: str, currency: str, new_price: NewTariffPrice) -> None:
+    async def add_price(self, number: int, resource_id: str, currency: str | None, new_price: NewTariffPrice) -> None:
         self.pending_prices[resource_id, currency].append((number, new_price))
         self.pending_count += 1
         if self.pending_count >= MAX_PRICES:
@@ -71,15 +75,17 @@ class _TariffImport:
                 for number, _ in prices:
                     self.reject_line(number, error.message)
                 continue
-            by_tariff: dict[str, _NumberedPrices] = defaultdict(list)
+            by_tariff: dict[tuple[str, str], _NumberedPrices] = defaultdict(list)
             for number, price in prices:
                 tariff = _dynamic_tariff_at(tariffs, price.at)
                 if tariff is None:
                     self.reject_line(number, "the resource has no dynamic tariff at this time")
+                elif currency not in (None, tariff.currency):
+                    self.reject_line(number, f"currency: is {currency}, and the tariff is in {tariff.currency}")
                 else:
-                    by_tariff[tariff.tariff_id].append((number, price))
-            for tariff_id, tariff_prices in by_tariff.items():
-                await self._record_prices(tariff_id, currency, tariff_prices)
+                    by_tariff[tariff.tariff_id, tariff.currency].append((number, price))
+            for (tariff_id, tariff_currency), tariff_prices in by_tariff.items():
+                await self._record_prices(tariff_id, tariff_currency, tariff_prices)
         self.pending_prices.clear()
         self.pending_count = 0
 
@@ -121,7 +127,7 @@ async def import_tariffs(
     runner: Runner,
     principal: Principal,
     resource_id: str | None,
-    currency: str,
+    currency: str | None,
     refuse: ReportRefusal,
     progress: Callable[[int], None],
 ) -> BulkReport:
@@ -135,14 +141,14 @@ async def import_tariffs(
     for number, text in read_numbered_lines(file):
         tariff_import.report.lines += 1
         try:
-            line = {"currency": currency, **_parse_line(text, resource_id)}
+            line = {**({} if currency is None else {"currency": currency}), **_parse_line(text, resource_id)}
             if "kind" in line:
                 await tariff_import.add_tariff(number, tariffs.parse({"source": DEFAULT_SOURCE, **line}))
             else:
-                line_resource_id, line_currency = line.pop("resourceId", None), line.pop("currency")
-                if problem := currency_problem(line_currency):
+                line_resource_id, line_currency = line.pop("resourceId", None), line.pop("currency", None)
+                if line_currency is not None and (problem := _currency_problem(line_currency)):
                     raise InvalidLine(f"currency: {problem}")
-                (price,) = prices.parse([line], tariffId="", currency=line_currency)
+                (price,) = prices.parse([line], tariffId="", currency=line_currency or "XXX")
                 if not isinstance(line_resource_id, str):
                     raise InvalidLine("has no `resourceId`. Add it, or use the option --resource")
                 await tariff_import.add_price(number, line_resource_id, line_currency, price)
@@ -151,6 +157,10 @@ async def import_tariffs(
         progress(bytes_read(file))
     await tariff_import.flush_prices()
     return tariff_import.report
+
+
+def _currency_problem(code: Any) -> str | None:
+    return currency_problem(code) if isinstance(code, str) else f"{code!r} is not a text"
 
 
 def _parse_line(text: str, resource_id: str | None) -> dict[str, Any]:

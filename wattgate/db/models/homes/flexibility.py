@@ -9,7 +9,7 @@ from sqlmodel import Field
 
 from wattgate.db.column_types import AssignedId, EnumText, FixedPoint, UtcDateTime, created_at_field, updated_at_field
 from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
-from wattgate.energy.quantities import Rate, rate_from_pence
+from wattgate.energy.quantities import REWARD_CURRENCY, Rate, rate_of_hundredths
 from wattgate.enums import DfsEventState, RateUnit
 
 
@@ -32,7 +32,7 @@ class DfsEvent(Tenanted, table=True):
     @property
     def reward_rate(self) -> Rate:
         """The reward in the major unit."""
-        return rate_from_pence(self.reward, RateUnit.KILOWATT_HOUR)
+        return rate_of_hundredths(self.reward, RateUnit.KILOWATT_HOUR, REWARD_CURRENCY)
 
 
 class DfsUser(Tenanted, table=True):

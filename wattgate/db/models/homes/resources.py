@@ -153,11 +153,12 @@ class ReadingDay(Rollup, table=True):
 
 
 class Tariff(Tenanted, table=True):
-    """The rates of a resource's energy from `valid_from` on, in pence per unit and pence per day.
+    """The rates of a resource's energy from `valid_from` on, in hundredths of `currency` per unit and per day.
 
     A tariff is never changed. A correction is a new row with the same `valid_from` and the next `version`; it sets
     `superseded_at` of the old row. `rate` is the flat rate, or the rate outside all bands. `vat_rate` is a percentage
-    that is added to all rates and to the standing charge.
+    that is added to all rates and to the standing charge. `price_period` is how long each price of a dynamic tariff
+    holds.
     """
 
     __table_args__ = (UniqueConstraint("resource_id", "version"),)
@@ -168,10 +169,12 @@ class Tariff(Tenanted, table=True):
     resource_id: str = Field(foreign_key="resource.resource_id", index=True)
     name: str
     kind: TariffKind = Field(sa_type=Enum(TariffKind, native_enum=False, length=16))
+    currency: str
     rate: Decimal | None = Field(default=None, sa_type=FixedPoint(RATE_DECIMALS))
     bands: list[TariffBand] = Field(default_factory=list, sa_type=StructColumn(TariffBand))
     blocks: list[TariffBlock] = Field(default_factory=list, sa_type=StructColumn(TariffBlock))
     block_period: Period | None = Field(default=None, sa_type=Enum(Period, native_enum=False, length=8))
+    price_period: Period | None = Field(default=None, sa_type=Enum(Period, native_enum=False, length=8))
     standing_charge: Decimal = Field(default=Decimal(0), sa_type=FixedPoint(RATE_DECIMALS))
     vat_rate: Decimal = Field(default=Decimal(0), sa_type=FixedPoint(RATE_DECIMALS))
     time_zone: str
@@ -183,9 +186,9 @@ class Tariff(Tenanted, table=True):
 
 
 class TariffPrice(SQLModel, table=True):
-    """The rate of a dynamic tariff for the half hour that starts at `at` (milliseconds since 1970, UTC).
+    """The rate of a dynamic tariff for the period that starts at `at` (milliseconds since 1970, UTC).
 
-    `rate` is in millionths of a penny per unit.
+    `rate` is in millionths of a hundredth of the currency per unit.
     """
 
     __tablename__ = "tariff_price"

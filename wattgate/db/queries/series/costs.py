@@ -23,7 +23,7 @@ from wattgate.db.readings.aggregates import Aggregates, ExactSums, SeriesKey
 from wattgate.db.readings.reading_series import stored_share
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows.rows import Rows
-from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, BucketGrid, BucketRun, check_bucket_count, resolve_range
+from wattgate.energy.buckets import DAY_MS, BucketGrid, BucketRun, check_bucket_count, resolve_range
 from wattgate.energy.costs import timeline
 from wattgate.energy.costs.pricing import (
     BUCKET_DECIMALS,
@@ -42,10 +42,10 @@ from wattgate.energy.costs.pricing import (
     price_samples,
     round_half_up,
 )
-from wattgate.energy.costs.tariffs import CostBasis, TariffTerms
+from wattgate.energy.costs.tariffs import MAX_PRICE_MS, CostBasis, TariffTerms
 from wattgate.energy.meters.meter_points import canonical_meter_point, meter_point_spellings
 from wattgate.energy.ownership import NO_END, Ownership
-from wattgate.energy.quantities import CURRENCY, MINOR_DECIMALS, energy_unit, to_major
+from wattgate.energy.quantities import PENCE, STORED_DECIMALS, cost_unit, energy_unit, minor_unit_decimals, to_major
 from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.enums import EnergyUnit, NoValueReason, Period, TariffKind
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
@@ -56,7 +56,7 @@ from wattgate.values.annotations import Described
 MAX_RANGE = timedelta(days=2_000)
 """100,000 half hours are 2,083 days."""
 
-_AMOUNT_DECIMALS = BUCKET_DECIMALS + MINOR_DECIMALS
+_AMOUNT_DECIMALS = BUCKET_DECIMALS + STORED_DECIMALS
 """Decimal places of the amounts of a bucket, in the major unit."""
 
 
@@ -94,7 +94,7 @@ class CostSeries(msgspec.Struct, gc=False):
     period: Period
     unit: EnergyUnit
     buckets: list[CostBucket]
-    currency: str = CURRENCY
+    currency: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,11 @@ class _PricedEnergy:
     field: ReadingField
     tariffs: list[TariffTerms]
     parts: list[PricedPart]
+
+    @property
+    def currency(self) -> str:
+        """The currency of the tariffs, of which there must be one at least. They all have the same."""
+        return self.tariffs[0].currency
 
     @property
     def series_key(self) -> SeriesKey:
@@ -160,9 +165,11 @@ async def cost_series(
         priced = energy_by_resource[priced_resource_id(resource)]
         if isinstance(priced, GatewayError):
             results.append(priced)
+        elif not priced.tariffs:
+            results.append(None)
         else:
             unit, buckets = energy_unit(priced.field.unit), _build_buckets(priced, edges, rows.now)
-            results.append(CostSeries(resource, period, unit, buckets) if priced.tariffs else None)
+            results.append(CostSeries(resource, period, unit, buckets, priced.currency))
     return results
 
 
@@ -183,16 +190,30 @@ async def compute_cost_aggregates(
         if isinstance(priced, _PricedEnergy)
     }
     stored = await rows.readings.aggregates(keys, grid)
-    return [
-        priced
-        if isinstance(priced, GatewayError)
-        else await _aggregate_costs(
-            priced, field, grid, stored[priced.series_key], changed_at.get(priced.source.resource_id, 0)
-        )
-        for priced, field in (
-            (energy_by_resource[priced_resource_id(resource)], field) for resource, field in resource_fields
-        )
-    ]
+    results: list[Aggregates | GatewayError] = []
+    for resource, field in resource_fields:
+        priced = energy_by_resource[priced_resource_id(resource)]
+        if isinstance(priced, GatewayError):
+            results.append(priced)
+        elif priced.tariffs and _is_other_currency(field.unit, priced.currency):
+            results.append(_other_currency(field.unit, priced.currency))
+        else:
+            changed = changed_at.get(priced.source.resource_id, 0)
+            results.append(await _aggregate_costs(priced, field, grid, stored[priced.series_key], changed))
+    return results
+
+
+def _is_other_currency(unit: str, currency: str) -> bool:
+    """Return whether the unit of stored costs is that of another currency. Other texts say nothing of the currency."""
+    is_unit_of_currency = unit == PENCE or minor_unit_decimals(unit) is not None
+    return is_unit_of_currency and unit != cost_unit(currency) and unit != currency
+
+
+def _other_currency(unit: str, currency: str) -> BadInput:
+    return BadInput(
+        f"The resource has costs in {unit}, and its tariff is in {currency}. Add a resource of costs whose unit is "
+        f"{cost_unit(currency)}."
+    )
 
 
 async def _tariff_changes(rows: Rows, resources: Sequence[Resource]) -> dict[str, int]:
@@ -208,7 +229,8 @@ async def _tariff_changes(rows: Rows, resources: Sequence[Resource]) -> dict[str
 async def _aggregate_costs(
     priced: _PricedEnergy, field: ReadingField, grid: BucketGrid, stored: Aggregates, changed_at: int
 ) -> Aggregates:
-    unit = 10 ** (VAT_DECIMALS - field.decimals)
+    in_major_unit = minor_unit_decimals(field.unit) is not None
+    unit = 10 ** (VAT_DECIMALS - field.decimals + (STORED_DECIMALS if in_major_unit else 0))
     exact_sums = [0] * grid.count
     costs, samples = Aggregates.empty(grid.count), dict[int, int]()
     position, edges = 0, grid.edges
@@ -245,7 +267,7 @@ async def _load_priced_energy(
         key: [tariff for tariff, _, _ in timeline.tariffs_in_force(histories[key], start, stop)] for key in sources
     }
     dynamic_ids = dynamic_tariff_ids(tariff for tariffs in tariffs_by_resource.values() for tariff in tariffs)
-    prices = await rows.prices.list_between(dynamic_ids, start - HALF_HOUR_MS + 1, stop)
+    prices = await rows.prices.list_between(dynamic_ids, start - MAX_PRICE_MS + 1, stop + MAX_PRICE_MS)
     priced = {key: source for key, source in sources.items() if key not in errors and tariffs_by_resource[key]}
     if rows.charge_readings is not None and not is_paid_later:
         fields = ((source, parse_fields(source.storage)[0]) for source in priced.values())
@@ -256,27 +278,37 @@ async def _load_priced_energy(
         if key in errors:
             continue
         field, tariffs = parse_fields(source.storage)[0], tariffs_by_resource[key]
+        if len(currencies := {tariff.currency for tariff in tariffs}) > 1:
+            results[key] = _several_currencies(currencies)
+            continue
         try:
             samples = await load_energy(rows, source, field, tariffs, start, stop) if tariffs else []
         except BadInput as error:
             results[key] = error
             continue
         paid = days_to_pay(key, following.get(key, ()), ownerships, histories)
-        parts = await _price_samples(samples, tariffs, prices, start)
+        parts = await _price_samples(samples, tariffs, prices, start, field.interval_ms or 0)
         results[key] = _PricedEnergy(source, ownerships[key], paid, field, tariffs, parts)
     return results
 
 
 async def _price_samples(
-    energy_samples: list[EnergySample], tariffs: list[TariffTerms], prices: timeline.PricesByTariff, start: int
+    energy_samples: list[EnergySample],
+    tariffs: list[TariffTerms],
+    prices: timeline.PricesByTariff,
+    start: int,
+    length: int,
 ) -> list[PricedPart]:
-    """Price the samples from start on. Rates are computed only between the first and the last stored sample."""
+    """Price the samples from start on, which last `length` ms; 0 if that is not known.
+
+    Rates are computed only between the first and the last stored sample.
+    """
     if not energy_samples:
         return []
     since = max(start, energy_samples[0].at)
-    spans = timeline.rate_spans(tariffs, prices, since, energy_samples[-1].at + 1)
+    spans = timeline.rate_spans(tariffs, prices, since, energy_samples[-1].at + max(length, 1))
     parts: list[PricedPart] = []
-    async for priced in slices(price_samples(energy_samples, spans, since)):
+    async for priced in slices(price_samples(energy_samples, spans, since, length)):
         parts += priced
     return parts
 
@@ -308,13 +340,21 @@ def dynamic_tariff_ids(tariffs: Iterable[TariffTerms]) -> set[str]:
     return {tariff.tariff_id for tariff in tariffs if tariff.kind is TariffKind.DYNAMIC}
 
 
+def _several_currencies(currencies: Iterable[str]) -> BadInput:
+    problem = Problem(("range",), "contains tariffs in different currencies")
+    return BadInput(
+        f"The range has tariffs in {' and '.join(sorted(currencies))}, which cannot be added. Ask for each part alone.",
+        problems=[problem],
+    )
+
+
 def _build_explanation(priced: _PricedEnergy, start: int, stop: int, now: datetime) -> CostExplanation | None:
     if not priced.tariffs:
         return None
     begun = timeline.begun_days(priced.tariffs, start, stop, priced.paid, to_ms(now))
     days = (tariff for _, tariff in begun)
     return CostExplanation(
-        **msgspec.structs.asdict(build_bill(priced.parts, days, priced.field.unit)),
+        **msgspec.structs.asdict(build_bill(priced.parts, days, priced.field.unit, priced.currency)),
         start=from_ms(start),
         end=from_ms(stop),
         completeness=_completeness(priced, start, stop),

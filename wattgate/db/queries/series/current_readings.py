@@ -16,11 +16,11 @@ from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows.rows import Rows
 from wattgate.energy import buckets
-from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.costs import timeline
 from wattgate.energy.costs.pricing import BUCKET_DECIMALS, add_vat, current_block_rate, round_half_up
+from wattgate.energy.costs.tariffs import MAX_PRICE_MS
 from wattgate.energy.display.live_power import to_watts
-from wattgate.energy.quantities import Rate, rate_from_pence, rate_unit, to_minor
+from wattgate.energy.quantities import Rate, cost_unit, in_cost_unit, rate_of_hundredths, rate_unit
 from wattgate.energy.storage_fields import POWER_FIELD, ReadingField, find_field, parse_fields
 from wattgate.enums import NoValueReason, RateUnit
 from wattgate.errors import ConsentRevoked
@@ -42,7 +42,7 @@ async def current_rates(rows: Rows, resources: Sequence[Resource]) -> list[Curre
     """Return the current rates of each resource; None if no tariff applies."""
     tariffs = await in_force(rows, resources)
     now = to_ms(rows.now)
-    prices = await rows.prices.list_between(dynamic_tariff_ids(filter(None, tariffs)), now - HALF_HOUR_MS + 1, now + 1)
+    prices = await rows.prices.list_between(dynamic_tariff_ids(filter(None, tariffs)), now - MAX_PRICE_MS + 1, now + 1)
     sources = await load_priced_resources(rows, resources)
     errors = await find_consent_errors(rows, list(sources.values()))
     results: list[CurrentRates | None] = []
@@ -61,12 +61,15 @@ async def current_rates(rows: Rows, resources: Sequence[Resource]) -> list[Curre
 
 
 def _build_current_rates(tariff: Tariff, rate: timeline.Rate | None, per: RateUnit) -> CurrentRates:
-    pence = None if rate is None else timeline.from_scaled(rate.rate)
+    def show(hundredths: Decimal, per: RateUnit) -> Rate:
+        return rate_of_hundredths(hundredths, per, tariff.currency)
+
+    exact = None if rate is None else timeline.from_scaled(rate.rate)
     return CurrentRates(
-        rate=None if pence is None else rate_from_pence(pence, per),
-        rate_with_vat=None if pence is None else rate_from_pence(add_vat(tariff, pence), per),
-        standing_charge=rate_from_pence(tariff.standing_charge, RateUnit.DAY),
-        standing_charge_with_vat=rate_from_pence(add_vat(tariff, tariff.standing_charge), RateUnit.DAY),
+        rate=None if exact is None else show(exact, per),
+        rate_with_vat=None if exact is None else show(add_vat(tariff, exact), per),
+        standing_charge=show(tariff.standing_charge, RateUnit.DAY),
+        standing_charge_with_vat=show(add_vat(tariff, tariff.standing_charge), RateUnit.DAY),
         band=None if rate is None else rate.charge.band,
     )
 
@@ -91,8 +94,8 @@ async def _total_energy(rows: Rows, resource: Resource, field: ReadingField, sta
 MAX_POWER_AGE_MS = 15 * 60 * 1000
 """An older power reading is not the current power."""
 
-COST_PER_HOUR_FIELD, COST_PER_HOUR_UNIT = "COST_PER_HOUR", "pence/hour"
-"""Field and unit of the current value of a resource with `cost_of`."""
+COST_PER_HOUR_FIELD = "COST_PER_HOUR"
+"""Field of the current value of a resource with `cost_of`. Its unit is that of costs, such as pence, for an hour."""
 
 ENERGY_UNIT = "kWh"
 """The unit of energy in which power for an hour can be priced."""
@@ -191,7 +194,7 @@ def _cost_per_hour(
     """Return the cost of an hour at a power. Negative power is not energy of the resource, so it costs nothing."""
     if rates is None:
         return NoValueReason.NO_TARIFF
-    if rates.rate_with_vat is None:
+    if (rate := rates.rate_with_vat) is None:
         return NoValueReason.NO_PRICE
     if power is None:
         return NoValueReason.NO_POWER
@@ -200,9 +203,9 @@ def _cost_per_hour(
     return CurrentReading(
         resource_id=resource.resource_id,
         field=COST_PER_HOUR_FIELD,
-        unit=COST_PER_HOUR_UNIT,
+        unit=f"{cost_unit(rate.currency)}/hour",
         at=from_ms(stored.at),
-        value=float(round_half_up(kilowatts * to_minor(rates.rate_with_vat.amount), BUCKET_DECIMALS)),
+        value=float(round_half_up(kilowatts * in_cost_unit(rate.amount, rate.currency), BUCKET_DECIMALS)),
         includes_standing_charge=False,
         includes_vat=True,
     )

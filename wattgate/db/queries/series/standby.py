@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from itertools import pairwise
+from typing import NamedTuple
 
 from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db.models import Resource, Tariff
@@ -13,18 +14,25 @@ from wattgate.db.queries.series.readings import readings
 from wattgate.db.queries.series.tariffs import load_timelines
 from wattgate.db.readings.reading_series import ReadingSeries
 from wattgate.db.rows.rows import Rows
-from wattgate.energy.buckets import HALF_HOUR_MS, HOUR_MS, day_start
+from wattgate.energy.buckets import HOUR_MS, day_start
 from wattgate.energy.costs import timeline
-from wattgate.energy.costs.pricing import add_vat
+from wattgate.energy.costs.pricing import add_vat, round_half_up
+from wattgate.energy.costs.tariffs import MAX_PRICE_MS
 from wattgate.energy.display.standby import DAYS, HourOfEnergy, StandbyPower, find_standby_power, mean_price
-from wattgate.energy.quantities import Energy, Money, Power, energy_unit, to_major
+from wattgate.energy.quantities import Energy, Money, Power, decimals_of, energy_unit, to_major
 from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.enums import EnergyUnit, Function, NoStandbyReason, Period, TariffKind
 from wattgate.errors import GatewayError
 from wattgate.values import terms
 
 CONSUMPTION = "electricity.consumption"
-_PENNY = Decimal("0.01")
+
+
+class _MeanPrice(NamedTuple):
+    """The mean price of a kWh with VAT, in hundredths of a currency."""
+
+    hundredths: Decimal
+    currency: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ async def standby(
     timelines = await load_timelines(rows, fields, end)
     prices = await rows.prices.list_between(
         dynamic_tariff_ids(tariff for tariffs in timelines.values() for tariff in tariffs),
-        to_ms(start) - HALF_HOUR_MS + 1,
+        to_ms(start) - MAX_PRICE_MS + 1,
         to_ms(end),
     )
     results: list[Standby | GatewayError | None] = []
@@ -107,8 +115,8 @@ def _hours(series: ReadingSeries) -> list[HourOfEnergy]:
 
 def _price(
     tariffs: Sequence[Tariff], prices: timeline.PricesByTariff, start: datetime, end: datetime
-) -> Decimal | NoStandbyReason:
-    """Return the mean price in pence with VAT of the days that have a tariff, or why it is unknown."""
+) -> _MeanPrice | NoStandbyReason:
+    """Return the mean price in hundredths with VAT of the days that have a tariff, or why it is unknown."""
     known = [tariff for tariff in tariffs if tariff.valid_from < end]
     if not known:
         return NoStandbyReason.NO_TARIFF
@@ -116,22 +124,25 @@ def _price(
     in_force = [tariff for tariff, _, _ in timeline.tariffs_in_force(known, begin, stop)]
     if any(tariff.kind is TariffKind.BLOCK for tariff in in_force):
         return NoStandbyReason.BLOCK_TARIFF
+    if len({tariff.currency for tariff in in_force}) > 1:
+        return NoStandbyReason.SEVERAL_CURRENCIES
     spans = timeline.rate_spans(known, prices, begin, stop)
     rates = [(span.start, _with_vat(span.rule) if isinstance(span.rule, timeline.Rate) else None) for span in spans]
     price = mean_price(rates, stop)
-    return NoStandbyReason.NO_PRICE if price is None else price
+    return NoStandbyReason.NO_PRICE if price is None else _MeanPrice(price, in_force[-1].currency)
 
 
 def _with_vat(rate: timeline.Rate) -> Decimal:
     return add_vat(rate.charge.tariff, timeline.from_scaled(rate.rate))
 
 
-def _build(power: StandbyPower, price: Decimal | NoStandbyReason, start: datetime, end: datetime) -> Standby:
+def _build(power: StandbyPower, price: _MeanPrice | NoStandbyReason, start: datetime, end: datetime) -> Standby:
     energy, cost, reason = power.yearly_energy, None, power.reason
     if isinstance(price, NoStandbyReason):
         reason = reason or price
     elif energy is not None:
-        cost = Money(to_major(energy * price).quantize(_PENNY, ROUND_HALF_UP))
+        amount = round_half_up(to_major(energy * price.hundredths), decimals_of(price.currency))
+        cost = Money(amount, price.currency)
     return Standby(
         start=start,
         end=end,

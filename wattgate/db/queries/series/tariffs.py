@@ -15,14 +15,13 @@ from wattgate.db.queries.ownership import load_with_sources
 from wattgate.db.rows.lookups import Lookup
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.costs.pricing import add_vat, to_decimal
-from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffBand, TariffBlock
+from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffBand, TariffBlock, price_length_ms
 from wattgate.energy.quantities import (
-    CURRENCY,
-    MINOR_DECIMALS,
+    STORED_DECIMALS,
     Energy,
     Rate,
     energy_unit,
-    rate_from_pence,
+    rate_of_hundredths,
     rate_unit,
     strip_zeros,
     to_major,
@@ -49,10 +48,11 @@ COST_SUFFIX = ".cost"
 """Suffix of the classifier of a resource that holds the costs of another resource's energy."""
 
 
-class HalfHourPrice(msgspec.Struct, gc=False):
-    """The rate of a dynamic tariff (major unit, without and with VAT) for the half hour that starts at `at`."""
+class PeriodPrice(msgspec.Struct, gc=False):
+    """The rate of a dynamic tariff (major unit, without and with VAT) from `at` to `end`."""
 
     at: datetime
+    end: datetime
     rate: Decimal
     rate_with_vat: Decimal
 
@@ -80,7 +80,7 @@ class BlockRates(msgspec.Struct, gc=False):
 
 
 class TariffRates(msgspec.Struct, gc=False):
-    """A tariff with its rates. `stored` is the record, whose rates are in pence."""
+    """A tariff with its rates. `stored` is the record, whose rates are in hundredths of the currency."""
 
     stored: Tariff
     tariff_id: str
@@ -94,6 +94,7 @@ class TariffRates(msgspec.Struct, gc=False):
     bands: list[BandRates]
     blocks: list[BlockRates]
     block_period: Period | None
+    price_period: Period | None
     standing_charge: Rate
     standing_charge_with_vat: Rate
     vat_percent: Decimal
@@ -114,13 +115,12 @@ def show_tariff(tariff: Tariff, resource: Resource) -> TariffRates:
     per = rate_unit(unit)
     return TariffRates(
         stored=tariff,
-        currency=CURRENCY,
         per=per,
-        rate=None if tariff.rate is None else rate_from_pence(tariff.rate, per),
+        rate=None if tariff.rate is None else rate_of_hundredths(tariff.rate, per, tariff.currency),
         rate_with_vat=None if tariff.rate is None else _with_vat(tariff, tariff.rate, per),
         bands=[_show_band(tariff, band, per) for band in tariff.bands],
         blocks=[_show_block(tariff, block, per, energy_unit(unit)) for block in tariff.blocks],
-        standing_charge=rate_from_pence(tariff.standing_charge, RateUnit.DAY),
+        standing_charge=rate_of_hundredths(tariff.standing_charge, RateUnit.DAY, tariff.currency),
         standing_charge_with_vat=_with_vat(tariff, tariff.standing_charge, RateUnit.DAY),
         vat_percent=strip_zeros(tariff.vat_rate),
         **{name: getattr(tariff, name) for name in _SHOWN_COLUMNS},
@@ -128,8 +128,8 @@ def show_tariff(tariff: Tariff, resource: Resource) -> TariffRates:
 
 
 _SHOWN_COLUMNS = (
-    *("tariff_id", "resource_id", "name", "kind", "block_period", "time_zone", "source", "valid_from", "version"),
-    *("superseded_at", "created_at"),
+    *("tariff_id", "resource_id", "name", "kind", "currency", "block_period", "price_period", "time_zone", "source"),
+    *("valid_from", "version", "superseded_at", "created_at"),
 )
 """Columns of a tariff that need no unit."""
 
@@ -137,7 +137,7 @@ _SHOWN_COLUMNS = (
 def _show_band(tariff: Tariff, band: TariffBand, per: RateUnit) -> BandRates:
     return BandRates(
         name=band.name,
-        rate=rate_from_pence(band.rate, per),
+        rate=rate_of_hundredths(band.rate, per, tariff.currency),
         rate_with_vat=_with_vat(tariff, band.rate, per),
         weekdays=band.weekdays,
         start=band.start,
@@ -147,11 +147,12 @@ def _show_band(tariff: Tariff, band: TariffBand, per: RateUnit) -> BandRates:
 
 def _show_block(tariff: Tariff, block: TariffBlock, per: RateUnit, unit: EnergyUnit) -> BlockRates:
     limit = None if block.up_to is None else Energy(strip_zeros(block.up_to), unit)
-    return BlockRates(limit, rate_from_pence(block.rate, per), _with_vat(tariff, block.rate, per))
+    rate = rate_of_hundredths(block.rate, per, tariff.currency)
+    return BlockRates(limit, rate, _with_vat(tariff, block.rate, per))
 
 
-def _with_vat(tariff: Tariff, pence: Decimal, per: RateUnit) -> Rate:
-    return rate_from_pence(add_vat(tariff, pence), per)
+def _with_vat(tariff: Tariff, hundredths: Decimal, per: RateUnit) -> Rate:
+    return rate_of_hundredths(add_vat(tariff, hundredths), per, tariff.currency)
 
 
 async def current_tariffs(rows: Rows, resources: Sequence[Resource]) -> list[TariffRates | None]:
@@ -233,17 +234,18 @@ async def histories(
 
 async def prices(
     rows: Rows, tariffs: Sequence[TariffRates], *, start: datetime, end: datetime
-) -> list[list[HalfHourPrice]]:
-    """Return the known prices of each dynamic tariff for half hours that begin in [start, end), in order."""
+) -> list[list[PeriodPrice]]:
+    """Return the known prices of each dynamic tariff for periods that begin in [start, end), in order."""
     tariff_ids = {tariff.tariff_id for tariff in tariffs}
     prices_by_tariff = await rows.prices.list_between(tariff_ids, to_ms(start), to_ms(end), limit=MAX_PRICES + 1)
     if sum(map(len, prices_by_tariff.values())) > MAX_PRICES:
         raise BadInput(f"The range has more than {MAX_PRICES:,} prices. Request a shorter range.")
     return [
         [
-            HalfHourPrice(
+            PeriodPrice(
                 from_ms(at),
-                to_decimal(rate, RATE_DECIMALS + MINOR_DECIMALS),
+                from_ms(at + price_length_ms(tariff.stored)),
+                to_decimal(rate, RATE_DECIMALS + STORED_DECIMALS),
                 to_major(add_vat(tariff.stored, to_decimal(rate, RATE_DECIMALS))),
             )
             for at, rate in prices_by_tariff.get(tariff.tariff_id, ())

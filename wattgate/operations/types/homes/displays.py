@@ -194,7 +194,10 @@ class Display:
     utc_offset_minutes: int = strawberry.field(
         description="Minutes by which the wall clock of the home is ahead of UTC now, for screens without time zones."
     )
-    currency: Currency = strawberry.field(description="Currency of all amounts. Now always GBP.")
+    currency: Currency | None = strawberry.field(
+        description="Currency of the costs of today. Null if no tariff is in force, or if tariffs in several "
+        "currencies are, whose costs cannot be added."
+    )
     link_timeout_seconds: int = strawberry.field(
         description="Seconds without anything from the gateway, heartbeats included, after which a screen treats the "
         "connection as lost and blanks the power."

@@ -45,10 +45,11 @@ class TariffBlock:
 
 
 @strawberry.type(
-    description="Rate of a dynamic tariff for one half hour. `currency` and `per` of the tariff state its unit."
+    description="Rate of a dynamic tariff for one period. `currency` and `per` of the tariff state its unit."
 )
 class TariffPrice:
-    at: datetime = strawberry.field(description="Start of the half hour.")
+    at: datetime = strawberry.field(description="Start of the period, inclusive.")
+    end: datetime = strawberry.field(description="End of the period, exclusive.")
     rate: Decimal = strawberry.field(description="Rate in the major unit, without VAT. It may be negative.")
     rate_with_vat: Decimal = strawberry.field(description="Rate in the major unit, with VAT, without rounding.")
 
@@ -57,8 +58,8 @@ async def _load_prices(
     rows: Rows,
     tariffs: Sequence[queries.TariffRates],
     *,
-    range: Annotated[TimeRange, Described("Time range of the half hours.")],
-) -> list[list[queries.HalfHourPrice]]:
+    range: Annotated[TimeRange, Described("Time range of the periods.")],
+) -> list[list[queries.PeriodPrice]]:
     return await queries.prices(rows, tariffs, start=range.start, end=range.end or rows.now)
 
 
@@ -85,6 +86,9 @@ class Tariff:
         description="Calendar period of a block tariff, at whose start the energy counts from zero. Null for other "
         "kinds."
     )
+    price_period: Period | None = strawberry.field(
+        description="How long each price of a dynamic tariff holds: PT5M, PT15M, PT30M or PT1H. Null for other kinds."
+    )
     standing_charge: Rate = strawberry.field(description="Standing charge of a day without VAT.")
     standing_charge_with_vat: Rate = strawberry.field(description="Standing charge of a day with VAT.")
     vat_percent: Decimal = strawberry.field(
@@ -102,7 +106,7 @@ class Tariff:
     prices: list[TariffPrice] = edge(
         _load_prices,
         needs=Permission.RESOURCE_READ,
-        sizes=[ListSize(sample_count(timedelta(minutes=30), queries.MAX_PRICES), items_per_unit=SERIES_ITEMS_PER_UNIT)],
+        sizes=[ListSize(sample_count(timedelta(minutes=5), queries.MAX_PRICES), items_per_unit=SERIES_ITEMS_PER_UNIT)],
         description="Known rates of a dynamic tariff in a time range, at most 20,000. Empty for other kinds. They are "
         "in the major unit of `currency` for one unit `per`.",
     )
@@ -131,7 +135,7 @@ class CostLine:
         description="Rate without VAT. Null if the mean rate of a dynamic tariff has no energy as weight."
     )
     averaged: bool = strawberry.field(description="Whether the rate is an energy-weighted mean of changing rates.")
-    subtotal: Money = strawberry.field(description="Quantity at the rate, without VAT, rounded once to two decimals.")
+    subtotal: Money = strawberry.field(description="Quantity at the rate, without VAT, rounded once to the minor unit.")
     tariff_id: ids.TariffId
     tariff_name: str = strawberry.field(description="Display name of the tariff.")
     tariff_version: int = strawberry.field(description="Version of the tariff.")
@@ -142,15 +146,15 @@ class CostLine:
 class CostVat:
     percent: Decimal = strawberry.field(description="VAT in percent.")
     subtotal: Money = strawberry.field(description="Sum of the rounded lines with this percentage, without VAT.")
-    vat: Money = strawberry.field(description="VAT of the subtotal, rounded once to two decimals.")
+    vat: Money = strawberry.field(description="VAT of the subtotal, rounded once to the minor unit.")
 
 
 @strawberry.type(
-    description="Bill for the energy in a time range. Its lines add up to its totals: each line is rounded once to two "
-    "decimals, halves away from zero, and VAT once for each percentage, on the sum of the rounded lines with it. The "
-    "tariff and band at the start of a sample set its price. A standing charge belongs to the range that contains the "
-    "midnight at which its day starts, once the day has begun. The household that lives at the meter point at that "
-    "midnight pays it."
+    description="Bill for the energy in a time range. Its lines add up to its totals: each line is rounded once to the "
+    "minor unit of the currency, halves away from zero, and VAT once for each percentage, on the sum of the rounded "
+    "lines with it. The tariff and band at the start of a sample set its price. A sample that lasts for several prices "
+    "of a dynamic tariff is divided by time. A standing charge belongs to the range that contains the midnight at "
+    "which its day starts, once the day has begun. The household that lives at the meter point then pays it."
 )
 class CostExplanation:
     start: datetime = strawberry.field(description="Start of the range, inclusive.")
@@ -241,7 +245,11 @@ class NewTariff:
         default_factory=list, description="Blocks of a block tariff, with ascending limits."
     )
     block_period: Period | None = strawberry.field(
-        default=None, description="Calendar period of a block tariff in the time zone: P1D, P1W, P1M or P1Y."
+        default=None, description="Calendar period of a block tariff in the time zone: P1D, P1W, P1M, P3M or P1Y."
+    )
+    price_period: Period | None = strawberry.field(
+        default=None,
+        description="How long each price of a dynamic tariff holds: PT5M, PT15M, PT30M or PT1H. Default: PT30M.",
     )
     standing_charge: Decimal = strawberry.field(default=Decimal(0), description="Standing charge of a day without VAT.")
     vat_percent: Decimal = strawberry.field(
@@ -257,9 +265,11 @@ class NewTariff:
     )
 
 
-@strawberry.input(description="Rate of a dynamic tariff for one half hour.")
+@strawberry.input(description="Rate of a dynamic tariff for one period of its `pricePeriod`.")
 class NewTariffPrice:
-    at: datetime = strawberry.field(description="Start of the half hour.")
+    at: datetime = strawberry.field(
+        description="Start of the period. Periods divide the hours of the time zone of the tariff."
+    )
     rate: Decimal = strawberry.field(
         description="Rate for one unit of energy without VAT, in the major unit. It may be negative."
     )
