@@ -21,7 +21,7 @@ from tests.support.sqlite_files import execute
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.cli.passwords import ALPHABET, generate_password
-from wattgate.app.homes.default_culture import UNCHOSEN_CULTURE, default_culture
+from wattgate.app.homes.default_culture import UNCHOSEN_CULTURE, default_culture, default_currency
 from wattgate.app.settings import Settings
 from wattgate.enums import ConsentBasis, TenancyProof
 from wattgate.operations.consent.consent import consent_receipts, tenancies
@@ -319,7 +319,8 @@ def test_invalid_options_are_refused_before_the_database_is_touched(
         ({"unit_rate": "cheap", "standing_charge": "1"}, ["--unit-rate: 'cheap' is not a decimal number"]),
         ({"unit_rate": "nan", "standing_charge": "1"}, ["--unit-rate: 'nan' is not a finite number"]),
         ({"unit_rate": "1", "standing_charge": "1e9"}, ["--standing-charge: ", "is not between"]),
-        ({"currency": "EUR"}, ["--currency: EUR is not one of GBP: tariffs and costs have no other currency yet"]),
+        ({"currency": "XAU"}, ["--currency: XAU is not a currency of ISO 4217 in circulation"]),
+        ({"time_zone": "UTC"}, ["--currency: is missing. No currency is known for UTC"]),
         (
             {"electricity": "1", "gas": "1", "time_zone": "London", "user": "x"},
             ["--electricity: ", "--gas: ", "--time-zone: ", "--user: "],
@@ -403,8 +404,12 @@ def test_all_wrong_lines_of_a_file_are_refused_together(command: Command, tmp_pa
 
 def test_a_flat_tariff_in_pence_is_refused(command: Command) -> None:
     """Bills and earlier versions state pence. A hundredfold cost would look like a fault of the gateway."""
-    refused(command(*arguments(unit_rate="24.5", standing_charge="0.538")), "--unit-rate", "more than 5 pounds")
-    refused(command(*arguments(unit_rate="0.245", standing_charge="53.8")), "--standing-charge", "more than 20 pounds")
+    refused(
+        command(*arguments(unit_rate="24.5", standing_charge="0.538")),
+        "--unit-rate",
+        "more than 5 GBP. 24.5 pence are 0.245 GBP",
+    )
+    refused(command(*arguments(unit_rate="0.245", standing_charge="53.8")), "--standing-charge", "more than 20 GBP")
 
 
 def test_a_file_has_a_bounded_number_of_tariffs(command: Command, tmp_path: Path) -> None:
@@ -606,10 +611,18 @@ def test_every_zone_of_a_country_has_its_culture() -> None:
     assert len(without) < 10, without  # zones that are newer than the data of Babel, or of no people
 
 
+def test_every_zone_of_a_country_has_its_currency() -> None:
+    """Babel's data still have the lev for Bulgaria, which ISO 4217 does not list any more."""
+    places = [zone for zone in available_timezones() if default_culture(zone, "C") is not UNCHOSEN_CULTURE]
+    assert {zone for zone in places if default_currency(zone) is None} <= {"Europe/Sofia"}
+    zones = ("Europe/London", "Europe/Oslo", "Asia/Tokyo", "Asia/Kuwait", "Australia/Sydney", "US/Eastern")
+    assert [default_currency(zone) for zone in zones] == ["GBP", "NOK", "JPY", "KWD", "AUD", "USD"]
+
+
 def test_culture_is_chosen_or_that_of_the_zone_and_reported(command: Command) -> None:
     shown = command(*arguments(time_zone="Europe/Paris", **FLAT))
     assert "Messages are in fr-FR (of Europe/Paris). Use --culture for another one." in shown.out
-    assert "Prices are in GBP, the only currency that can be priced." in shown.out
+    assert "Prices are in EUR." in shown.out
     assert "Messages are in" not in command(*arguments(time_zone="Europe/Paris", **FLAT)).out
     other = create(command, user="zoe@mine.example", electricity=OTHER_MPAN, culture="FR-ca")
     assert other["culture"] == "fr-CA"

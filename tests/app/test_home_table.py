@@ -131,7 +131,7 @@ def test_wrong_lines_are_refused_by_number_and_the_others_are_set_up(
         8: "electricity: 12 has 2 digits",
         9: f"device: 'aa:01' belongs to the user {ADA}",
         10: "has 5 cells, and the header has 9",
-        11: "unitRate: 24.5 is more than 5 pounds",
+        11: "unitRate: 24.5 is more than 5 GBP",
         14: "is not CSV",
     }
     report = read_report(tmp_path)

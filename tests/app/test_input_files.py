@@ -21,7 +21,7 @@ N3RGY = "timestamp (UTC),energyConsumption (kWh)\n2026-03-02 01:00,0.5\n"
 
 APPLICATION = ("--application", "a")
 OWNER = ("--application", "a", "--user", "a@x.example")
-HOME = ("home", "create", *OWNER, "--name", "h", "--time-zone", "UTC", "--electricity", "1234567890123")
+HOME = ("home", "create", *OWNER, "--name", "h", "--time-zone", "Europe/London", "--electricity", "1234567890123")
 READERS: dict[str, Callable[[str], tuple[str, ...]]] = {
     "readings": lambda file: ("readings", "import", file, *APPLICATION, "--resource", "r", "--dry-run"),
     "tariff": lambda file: ("tariff", "import", file, *APPLICATION),

@@ -21,8 +21,22 @@ from wattgate.operations.types.meters.tariffs import Tariff
 DAY = datetime(2026, 1, 5, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)
 ZONE = {"timeZone": "Europe/London"}
-DYNAMIC = {"name": "Half-hourly", "kind": "DYNAMIC", "validFrom": "2026-01-01T00:00:00Z", "vatPercent": 5, **ZONE}
-FLAT = {"name": "Fixed", "kind": "FLAT", "rate": "0.245", "validFrom": "2025-06-01T00:00:00+01:00", **ZONE}
+DYNAMIC = {
+    "name": "Half-hourly",
+    "kind": "DYNAMIC",
+    "currency": "GBP",
+    "validFrom": "2026-01-01T00:00:00Z",
+    "vatPercent": 5,
+    **ZONE,
+}
+FLAT = {
+    "name": "Fixed",
+    "kind": "FLAT",
+    "currency": "GBP",
+    "rate": "0.245",
+    "validFrom": "2025-06-01T00:00:00+01:00",
+    **ZONE,
+}
 NIGHT = {"name": "night", "rate": 0.075, "weekdays": ["MONDAY"], "start": "23:30", "end": "05:30"}
 
 
@@ -101,14 +115,16 @@ async def test_invalid_lines_are_rejected_by_number_and_others_set(
         {"at": format_iso(DAY), "rate": 0.01},
         {**price, "at": format_iso(DAY + HALF_HOUR)},
         {**price, "currency": "EUR"},
-        {**resource_member, **FLAT, "currency": "EUR"},
+        {**resource_member, **FLAT, "currency": "XAU"},
+        {**price, "currency": "XAU"},
+        {name: value for name, value in {**resource_member, **FLAT}.items() if name != "currency"},
     ]
     refused = tmp_path / "refused.txt"
     result = await run_import(tenant, database_url, tmp_path / "broken.jsonl", lines, "--refused", str(refused))
     assert result.returncode == 1, result.stderr
-    assert "3 tariffs and prices set from 18 lines, 15 refused" in result.stdout
+    assert "3 tariffs and prices set from 20 lines, 17 refused" in result.stdout
     reasons = dict(line.split(": ", 1) for line in refused.read_text().splitlines())
-    assert sorted(map(int, reasons)) == [2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 17, 18]
+    assert sorted(map(int, reasons)) == [2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 17, 18, 19, 20]
     assert reasons["3"] == "is not a JSON object"
     assert "'standingCharges'" in reasons["4"]
     assert "resourceId" in reasons["5"]
@@ -118,11 +134,13 @@ async def test_invalid_lines_are_rejected_by_number_and_others_set(
     assert "MOON" in reasons["7"]
     assert reasons["8"] == reasons["14"] == f"No resource with ID {unknown}."
     assert reasons["10"] == "is given twice with different rates"
-    assert reasons["11"] == "2026-01-05T00:10:00.000Z is not on the half hour"
+    assert reasons["11"] == "2026-01-05T00:10:00.000Z does not begin a period of 30 minutes"
     assert reasons["12"] == "the resource has no dynamic tariff at this time"
     assert reasons["15"] == "has no `resourceId`. Add it, or use the option --resource"
-    assert reasons["17"] == "currency: EUR is not one of GBP"
-    assert reasons["18"] == "currency EUR is not one of GBP"
+    assert reasons["17"] == "currency: is EUR, and the tariff is in GBP"
+    assert reasons["18"] == "currency XAU is not a currency of ISO 4217 in circulation"
+    assert reasons["19"] == "currency: XAU is not a currency of ISO 4217 in circulation"
+    assert "currency" in reasons["20"]
     (dynamic,) = await tariffs_of(tenant, resource_id)
     assert dynamic.source == "supplier"
     assert [price_row.rate for price_row in await prices_of(tenant, dynamic)] == [Decimal("0.125")] * 2

@@ -127,10 +127,15 @@ def test_long_periods_cost_more_per_bucket_and_less_per_range() -> None:
     assert by_half_hour > by_day > by_month > 50
 
 
-def test_half_hours_of_live_power_cost_more_than_those_of_energy() -> None:
-    energy, power = [per_bucket(0, 20_000).compute(NOW, MONTH, Period.PT30M, field) for field in ("ENERGY", "POWER")]
-    assert power > 40 * energy
-    for period in set(Period) - {Period.PT30M}:
+def test_short_buckets_of_live_power_cost_more_than_those_of_energy() -> None:
+    costs = {
+        period: [per_bucket(0, 20_000).compute(NOW, MONTH, period, field) for field in ("ENERGY", "POWER")]
+        for period in (Period.PT5M, Period.PT15M, Period.PT30M)
+    }
+    ratios = [power / energy for energy, power in costs.values()]
+    assert ratios == sorted(ratios)
+    assert (ratios[0] > 2, ratios[-1] > 40) == (True, True)
+    for period in set(Period) - set(costs):
         assert len({per_bucket(0, 20_000).compute(NOW, MONTH, period, field) for field in ("POWER", None)}) == 1
 
 

@@ -143,7 +143,7 @@ async def test_costs_in_two_currencies_are_never_added(served: House) -> None:
         COST, served.one.headers["account"], id=resource_id, range=span(hours[0], hours[2] + timedelta(hours=1))
     )
     assert {error["message"] for error in answer["errors"]} == {
-        "The range has tariffs in EUR and SEK, which cannot be added. Ask for each part alone."
+        "The range has tariffs in SEK and EUR, which cannot be added. Ask for each part alone."
     }
 
 

@@ -161,6 +161,7 @@ describe("rules", () => {
   test("have limits that are edited in the units of people", () => {
     assert.deepEqual(limitEntry("3500.000000", "W"), { value: "3.5", unit: "kW" });
     assert.deepEqual(limitEntry("8000", "pence"), { value: "80", unit: "" });
+    assert.deepEqual(limitEntry("80", "EUR"), { value: "80", unit: "" });
     assert.deepEqual(limitEntry("5.00", "kWh"), { value: "5", unit: "kWh" });
     assert.deepEqual([limitThreshold("2,2", "W"), limitThreshold("1.5", "kWh"), limitThreshold("x", "W")], ["2200", "1.5", null]);
   });
@@ -191,7 +192,7 @@ describe("rules", () => {
     for (const [locale, written] of [["en-GB", "1.234"], ["fr-FR", "1,234"], ["en-DE", "1,234"]]) {
       setLocale(locale);
       assert.equal(limitEntry("1.234", "kWh").value, written);
-      for (const [threshold, unit] of [["1.234", "kWh"], ["12345", "kWh"], ["1234567", "W"], ["0.5", "m³"], ["1250", "pence"]]) {
+      for (const [threshold, unit] of [["1.234", "kWh"], ["12345", "kWh"], ["1234567", "W"], ["0.5", "m³"], ["1250", "pence"], ["12.5", "EUR"]]) {
         assert.equal(limitThreshold(limitEntry(threshold, unit).value, unit), threshold, `${threshold} ${unit}`);
       }
       const { budget } = budgetEntries({ dailyBudget: "1.234" });

@@ -10,6 +10,7 @@ from decimal import Context, Decimal
 from functools import lru_cache
 from types import MappingProxyType
 
+import iso4217
 import msgspec
 
 from wattgate.enums import EnergyUnit, PowerUnit, RateUnit
@@ -74,8 +75,6 @@ def minor_unit_decimals(code: str) -> int | None:
 
     Codes without a minor unit, such as gold (XAU), are no currencies of prices.
     """
-    import iso4217  # noqa: PLC0415, its table takes 5 ms to parse
-
     try:
         return iso4217.Currency(code).exponent
     except ValueError:

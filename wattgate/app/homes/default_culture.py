@@ -11,6 +11,7 @@ from babel.languages import get_official_languages
 from babel.numbers import get_territory_currencies
 
 from wattgate.delivery.templates.language.cultures import DEFAULT_CULTURE, canonical_culture, is_culture
+from wattgate.energy.quantities import currency_problem
 
 NO_TERRITORY = "ZZ"
 """The territory of zones that belong to no country, such as UTC."""
@@ -48,10 +49,13 @@ def default_culture(time_zone: str, machine_locale: str | None = None) -> Cultur
 
 
 def default_currency(time_zone: str) -> str | None:
-    """Return the currency of the country of a time zone; None for a zone of no country, such as UTC."""
+    """Return the currency of the country of a time zone.
+
+    None for a zone of no country, such as UTC, and where the data of Babel are older than a new currency.
+    """
     territory = _territory(time_zone)
     currencies = () if territory is None else get_territory_currencies(territory)
-    return str(currencies[0]) if currencies else None
+    return next((str(code) for code in currencies if currency_problem(code) is None), None)
 
 
 def _territory(time_zone: str) -> str | None:

@@ -261,7 +261,7 @@ def _text_problems(options: HomeOptions) -> Iterator[Problem]:
     if problem := time_zone_problem(options.time_zone):
         yield Problem(("--time-zone",), problem)
     if (currency := options.tariff_currency) is None:
-        yield Problem(("--currency",), f"is missing, and {options.time_zone} belongs to no country")
+        yield Problem(("--currency",), f"is missing. No currency is known for {options.time_zone}")
     elif problem := currency_problem(currency):
         yield Problem(("--currency",), problem)
     if options.culture is not None and not is_culture(options.culture):

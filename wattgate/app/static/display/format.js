@@ -28,7 +28,7 @@ const formatters = new Map();
 
 /**
  * Use a currency from now on. Return whether it has changed. Amounts have no symbol before the first call.
- * @param {string} code  ISO 4217.
+ * @param {string | null} code  ISO 4217. Without one, amounts have no symbol.
  * @returns {boolean}
  */
 export function setCurrency(code) {
@@ -77,6 +77,25 @@ export function formatShare(share) {
 export function formatMoney(amount) {
   if (amount === null) return NOTHING;
   return currency ? numbers(currencyStyle(currency)).format(amount) : formatDecimals(amount, 2);
+}
+
+/** The unit of costs in pounds. Costs in other currencies have the code of the currency as their unit. */
+const PENCE = "pence";
+
+/**
+ * Return whether a unit of a storage field is that of money.
+ * @param {string} unit
+ */
+export function isMoney(unit) {
+  return unit === PENCE || /^[A-Z]{3}$/.test(unit);
+}
+
+/**
+ * Return how many of a unit of money the currency has.
+ * @param {string} unit
+ */
+export function unitsOfMoney(unit) {
+  return unit === PENCE ? MINOR_UNITS : 1;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The alerts of the inbox: what each one says, and the list as pages arrive and alerts are marked as read. */
 
-import { formatAge, formatAxisNumber, formatEnergy, formatMoney, formatPower } from "./format.js";
+import { formatAge, formatAxisNumber, formatEnergy, formatMoney, formatPower, isMoney, unitsOfMoney } from "./format.js";
 import { capitalise, text } from "./texts.js";
 
 /** @import { InboxPage } from "./household-requests.js" */
@@ -26,7 +26,6 @@ import { capitalise, text } from "./texts.js";
 const CHANNELS = ["INBOX", "PUSH", "EMAIL"];
 /** Alerts that the page keeps at most. Older ones are in the app. */
 const MAX_ALERTS = 300;
-const PENCE = 100;
 const WATTS = 1000;
 
 /**
@@ -111,7 +110,7 @@ export function periodText(period) {
  * @param {string} unit  Of a storage field, such as kWh, W or pence.
  */
 export function formatLimit(value, unit) {
-  if (unit === "pence") return formatMoney(value / PENCE);
+  if (isMoney(unit)) return formatMoney(value / unitsOfMoney(unit));
   const isLarge = unit === "W" && Math.abs(value) >= WATTS;
   return `${formatAxisNumber(isLarge ? value / WATTS : value)} ${isLarge ? "kW" : unit}`;
 }
@@ -122,7 +121,7 @@ export function formatLimit(value, unit) {
  * @param {string} unit  Of a storage field, such as kWh, W or pence.
  */
 function formatAmount(value, unit) {
-  if (unit === "pence") return formatMoney(value / PENCE);
+  if (isMoney(unit)) return formatMoney(value / unitsOfMoney(unit));
   if (unit !== "W") return formatEnergy(value, unit);
   const { number, unit: size } = formatPower(value);
   return `${value < 0 ? "-" : ""}${number} ${size}`;

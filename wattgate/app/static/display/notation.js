@@ -22,7 +22,7 @@ export function startNotation(language) {
 
 /**
  * Use the notation of a home. Do nothing if it is in use already.
- * @param {{ locale: string, currency: string }} home
+ * @param {{ locale: string, currency: string | null }} home
  */
 export function useNotation({ locale, currency }) {
   if (localStorage.getItem(KEY) !== locale) localStorage.setItem(KEY, locale);

@@ -1,6 +1,6 @@
 /** Alert rules: those that the page offers, what each one says in words, and how a form becomes a rule. */
 
-import { formatAge, formatEntry, groupSign } from "./format.js";
+import { formatAge, formatEntry, groupSign, isMoney, unitsOfMoney } from "./format.js";
 import { formatLimit, periodText } from "./inbox.js";
 import { capitalise, text } from "./texts.js";
 
@@ -45,7 +45,6 @@ import { capitalise, text } from "./texts.js";
 
 const MINUTES_OF_HOUR = 60;
 const MINUTES_OF_DAY = 24 * MINUTES_OF_HOUR;
-const PENCE = 100;
 const WATTS = 1000;
 const POWER_WINDOW_MINUTES = 10;
 const MAX_HOURS = 31 * 24;
@@ -141,7 +140,7 @@ export function checkedAmount(decimal) {
 export function entryUnit({ form, unit }) {
   if (form === "power") return "kW";
   if (form === "silence") return text("rules.hours");
-  return unit === "pence" ? "" : unit;
+  return isMoney(unit) ? "" : unit;
 }
 
 /**
@@ -152,7 +151,7 @@ export function entryUnit({ form, unit }) {
  */
 export function limitEntry(threshold, unit) {
   const factor = factorOf(unit);
-  return { value: formatEntry(Number(threshold) / factor), unit: unit === "W" ? "kW" : unit === "pence" ? "" : unit };
+  return { value: formatEntry(Number(threshold) / factor), unit: unit === "W" ? "kW" : isMoney(unit) ? "" : unit };
 }
 
 /**
@@ -169,7 +168,7 @@ export function limitThreshold(entry, unit) {
 /** @param {string} unit */
 function factorOf(unit) {
   if (unit === "W") return WATTS;
-  return unit === "pence" ? PENCE : 1;
+  return isMoney(unit) ? unitsOfMoney(unit) : 1;
 }
 
 /**
@@ -207,7 +206,7 @@ function termsOf(form, amount, unit, period) {
     case "day":
       return { threshold: String(amount), windowMinutes: MINUTES_OF_DAY };
     case "pace": {
-      const threshold = unit === "pence" ? Math.round(amount * PENCE) : amount;
+      const threshold = unitsOfMoney(unit) === 1 ? amount : Math.round(amount * unitsOfMoney(unit));
       return { threshold: String(threshold), windowMinutes: paceWindow(period), period };
     }
     default:

@@ -73,7 +73,7 @@
  * @property {string} at
  * @property {string} timeZone
  * @property {string} locale  BCP 47, of the owner.
- * @property {string} currency  ISO 4217.
+ * @property {string | null} currency  ISO 4217. Null without a tariff in force.
  * @property {number} unreadAlerts
  * @property {{ net: { value: number }, at: string, validUntil: string } | null} power
  * @property {Period} today

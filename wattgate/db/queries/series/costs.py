@@ -278,7 +278,7 @@ async def _load_priced_energy(
         if key in errors:
             continue
         field, tariffs = parse_fields(source.storage)[0], tariffs_by_resource[key]
-        if len(currencies := {tariff.currency for tariff in tariffs}) > 1:
+        if len(currencies := dict.fromkeys(tariff.currency for tariff in tariffs)) > 1:
             results[key] = _several_currencies(currencies)
             continue
         try:
@@ -343,7 +343,7 @@ def dynamic_tariff_ids(tariffs: Iterable[TariffTerms]) -> set[str]:
 def _several_currencies(currencies: Iterable[str]) -> BadInput:
     problem = Problem(("range",), "contains tariffs in different currencies")
     return BadInput(
-        f"The range has tariffs in {' and '.join(sorted(currencies))}, which cannot be added. Ask for each part alone.",
+        f"The range has tariffs in {' and '.join(currencies)}, which cannot be added. Ask for each part alone.",
         problems=[problem],
     )
 

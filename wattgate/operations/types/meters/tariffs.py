@@ -20,6 +20,8 @@ from wattgate.principal import Permission
 from wattgate.values import terms
 from wattgate.values.annotations import Described
 
+HALF_HOUR = timedelta(minutes=30)
+
 
 @strawberry.type(
     description="Band of a time-of-use tariff: hours of some weekdays with their own rate, in the tariff's time zone."
@@ -61,6 +63,14 @@ async def _load_prices(
     range: Annotated[TimeRange, Described("Time range of the periods.")],
 ) -> list[list[queries.PeriodPrice]]:
     return await queries.prices(rows, tariffs, start=range.start, end=range.end or rows.now)
+
+
+def _units_of_short_prices(prices: Sequence[queries.PeriodPrice]) -> int:
+    """Return the units of prices above those of half hours, which the price of the range includes."""
+    if not prices:
+        return 0
+    included = (prices[-1].at - prices[0].at) // HALF_HOUR + 1
+    return max(0, len(prices) - included) // SERIES_ITEMS_PER_UNIT
 
 
 @strawberry.type(
@@ -106,7 +116,8 @@ class Tariff:
     prices: list[TariffPrice] = edge(
         _load_prices,
         needs=Permission.RESOURCE_READ,
-        sizes=[ListSize(sample_count(timedelta(minutes=5), queries.MAX_PRICES), items_per_unit=SERIES_ITEMS_PER_UNIT)],
+        result_units=_units_of_short_prices,
+        sizes=[ListSize(sample_count(HALF_HOUR, queries.MAX_PRICES), items_per_unit=SERIES_ITEMS_PER_UNIT)],
         description="Known rates of a dynamic tariff in a time range, at most 20,000. Empty for other kinds. They are "
         "in the major unit of `currency` for one unit `per`.",
     )
