@@ -22,11 +22,10 @@ function tariff(kind, values = {}) {
 const night = (rate, values = {}) => {
   return { name: "Night", rateWithVat: { amount: rate }, weekdays: WEEK, start: "23:30", end: "05:30", ...values };
 };
-/** Prices of consecutive half hours. */
-function prices(start, rates) {
-  return rates.map((rate, index) => {
-    return { at: new Date(at(start) + index * 30 * MINUTE).toISOString(), rateWithVat: String(rate) };
-  });
+/** Prices of consecutive periods, which are half hours by default. */
+function prices(start, rates, minutes = 30) {
+  const instant = (index) => new Date(at(start) + index * minutes * MINUTE).toISOString();
+  return rates.map((rate, index) => ({ at: instant(index), end: instant(index + 1), rateWithVat: String(rate) }));
 }
 const clockTimes = (steps) => {
   return steps.map(({ start, rate }) => {
@@ -125,16 +124,27 @@ describe("a dynamic tariff", () => {
     }
   });
 
+  test("has a step for each price, whether it holds for 5, 15, 30 or 60 minutes", () => {
+    for (const minutes of [5, 15, 30, 60]) {
+      const count = (24 * 60) / minutes;
+      const rates = Array.from({ length: count }, (_, index) => index);
+      const known = tariff("DYNAMIC", { prices: prices("2026-11-23T00:00Z", rates, minutes) });
+      const { steps } = buildCurve([known], NOON, LONDON);
+      assert.deepEqual(steps.map(({ rate }) => rate), rates);
+      assert.deepEqual([...new Set(steps.map(({ start, end }) => end - start))], [minutes * MINUTE]);
+    }
+  });
+
   test("is rounded as the gateway rounds, also where a float is a little less than a half", () => {
     const wrong = [];
     for (let number = 0; number <= 7_000; number += 1) {
       const rateWithVat = `0.${String(number).padStart(4, "0")}5`;
-      const known = tariff("DYNAMIC", { prices: [{ at: "2026-11-23T00:00Z", rateWithVat }] });
+      const known = tariff("DYNAMIC", { prices: prices("2026-11-23T00:00Z", [rateWithVat]) });
       const { rate } = buildCurve([known], NOON, LONDON).steps[0];
       if (Math.abs(rate * 10_000 - (number + 1)) > 1e-6) wrong.push(rateWithVat);
     }
     assert.deepEqual(wrong, []);
-    const negative = tariff("DYNAMIC", { prices: [{ at: "2026-11-23T00:00Z", rateWithVat: "-0.00125" }] });
+    const negative = tariff("DYNAMIC", { prices: prices("2026-11-23T00:00Z", ["-0.00125"]) });
     assert.equal(buildCurve([negative], NOON, LONDON).steps[0].rate, -0.0013);
   });
 

@@ -1,4 +1,4 @@
-/** The prices of electricity today and tomorrow, from tariffs and half-hourly prices. Instants are milliseconds since 1970. */
+/** The prices of electricity today and tomorrow, from tariffs and their prices. Instants are milliseconds since 1970. */
 
 import { localTime, startOfDay } from "./zone-days.js";
 
@@ -12,7 +12,7 @@ import { localTime, startOfDay } from "./zone-days.js";
  * @property {string} timeZone
  * @property {string} validFrom
  * @property {Band[]} bands
- * @property {{ at: string, rateWithVat: string }[]} prices  Of half hours.
+ * @property {{ at: string, end: string, rateWithVat: string }[]} prices  Of periods of 5 to 60 minutes, in order.
  */
 
 /**
@@ -38,9 +38,8 @@ import { localTime, startOfDay } from "./zone-days.js";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
-/** Offsets of time zones are multiples of this, so bands and prices begin and end at multiples of it. */
+/** Offsets of time zones are multiples of this, so bands and most prices begin and end at multiples of it. */
 const SLOT = 15 * MINUTE;
-const HALF_HOUR = 30 * MINUTE;
 const WEEKDAYS = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"];
 
 /**
@@ -65,7 +64,8 @@ export function buildCurve(tariffs, now, timeZone) {
   const used = tariffsWithin(tariffs, start, end);
   if (!used.some(({ kind }) => kind === "TIME_OF_USE" || kind === "DYNAMIC")) return null;
   const pricing = used.map((tariff) => ({ from: Date.parse(tariff.validFrom), rateAt: rateFunction(tariff) })).reverse();
-  const steps = mergedSteps(start, end, tomorrow, (at) => pricing.find(({ from }) => from <= at)?.rateAt(at) ?? null);
+  const slot = Math.min(SLOT, ...used.flatMap(({ prices }) => prices.slice(0, 1).map(lengthOf)));
+  const steps = mergedSteps({ start, end, slot }, tomorrow, (at) => pricing.find(({ from }) => from <= at)?.rateAt(at) ?? null);
   if (steps.every(({ rate }) => rate === null)) return null;
   const ofTomorrow = steps.filter((step) => step.start >= tomorrow).map(({ rate }) => rate !== null);
   const tomorrowKnown = ofTomorrow.every(Boolean) ? "all" : ofTomorrow.some(Boolean) ? "part" : "none";
@@ -128,20 +128,24 @@ function tariffsWithin(tariffs, start, end) {
   return begun.slice(Math.max(first, 0));
 }
 
+/** @param {PricedTariff["prices"][number]} price */
+function lengthOf({ at, end }) {
+  return Date.parse(end) - Date.parse(at);
+}
+
 /**
- * @param {number} start
- * @param {number} end
+ * @param {{ start: number, end: number, slot: number }} range  Prices change at multiples of `slot` only.
  * @param {number} tomorrow  A step ends here, even if the price stays the same.
  * @param {(at: number) => number | null} rateAt
  * @returns {PriceStep[]}
  */
-function mergedSteps(start, end, tomorrow, rateAt) {
+function mergedSteps({ start, end, slot }, tomorrow, rateAt) {
   /** @type {PriceStep[]} */
   const steps = [];
-  for (let at = start; at < end; at = Math.min(at + SLOT, end)) {
+  for (let at = start; at < end; at = Math.min(at + slot, end)) {
     const rate = rateAt(at);
     const last = steps.at(-1);
-    const slotEnd = Math.min(at + SLOT, end);
+    const slotEnd = Math.min(at + slot, end);
     if (last && last.rate === rate && at !== tomorrow) last.end = slotEnd;
     else steps.push({ start: at, end: slotEnd, rate });
   }
@@ -155,8 +159,17 @@ function mergedSteps(start, end, tomorrow, rateAt) {
  */
 function rateFunction({ kind, rateWithVat, bands, prices, timeZone }) {
   if (kind === "DYNAMIC") {
-    const byTime = new Map(prices.map((price) => [Date.parse(price.at), roundRate(price.rateWithVat)]));
-    return (at) => byTime.get(at - (at % HALF_HOUR)) ?? null;
+    const known = prices.map(({ at, end, rateWithVat: rate }) => ({
+      start: Date.parse(at),
+      end: Date.parse(end),
+      rate: roundRate(rate),
+    }));
+    let position = 0; // instants come in order
+    return (at) => {
+      while (position < known.length && known[position].end <= at) position += 1;
+      const price = known[position];
+      return price && price.start <= at ? price.rate : null;
+    };
   }
   if (kind === "BLOCK") return () => null; // the price depends on the energy used
   /** @param {Amount | null} rate */

@@ -9,22 +9,22 @@ const PRICES = `query Prices($resourceId: ID!, $range: TimeRange!) {
     tariffs(upcoming: true) {
       kind rateWithVat { amount } timeZone validFrom
       bands { name rateWithVat { amount } weekdays start end }
-      prices(range: $range) { at rateWithVat }
+      prices(range: $range) { at end rateWithVat }
     }
   }
 }`;
 
-/** A day begins inside a half hour of prices where the zone has a quarter hour. */
-const HALF_HOUR = 1_800_000;
+/** The longest time for which a price holds. A day of the home may begin inside it. */
+const HOUR = 3_600_000;
 
 /**
- * Return the tariffs of a resource, with the half-hourly prices of a range, also of one that begins before it.
+ * Return the tariffs of a resource, with the prices of a range, also of one that begins before it.
  * @param {string} token
  * @param {string} resourceId
  * @param {{ start: number, end: number }} range  In milliseconds since 1970.
  * @returns {Promise<PricedTariff[]>}
  */
 export async function readTariffs(token, resourceId, range) {
-  const needed = toTimeRange({ ...range, start: range.start - HALF_HOUR });
+  const needed = toTimeRange({ ...range, start: range.start - HOUR });
   return (await call(PRICES, { resourceId, range: needed }, token)).resource.tariffs;
 }
