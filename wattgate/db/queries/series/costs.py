@@ -279,7 +279,7 @@ async def _load_priced_energy(
             continue
         field, tariffs = parse_fields(source.storage)[0], tariffs_by_resource[key]
         if len(currencies := dict.fromkeys(tariff.currency for tariff in tariffs)) > 1:
-            results[key] = _several_currencies(currencies)
+            results[key] = several_currencies(currencies)
             continue
         try:
             samples = await load_energy(rows, source, field, tariffs, start, stop) if tariffs else []
@@ -340,7 +340,7 @@ def dynamic_tariff_ids(tariffs: Iterable[TariffTerms]) -> set[str]:
     return {tariff.tariff_id for tariff in tariffs if tariff.kind is TariffKind.DYNAMIC}
 
 
-def _several_currencies(currencies: Iterable[str]) -> BadInput:
+def several_currencies(currencies: Iterable[str]) -> BadInput:
     problem = Problem(("range",), "contains tariffs in different currencies")
     return BadInput(
         f"The range has tariffs in {' and '.join(currencies)}, which cannot be added. Ask for each part alone.",

@@ -1,7 +1,7 @@
 """GraphQL types of resources (metered data series), resource types, series of readings and devices."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ from wattgate.db.queries.series import comparisons as comparison_queries
 from wattgate.db.queries.series import costs as cost_queries
 from wattgate.db.queries.series import current_readings as current_queries
 from wattgate.db.queries.series import freshness as freshness_queries
+from wattgate.db.queries.series import price_windows as price_queries
 from wattgate.db.queries.series import raw_readings as raw_queries
 from wattgate.db.queries.series import readings as reading_queries
 from wattgate.db.queries.series import standby as standby_queries
@@ -38,16 +39,27 @@ from wattgate.operations.types.meters.readings import (
     SeriesPart,
 )
 from wattgate.operations.types.meters.standby import Standby
-from wattgate.operations.types.meters.tariffs import CostBucket, CostExplanation, CurrentRates, Tariff
+from wattgate.operations.types.meters.tariffs import (
+    CheapestWindow,
+    CostBucket,
+    CostExplanation,
+    CurrentRates,
+    PriceSpan,
+    Tariff,
+    units_of_spans,
+)
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.operations.vocabulary.cost_weights import (
     FRESHNESS_WEIGHT,
+    SERIES_ITEMS_PER_UNIT,
     STATEMENT_WEIGHT,
     ListSize,
     bucket_count,
     cost_days,
     per_bucket,
+    per_day,
+    sample_count,
     stored_reading_count,
 )
 from wattgate.operations.vocabulary.node import Node
@@ -56,6 +68,9 @@ from wattgate.principal import Permission
 from wattgate.values import terms
 
 # GraphQL types of the storage of a resource type.
+
+PRICE_INTERVAL = timedelta(hours=1)
+"""The length of a span of prices that the estimated size of a curve assumes."""
 
 
 @filter_input("Filter of a list of resources.")
@@ -280,8 +295,8 @@ class Resource(Node, model=models.Resource):
         current_queries.current_readings,
         needs=Permission.READINGS_READ,
         description="Newest reading: the power if it is at most 15 minutes old, otherwise the newest value of the "
-        "first field. For a resource with `costOf`: what an hour costs at the present power and rate, in pence/hour. "
-        "Null if there is none; `noCurrentReason` says why.",
+        "first field. For a resource with `costOf`: what an hour costs at the present power and rate, in pence/hour "
+        "or in the currency of the tariff. Null if there is none; `noCurrentReason` says why.",
     )
     no_current_reason: NoValueReason | None = edge(
         current_queries.no_current_reasons,
@@ -315,6 +330,27 @@ class Resource(Node, model=models.Resource):
         needs=Permission.RESOURCE_READ,
         weight=4,
         description="Present rates. Null if no tariff is known.",
+    )
+    price_curve: list[PriceSpan] = edge(
+        price_queries.price_curves,
+        needs=Permission.RESOURCE_READ,
+        weight=per_day(4, 8, max_length=price_queries.MAX_RANGE),
+        sizes=[
+            ListSize(
+                sample_count(PRICE_INTERVAL, price_queries.MAX_RANGE // PRICE_INTERVAL),
+                items_per_unit=SERIES_ITEMS_PER_UNIT,
+            )
+        ],
+        result_units=units_of_spans,
+        description="Known rates of the energy in a time range, past and to come: bands of a time-of-use tariff, "
+        "prices of a dynamic one. Rates of a block tariff depend on the energy used, so they are left out.",
+    )
+    cheapest_window: CheapestWindow | None = edge(
+        price_queries.cheapest_windows,
+        needs=Permission.RESOURCE_READ,
+        weight=150,
+        description="Cheapest time for a task that draws a constant power, such as charging a car. Null if the prices "
+        "that are known are not long enough.",
     )
     readings: ReadingSeries = edge(
         reading_queries.readings,

@@ -11,7 +11,7 @@ from wattgate.clock import TimeRange
 from wattgate.db.queries.series import tariffs as queries
 from wattgate.db.rows.rows import Rows
 from wattgate.enums import CostLineKind, NoValueReason, Period, RateUnit, TariffKind, Weekday
-from wattgate.operations.core.fields import edge
+from wattgate.operations.core.fields import edge, list_field
 from wattgate.operations.types.meters.quantities import Energy, Money, Rate
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, sample_count
@@ -132,6 +132,31 @@ class CurrentRates:
     standing_charge: Rate = strawberry.field(description="Standing charge of a day without VAT.")
     standing_charge_with_vat: Rate = strawberry.field(description="Standing charge of a day with VAT.")
     band: str | None = strawberry.field(description="Name of the present tariff band or block. Null if there is none.")
+
+
+@strawberry.type(description="Span of time with one known rate.")
+class PriceSpan:
+    start: datetime = strawberry.field(description="Start of the span, inclusive.")
+    end: datetime = strawberry.field(description="End of the span, exclusive.")
+    rate: Rate = strawberry.field(description="Rate of energy without VAT. It may be negative.")
+    rate_with_vat: Rate = strawberry.field(description="Rate of energy with VAT.")
+    band: str | None = strawberry.field(description="Name of the tariff band. Null outside all bands.")
+
+
+@strawberry.type(description="Cheapest time for a task that draws a constant power.")
+class CheapestWindow:
+    start: datetime = strawberry.field(description="Start of the task.")
+    end: datetime = strawberry.field(description="End of the task. With pauses, it is later than the duration.")
+    mean_rate_with_vat: Rate = strawberry.field(description="Mean rate of the energy of the task, with VAT.")
+    spans: list[PriceSpan] = list_field(5, description="Times in which the task runs, with their rates, in order.")
+    known_to: datetime = strawberry.field(
+        description="Instant up to which prices are known. Later times, until `before`, were not compared."
+    )
+
+
+def units_of_spans(spans: Sequence[queries.PeriodPrice] | Sequence[object]) -> int:
+    """Return the units of spans of prices above the first ones of a day, which the price of the range includes."""
+    return len(spans) // SERIES_ITEMS_PER_UNIT
 
 
 @strawberry.type(description="One line of a bill: a quantity at a rate.")
