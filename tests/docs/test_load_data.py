@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.support.house import House
+from wattgate.app.cli.imports.tariffs import import_tariffs
 from wattgate.operations.readings.files.file_import import import_csv
 from wattgate.reading_files.derived_energy import FileReading
 from wattgate.reading_files.profiles import parse_profile, profile_names
@@ -24,7 +25,8 @@ def blocks(language: str) -> list[str]:
 async def test_types_resources_and_homes_are_created_and_a_line_is_recorded(served: House) -> None:
     ids: dict[str, str] = {}
     callers = ["administrator", "administrator", "account", "account", "application", "acting"]
-    for document, caller in zip(blocks("graphql"), callers, strict=True):
+    *documents, _ = blocks("graphql")
+    for document, caller in zip(documents, callers, strict=True):
         values = ids | {"hardwareId": "70B3D5210E01"}
         variables = {name: values[name] for name in re.findall(r"\$(\w+): \w+!", document)}
         answer = await served.graphql(document, served.one.headers[caller], **variables)
@@ -33,11 +35,38 @@ async def test_types_resources_and_homes_are_created_and_a_line_is_recorded(serv
     assert set(ids) == {"resourceTypeId", "veTypeId", "resourceId", "veId", "deviceTypeId", "deviceId"}
     device = await served.call("GET", f"/device/{ids['deviceId']}", served.one.headers["account"])
     assert [sensor["resourceId"] for sensor in device.json()["protocol"]["sensors"]] == [ids["resourceId"]]
-    (shown,) = blocks("json")
+    shown, _ = blocks("json")
     line = {**json.loads(shown), "resourceId": ids["resourceId"]}
     headers = {**served.one.headers["account"], "Content-Type": "application/x-ndjson"}
     recorded = await served.call("POST", "/readings", headers, content=json.dumps(line))
     assert recorded.json() == {"status": "OK", "recorded": 1, "refused": 0}
+
+
+async def test_prices_of_quarter_hours_are_imported_and_the_cheapest_are_found(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    lines = blocks("json")[1].replace("RESOURCE", resource_id)
+    refused = list[str]()
+    report = await import_tariffs(
+        io.BytesIO(lines.encode()),
+        runner=served.gateway.runner,
+        principal=served.one.system,
+        resource_id=None,
+        currency=None,
+        refuse=lambda line, reason: refused.append(reason),
+        progress=lambda done: None,
+    )
+    assert (report.recorded, refused) == (3, [])
+    document = blocks("graphql")[-1].replace(
+        "minutes: 120, before", 'minutes: 30, notBefore: "2026-01-01T00:00:00+01:00", before'
+    )
+    answer = await served.graphql(document, served.one.headers["account"], resourceId=resource_id)
+    found = answer["data"]["resource"]
+    assert [span["rateWithVat"]["amount"] for span in found["priceCurve"]] == ["0.096672", "0.09275"]
+    assert found["cheapestWindow"]["meanRateWithVat"] == {
+        "amount": "0.094711",
+        "currency": "EUR",
+        "per": "KILOWATT_HOUR",
+    }
 
 
 def test_the_file_profile_of_the_page_is_valid() -> None:

@@ -1,4 +1,7 @@
-"""Prices of dynamic tariffs in SQL. Instants are milliseconds since 1970 (UTC), rates are millionths of a penny."""
+"""Prices of dynamic tariffs in SQL.
+
+Instants are milliseconds since 1970 (UTC), rates are millionths of a hundredth of the currency.
+"""
 
 from collections.abc import Collection, Sequence
 from typing import cast
@@ -22,7 +25,7 @@ class TariffPriceStore:
         self._session = session
 
     async def upsert(self, tariff_id: str, prices: Sequence[Price]) -> None:
-        """Insert or replace prices of a tariff. Each half hour may occur once."""
+        """Insert or replace prices of a tariff. Each instant may occur once."""
         insert = (sqlite if dialect_name(self._session) == "sqlite" else postgresql).insert(TariffPrice)
         statement = insert.on_conflict_do_update(
             index_elements=["tariff_id", "at"], set_={"rate": insert.excluded.rate}
@@ -35,7 +38,7 @@ class TariffPriceStore:
     async def list_between(
         self, tariff_ids: Collection[str], start: int, stop: int, *, limit: int | None = None
     ) -> dict[str, list[Price]]:
-        """Return, by tariff, the prices for half hours that begin in [start, stop), in order.
+        """Return, by tariff, the prices that begin in [start, stop), in order.
 
         Tariffs without prices are left out. `limit` applies to all tariffs together.
         """
