@@ -28,7 +28,7 @@ from wattgate.delivery.egress import (
     check_address,
     parse_destination,
 )
-from wattgate.requests.fair_share import FairThreads
+from wattgate.requests.fair_share import FairThreads, NoFreeSlot
 from wattgate.tls import client_context
 
 # Look-ups of host names that users provide: in threads, with a share for each owner, and a memory of failed names.
@@ -39,8 +39,11 @@ LOOKUP_THREADS = 64
 MAX_OWNER_LOOKUPS = 4
 """Maximum number of concurrent look-ups of one owner. Names that hang thus leave threads for all other owners."""
 
+MAX_PLACE_SECONDS = 4.0
+"""Maximum seconds that a look-up waits for a place of its owner. It ends before the time to resolve a name does."""
+
 FAILURE_SECONDS = 30.0
-"""Time for which a name that has failed or timed out is not looked up again."""
+"""Time for which a name that has failed or timed out is not looked up again for its owner."""
 
 MAX_FAILURES = 10_000
 """Maximum number of failed names in memory. Above it, the oldest is dropped."""
@@ -58,10 +61,15 @@ def look_up_in_system(host: str) -> list[str]:
     return list(dict.fromkeys(str(address[0]) for *_, address in entries))
 
 
+class NotLookedUp(Exception):
+    """A name was not looked up, because of earlier look-ups of its owner. This says nothing about the name."""
+
+
 class HostResolver:
     """Resolve names in threads. A look-up holds a place of its owner until its thread ends, not only until a timeout.
 
-    A thread in the operating system's resolver cannot be stopped. The caller limits the time that it waits.
+    A thread in the operating system's resolver cannot be stopped. The caller limits the time that it waits. Failures
+    are remembered for each owner, because an owner can let look-ups of any name fail: it cancels them.
     """
 
     def __init__(
@@ -70,13 +78,15 @@ class HostResolver:
         *,
         threads: int = LOOKUP_THREADS,
         max_owner_lookups: int = MAX_OWNER_LOOKUPS,
+        max_place_seconds: float = MAX_PLACE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._look_up = look_up
-        self._threads = FairThreads(threads, share=min(threads, max_owner_lookups), name="look-up")
+        share = min(threads, max_owner_lookups)
+        self._threads = FairThreads(threads, share=share, name="look-up", max_wait_seconds=max_place_seconds)
         self._clock = clock
-        self._failures: OrderedDict[str, float] = OrderedDict()
-        """Names that failed, and the times at which they may be looked up again, oldest first."""
+        self._failures: OrderedDict[tuple[str, str], float] = OrderedDict()
+        """Owners and names that failed, and the times at which they may be looked up again, oldest first."""
 
     @property
     def owner_count(self) -> int:
@@ -86,24 +96,29 @@ class HostResolver:
     async def resolve(self, host: str, owner: str) -> Sequence[str]:
         """Return the addresses of a name. Wait for a place of the owner first.
 
-        Raise OSError if there are none, or if the last look-up of the name failed a short time ago.
+        Raise OSError if there are none. Raise NotLookedUp if the owner gets no place in time, or if its last look-up
+        of the name failed a short time ago.
         """
-        if self._failures.get(host, 0.0) > self._clock():
-            raise socket.gaierror(socket.EAI_AGAIN, "the name was not resolved a short time ago")
-        return await self._wait(host, await self._threads.submit(owner, lambda: self._look_up(host)))
+        if self._failures.get((owner, host), 0.0) > self._clock():
+            raise NotLookedUp("the name was not resolved a short time ago")
+        try:
+            lookup = await self._threads.submit(owner, lambda: self._look_up(host))
+        except NoFreeSlot:
+            raise NotLookedUp("other look-ups of its owner take long") from None
+        return await self._wait(host, owner, lookup)
 
-    async def _wait(self, host: str, lookup: "Future[Sequence[str]]") -> Sequence[str]:
+    async def _wait(self, host: str, owner: str, lookup: "Future[Sequence[str]]") -> Sequence[str]:
         try:
             addresses = await asyncio.wrap_future(lookup)
         except (OSError, asyncio.CancelledError):
-            self._remember_failure(host)
+            self._remember_failure(host, owner)
             raise
-        self._failures.pop(host, None)
+        self._failures.pop((owner, host), None)
         return addresses
 
-    def _remember_failure(self, host: str) -> None:
-        self._failures[host] = self._clock() + FAILURE_SECONDS
-        self._failures.move_to_end(host)
+    def _remember_failure(self, host: str, owner: str) -> None:
+        self._failures[owner, host] = self._clock() + FAILURE_SECONDS
+        self._failures.move_to_end((owner, host))
         while len(self._failures) > MAX_FAILURES:
             self._failures.popitem(last=False)
 
@@ -182,6 +197,10 @@ class OutboundRequestFailed(Exception):
         }
 
 
+class RequestNotTried(OutboundRequestFailed):
+    """A request failed because of earlier requests of its owner. This says nothing about its destination."""
+
+
 @dataclass(frozen=True, slots=True)
 class _RequestStep:
     """A step of a request, with a deadline in the time of the event loop's clock. `error` builds its failure."""
@@ -190,11 +209,16 @@ class _RequestStep:
     syscall: str
     deadline: float
 
-    def error(self, message: str, code: str, *, type: str = "connection") -> OutboundRequestFailed:
+    def error(
+        self,
+        message: str,
+        code: str,
+        *,
+        type: str = "connection",
+        kind: type[OutboundRequestFailed] = OutboundRequestFailed,
+    ) -> OutboundRequestFailed:
         destination = self.destination
-        return OutboundRequestFailed(
-            message, type=type, code=code, syscall=self.syscall, host=destination.host, port=destination.port
-        )
+        return kind(message, type=type, code=code, syscall=self.syscall, host=destination.host, port=destination.port)
 
 
 class OutboundHttpClient:
@@ -383,6 +407,9 @@ async def _translate_errors(step: _RequestStep) -> AsyncIterator[None]:
             yield
     except TimeoutError:
         raise step.error(f"{step.syscall} ETIMEDOUT {destination.host}:{destination.port}", "ETIMEDOUT") from None
+    except NotLookedUp as error:
+        message = f"getaddrinfo EAI_AGAIN {destination.host}: {error}"
+        raise step.error(message, "EAI_AGAIN", kind=RequestNotTried) from None
     except socket.gaierror as error:
         code = "EAI_AGAIN" if error.errno == socket.EAI_AGAIN else "ENOTFOUND"
         raise step.error(f"getaddrinfo {code} {destination.host}", code) from None

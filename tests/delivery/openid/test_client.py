@@ -7,6 +7,7 @@ from ipaddress import ip_network
 
 import pytest
 
+from tests.delivery.webhooks.test_host_lookup import NameServer, give_up, names
 from tests.support.openid import (
     AUDIENCE,
     ChosenProvider,
@@ -29,8 +30,11 @@ from wattgate.delivery.openid.client import (
 )
 from wattgate.delivery.openid.keys import MAX_CANDIDATES, MAX_KEYS, find_keys, parse_keys
 from wattgate.delivery.openid.tokens import ExternalToken, RejectedToken, TokenRules
+from wattgate.delivery.outbound_http import MAX_OWNER_LOOKUPS, HostResolver, OutboundHttpClient
 from wattgate.enums import TokenCheck
 from wattgate.errors import Unavailable
+
+__all__ = ["names"]
 
 LOOPBACK = EgressPolicy((ip_network("127.0.0.0/8"),), allow_http=True)
 
@@ -61,9 +65,9 @@ def client(seconds: Seconds) -> OpenIdClient:
     return OpenIdClient(LOOPBACK, seconds)
 
 
-async def verify(client: OpenIdClient, issuer: str, token: str) -> ExternalToken:
+async def verify(client: OpenIdClient, issuer: str, token: str, owner: str = "application") -> ExternalToken:
     rules = TokenRules(issuer, (AUDIENCE,), ("RS256",), timedelta(seconds=60))
-    return await client.verify(token, rules, datetime.now(UTC), "application")
+    return await client.verify(token, rules, datetime.now(UTC), owner)
 
 
 async def test_keys_are_fetched_once_for_concurrent_and_later_tokens(
@@ -153,6 +157,29 @@ async def test_cached_keys_serve_an_outage_for_a_bounded_time(
         await verify(client, provider.issuer, token)
     seconds.now += MIN_REFRESH_SECONDS
     await verify(client, provider.issuer, token)
+
+
+@pytest.mark.parametrize("host", ["works.test", "hang.test"])
+async def test_lookups_of_one_application_leave_the_provider_to_others(
+    provider: ChosenProvider, client: OpenIdClient, seconds: Seconds, names: NameServer, host: str
+) -> None:
+    """Two applications have a directory of one provider. The first has no place for look-ups, or cancelled its last."""
+    provider.issuer = provider.issuer.replace("127.0.0.1", host)
+    resolver = HostResolver(names.look_up, max_place_seconds=0.01)
+    vars(client)["_http"] = OutboundHttpClient(LOOPBACK, resolve=resolver.resolve, timeout_seconds=60)
+    if host == "works.test":
+        for number in range(MAX_OWNER_LOOKUPS):
+            await give_up(names, resolver, f"hang{number}.test", "hostile")
+    else:
+        await give_up(names, resolver, host, "hostile")
+        names.released.set()
+    with pytest.raises(Unavailable):
+        await verify(client, provider.issuer, provider.sign(), "hostile")
+    await verify(client, provider.issuer, provider.sign())
+    seconds.now += FRESH_SECONDS
+    await verify(client, provider.issuer, provider.sign(), "hostile")  # by the keys in memory
+    provider.keys = {"second": rsa_key(1)}
+    await verify(client, provider.issuer, provider.sign("second"))
 
 
 async def test_restarted_real_provider_has_new_keys(client: OpenIdClient, seconds: Seconds) -> None:

@@ -14,8 +14,10 @@ from wattgate.delivery.outbound_http import (
     LOOKUP_THREADS,
     MAX_OWNER_LOOKUPS,
     HostResolver,
+    NotLookedUp,
     OutboundHttpClient,
     OutboundRequestFailed,
+    RequestNotTried,
 )
 
 
@@ -99,7 +101,7 @@ async def test_name_that_failed_is_not_looked_up_again_for_a_while(names: NameSe
     resolver = HostResolver(names.look_up, clock=clock)
     await give_up(names, resolver, host, "one")
     clock.now += FAILURE_SECONDS - 1
-    with pytest.raises(socket.gaierror, match="a short time ago"):
+    with pytest.raises(NotLookedUp, match="a short time ago"):
         await resolver.resolve(host, "one")
     assert names.asked == [host]
     clock.now += 2
@@ -107,6 +109,29 @@ async def test_name_that_failed_is_not_looked_up_again_for_a_while(names: NameSe
     with contextlib.suppress(OSError):
         await resolver.resolve(host, "one")
     assert names.asked == [host, host]
+
+
+@pytest.mark.parametrize("host", ["hang.test", "missing.test"])
+async def test_failure_of_one_application_is_not_remembered_for_another(names: NameServer, host: str) -> None:
+    """An application can let look-ups of any name fail, because it can cancel them."""
+    resolver = HostResolver(names.look_up)
+    await give_up(names, resolver, host, "hostile")
+    names.released.set()
+    with contextlib.suppress(socket.gaierror):
+        assert await resolver.resolve(host, "other") == ["127.0.0.1"]
+    assert names.asked == [host, host]
+
+
+async def test_lookup_without_a_place_of_its_owner_is_no_failure_of_the_name(names: NameServer) -> None:
+    resolver = HostResolver(names.look_up, max_place_seconds=0.01)
+    for number in range(MAX_OWNER_LOOKUPS):
+        await give_up(names, resolver, f"hang{number}.test", "hostile")
+    client = OutboundHttpClient(HERE, resolve=resolver.resolve, timeout_seconds=60)
+    with pytest.raises(RequestNotTried, match="take long"):
+        await client.send("POST", "http://works.test/", headers={}, body=b"", owner="hostile")
+    assert await resolver.resolve("works.test", "other") == ["127.0.0.1"]
+    names.released.set()
+    assert await resolver.resolve("works.test", "hostile") == ["127.0.0.1"]
 
 
 async def test_failed_name_is_reported_as_a_failed_request(names: NameServer) -> None:

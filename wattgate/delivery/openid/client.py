@@ -17,7 +17,12 @@ from urllib.parse import quote, urlencode
 from wattgate.delivery.egress import PUBLIC_HTTPS_ONLY, EgressPolicy
 from wattgate.delivery.openid.keys import SigningKey, find_keys, parse_keys
 from wattgate.delivery.openid.tokens import ExternalToken, TokenRules, WrongSignature, read_header, verify_token
-from wattgate.delivery.outbound_http import OutboundHttpClient, OutboundRequestFailed, OutboundResponse
+from wattgate.delivery.outbound_http import (
+    OutboundHttpClient,
+    OutboundRequestFailed,
+    OutboundResponse,
+    RequestNotTried,
+)
 from wattgate.enums import TokenCheck
 from wattgate.errors import Unavailable
 from wattgate.requests.fair_share import FairShare, NoFreeSlot
@@ -37,6 +42,10 @@ class ProviderFault(Exception):
 
 class ProviderUnreachable(ProviderFault):
     """A provider does not respond now, or reports a fault of its own."""
+
+
+class ProviderNotAsked(ProviderUnreachable):
+    """A provider was not asked, because of earlier requests of the same application."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +119,8 @@ async def _send(
 ) -> OutboundResponse:
     try:
         return await http.send(method, url, headers=headers, body=body, owner=owner)
+    except RequestNotTried as error:
+        raise ProviderNotAsked(f"{url}: {error.message}") from None
     except OutboundRequestFailed as error:
         raise ProviderUnreachable(f"{url}: {error.message}") from None
 
@@ -214,12 +225,18 @@ class ProviderCache:
             async with asyncio.timeout(MAX_WAIT_SECONDS), entry.turn.slot(owner):
                 if not self._is_good(entry, is_enough):
                     await self._refresh(entry, issuer, owner)
+        except ProviderNotAsked:  # for this application alone: the next one asks
+            if entry.provider is None or not is_enough(entry.provider):
+                raise unavailable(issuer) from None
         except (TimeoutError, NoFreeSlot):
             raise unavailable(issuer) from None
 
     async def _refresh(self, entry: _Entry, issuer: str, owner: str) -> None:
+        """Fetch a provider, and remember how that ended. Raise ProviderNotAsked if it did not begin."""
         try:
             entry.provider = await fetch_provider(self._http, issuer, owner)
+        except ProviderNotAsked:
+            raise
         except ProviderFault as fault:
             log.warning("The OpenID provider %s cannot be used: %s", issuer, fault)
             entry.fault = str(fault)
