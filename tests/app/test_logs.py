@@ -28,6 +28,9 @@ LOG_IN = """mutation ($u: String!, $p: String!, $a: ID!) {
   authenticate(username: $u, password: $p, applicationId: $a) { ... on Login { token } }
 }"""
 
+MESSAGES = {"swordfish-8": 4400, '{"type": "subscribe", "id": "1", "payload": {"query": "{ __typename }"}}': 4401}
+"""Messages that close a socket without credentials, and the codes."""
+
 
 def record(message: str, *values: object, **extra: object) -> logging.LogRecord:
     return logging.getLogger("wattgate.test").makeRecord(
@@ -67,7 +70,7 @@ async def cause_refusals(url: str, home: Home) -> None:
 
 
 async def repeat_refusals(url: str) -> None:
-    """Cause 60 refusals of a malformed head, and 60 of a wrong token behind a proxy."""
+    """Cause 60 refusals of a malformed head, 60 of a wrong token behind a proxy, and 12 of each of two messages."""
     where = urlsplit(url)
     for _ in range(60):
         reader, writer = await asyncio.open_connection(where.hostname, where.port)
@@ -77,6 +80,11 @@ async def repeat_refusals(url: str) -> None:
     async with httpx.AsyncClient(base_url=url, headers={"x-forwarded-for": "192.0.2.9, 203.0.113.7"}) as client:
         for _ in range(60):
             assert (await client.get("/api/v0-1/account", headers={"token": "swordfish-7"})).status_code == 401
+    for message in MESSAGES:
+        for _ in range(12):
+            async with connect(url.replace("http", "ws") + "/graphql", subprotocols=[SUBPROTOCOL]) as display:
+                await display.send(message)
+                await display.wait_closed()
 
 
 async def test_refusals_are_logged_with_caller_and_without_credentials(home: Home) -> None:
@@ -117,6 +125,9 @@ async def test_refusals_are_logged_with_caller_and_without_credentials(home: Hom
     assert "clientAddress" not in opened
     malformed = lines_with("HTTP connection refused with 400: The request is no valid HTTP message.")
     assert [line["clientAddress"] for line in malformed] == ["127.0.0.1"] * 10
+    for code in MESSAGES.values():
+        closed = lines_with(f"Closing a connection with code {code}")
+        assert [line.get("clientAddress") for line in closed] == ["127.0.0.1"] * 10
     assert lines_with("POST /api/v0-1/auth responded with 401 in ")
     assert {"time", "level", "logger", "message", "process"} <= set.intersection(*map(set, lines))
 

@@ -268,14 +268,14 @@ def string_members(payload: Mapping[str, Any]) -> dict[str, str]:
 
 log = logging.getLogger(__name__)
 
-SECURITY_EVENTS = frozenset({CloseCode.FORBIDDEN, CloseCode.TOO_MANY_MESSAGES, CloseCode.RATE_LIMITED})
-"""Codes whose log records are security events."""
+SECURITY_EVENTS = frozenset(CloseCode) - {CloseCode.GOING_AWAY}
+"""Codes whose log records are security events, because a client can cause as many as it likes."""
 
 
 def log_close(code: CloseCode, reason: str, caller: Principal, trace_id: str, address: str | None) -> None:
     """Count and log the closing of a connection. A shutdown of the gateway closes all of them, so log it at DEBUG.
 
-    The record of a close because of credentials or of limits is a security event, with the client's address.
+    The record of any other close is a security event, with the client's address.
     """
     SERVER_DISCONNECTS.labels(str(int(code))).inc()
     level = logging.DEBUG if code is CloseCode.GOING_AWAY else logging.INFO
