@@ -18,10 +18,11 @@ from websockets.typing import Subprotocol
 
 from tests.support.schema import bring_up
 from tests.support.servers import running_server, serving
-from wattgate.app.server.edge.connection_guard import HttpLimits
+from wattgate.app.server.edge.connection_guard import ConnectionGuard, HttpLimits
 from wattgate.app.server.edge.http_protocol import GuardedHttpProtocol
 from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
+from wattgate.rate_limit.address_limits import NETWORK_FACTOR
 
 SHORT = HttpLimits(head_seconds=0.3, body_seconds=0.3)
 PATIENCE_SECONDS = 60
@@ -213,6 +214,19 @@ async def test_connections_of_an_address_are_bounded() -> None:
         again = await answered(port)
         second[1].close()
     assert again.startswith(b"HTTP/1.1 200 ")
+
+
+def test_connections_of_an_ipv6_network_and_of_its_site_are_bounded() -> None:
+    """A site can have 65,536 networks, so that a bound for each network alone would leave it all connections."""
+    guard = ConnectionGuard(HttpLimits(max_address_connections=2))
+    opened = [asyncio.Transport(extra={"peername": (f"2001:db8:1:{n // 3}::{n}", 0, 0, 0)}) for n in range(30)]
+    admitted = [number for number, transport in enumerate(opened) if guard.admit(transport)]
+    assert admitted == [number for number in range(3 * NETWORK_FACTOR) if number % 3 < 2]
+    assert guard.admit(asyncio.Transport(extra={"peername": ("2001:db8:2:0::1", 0, 0, 0)}))
+    for number in admitted:
+        guard.release(opened[number])
+    assert guard.admit(opened[-1])
+    assert guard.count == 2
 
 
 async def answered(port: int, path: str = "/ignore") -> bytes:

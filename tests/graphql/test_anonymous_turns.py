@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.house import Tenant, operation
+from wattgate.app.server.gate.client_addresses import address_groups
 from wattgate.errors import Unavailable
 from wattgate.operations.core.anonymous_turns import ANONYMOUS_PART, AnonymousTurns
 from wattgate.operations.core.operation import Call, OperationKind
@@ -54,22 +55,25 @@ async def test_flood_without_credentials_leaves_the_connections_to_others(settle
     assert held.most == slots
 
 
-async def test_addresses_without_credentials_take_turns() -> None:
+@pytest.mark.parametrize("flood", [["192.0.2.1"] * 4, [f"2001:db8:1:{number}::1" for number in range(4)]])
+async def test_addresses_without_credentials_take_turns(flood: list[str]) -> None:
+    """So do IPv6 sites, each of which can have 65,536 addresses."""
     turns, order, may_end = AnonymousTurns(ANONYMOUS_PART), list[str](), asyncio.Event()
 
-    async def use(address: str) -> None:
-        async with turns.turn(ANONYMOUS, Client(address=address)):
-            order.append(address)
+    async def use(host: str) -> None:
+        async with turns.turn(ANONYMOUS, Client(host, *address_groups(host))):
+            order.append(host)
             await may_end.wait()
 
-    users = [asyncio.create_task(use(address)) for address in ("a", "a", "a", "a", "b", "c")]
+    others = ["192.0.2.2", "2001:db8:2:1::1"]
+    users = [asyncio.create_task(use(host)) for host in (*flood, *others)]
     await asyncio.sleep(0)
     known = Principal(Role.ACCOUNT, application_id="x", user_id="u", account_id="a")
     async with turns.turn(known, Client(address="a")):
-        assert order == ["a"], "a known caller does not wait"
+        assert order == flood[:1], "a known caller does not wait"
     may_end.set()
     await asyncio.gather(*users)
-    assert order == ["a", "a", "b", "c", "a", "a"]
+    assert order == [*flood[:2], *others, *flood[2:]]
 
 
 async def test_waits_without_credentials_are_bounded_in_number_and_time() -> None:

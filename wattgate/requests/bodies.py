@@ -88,8 +88,7 @@ class BodyMemory:
 
     def open_hold(self, caller: Principal) -> "BodyHold":
         """Return a hold of no memory for the body of a caller, at the address of the current client."""
-        client = current_client()
-        address = client.network or client.address or ""
+        address = current_client().site or ""
         shares = (self._by_address, address), (self._by_owner, owner_of_caller(caller))
         return BodyHold(*shares, max_wait_seconds=self._max_wait_seconds)
 

@@ -54,6 +54,14 @@ class Client:
     purpose: str | None = None
     origin: str | None = None
 
+    @property
+    def site(self) -> str | None:
+        """The addresses that take turns as one: the IPv6 network of 48 bits, or the IPv4 address.
+
+        With a turn for each network of 64 bits, one site could have most places of a queue.
+        """
+        return self.network or self.address
+
 
 CURRENT_CLIENT: ContextVar[Client | None] = ContextVar("client", default=None)
 """The client of the current task; None for work of the gateway itself."""

@@ -308,13 +308,14 @@ async def test_log_ins_of_one_address_leave_places_in_the_queue_to_others(open_h
             await client.say(type="connection_init", payload=house.one.headers["account"])
             return client
 
-        async with queue.slot(NO_OWNER):
-            first = await log_in("203.0.113.1")
-            await house.until(lambda: queue.waiting_count == 1)
-            second = await log_in("203.0.113.1")
-            await house.until(lambda: queue.waiting_count == 2)
-            other = await log_in("203.0.113.2")
-            assert (await second.closed())[0] == CloseCode.GOING_AWAY
-            assert queue.waiting_count == 2
-        for client in (first, other):
-            assert await client.hear() == {"type": "connection_ack"}
+        for addresses in (["203.0.113.1"] * 2, ["2001:db8:1:1::1", "2001:db8:1:2::1"]):  # the second is an IPv6 site
+            async with queue.slot(NO_OWNER):
+                first = await log_in(addresses[0])
+                await house.until(lambda: queue.waiting_count == 1)
+                second = await log_in(addresses[1])
+                await house.until(lambda: queue.waiting_count == 2)
+                other = await log_in("203.0.113.2")
+                assert (await second.closed())[0] == CloseCode.GOING_AWAY
+                assert queue.waiting_count == 2
+            for client in (first, other):
+                assert await client.hear() == {"type": "connection_ack"}

@@ -41,7 +41,7 @@ class AnonymousTurns:
 
     def turn(self, principal: Principal, client: Client) -> AbstractAsyncContextManager[None]:
         """Wait for the turn of a caller, and keep it until the context exits. Raise Unavailable if too many wait."""
-        return self._turn(client.address or NO_OWNER) if principal.role is Role.ANONYMOUS else _NO_WAIT
+        return self._turn(client.site or NO_OWNER) if principal.role is Role.ANONYMOUS else _NO_WAIT
 
     @asynccontextmanager
     async def _turn(self, address: str) -> AsyncIterator[None]:

@@ -269,7 +269,7 @@ class Session:
 
     async def _initialise(self, payload: Mapping[str, Any]) -> None:
         headers = {**(self._headers or {}), **protocol.string_members(payload)}
-        turn = self._runtime.login_queue.turn(self._client.address or NO_OWNER)
+        turn = self._runtime.login_queue.turn(self._client.site or NO_OWNER)
         async with nullcontext() if uses_password(headers) else turn:
             await self._authenticate(headers)
             self._headers = None

@@ -4,10 +4,11 @@ import asyncio
 from collections import Counter
 from dataclasses import dataclass
 
-from wattgate.app.server.gate.client_addresses import IPNetwork, address_groups, is_within
+from wattgate.app.server.gate.client_addresses import AddressGroups, IPNetwork, address_groups, is_within
 from wattgate.app.server.gate.request_heads import DEFAULT_HEAD_LIMITS, HeadLimits
 from wattgate.app.settings import Settings
 from wattgate.metrics import REFUSED_CONNECTIONS
+from wattgate.rate_limit.address_limits import NETWORK_FACTOR
 
 LINGER_SECONDS = 2.0
 """Seconds for the client to read its response, or to end its body after it. Then the connection is cut."""
@@ -59,12 +60,12 @@ DEFAULT_HTTP_LIMITS = HttpLimits()
 
 
 class ConnectionGuard:
-    """Counts the open connections of one process, in total and by the address of the peer."""
+    """Counts the open connections of one process, in total, by the address of the peer, and by its IPv6 site."""
 
     def __init__(self, limits: HttpLimits) -> None:
         self.limits = limits
-        self._groups: dict[asyncio.BaseTransport, str] = {}
-        self._counts = Counter[str]()
+        self._groups: dict[asyncio.BaseTransport, AddressGroups] = {}
+        self._counts = Counter[str | None]()
 
     @property
     def count(self) -> int:
@@ -75,27 +76,31 @@ class ConnectionGuard:
         """Count a new connection. Return False, and count nothing, if it exceeds a limit."""
         peer = transport.get_extra_info("peername")
         address = str(peer[0]) if isinstance(peer, tuple) else ""
-        group = address_groups(address).address
+        groups = address_groups(address)
         limits = self.limits
         if limits.max_connections and self.count >= limits.max_connections:
             REFUSED_CONNECTIONS.labels("total").inc()
             return False
         if (
             limits.max_address_connections
-            and self._counts[group] >= limits.max_address_connections
+            and self._has_maximum(groups)
             and not is_within(address, limits.trusted_proxies)
         ):
             REFUSED_CONNECTIONS.labels("address").inc()
             return False
-        self._groups[transport] = group
-        self._counts[group] += 1
+        self._groups[transport] = groups
+        self._counts.update(groups)
         return True
+
+    def _has_maximum(self, groups: AddressGroups) -> bool:
+        """Return whether an address, or the site of an IPv6 address, has as many connections as it may have."""
+        maximum = self.limits.max_address_connections
+        is_site_full = groups.network is not None and self._counts[groups.network] >= NETWORK_FACTOR * maximum
+        return is_site_full or self._counts[groups.address] >= maximum
 
     def release(self, transport: asyncio.BaseTransport) -> None:
         """Stop counting a connection. Do nothing if it is not counted."""
-        group = self._groups.pop(transport, None)
-        if group is None:
-            return
-        self._counts[group] -= 1
-        if not self._counts[group]:
-            del self._counts[group]
+        for group in self._groups.pop(transport, ()):
+            self._counts[group] -= 1
+            if not self._counts[group]:
+                del self._counts[group]
