@@ -32,6 +32,12 @@ BY_HAND = HttpLimits(body_seconds=3600, min_body_bytes_per_second=1)
 """Limits whose windows a test ends. Each window of a body must bring 3,600 bytes."""
 
 HEAD = b"POST /read HTTP/1.1\r\nHost: gateway\r\n"
+UPGRADE = b"Connection: Upgrade\r\nUpgrade: websocket\r\n"
+HANDSHAKE = (
+    b"GET /read HTTP/1.1\r\nHost: gateway\r\n%bSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n" % UPGRADE
+)
+"""A handshake without the blank line at its end."""
 
 
 async def read_body(request: Request) -> Response:
@@ -54,7 +60,7 @@ async def wait_before_answer(request: Request) -> Response:
 
 APP = Starlette(
     routes=[
-        Route("/read", read_body, methods=["POST"]),
+        Route("/read", read_body, methods=["GET", "POST"]),
         Route("/token", name_token, methods=["POST"]),
         Route("/ignore", ignore_body, methods=["GET", "POST"]),
         Route("/slow", wait_before_answer),
@@ -96,6 +102,9 @@ async def read_until_closed(reader: asyncio.StreamReader) -> bytes:
         pytest.param(HEAD + b"Content-Length: 10\r\n\r\n", "body", id="headers without the body"),
         pytest.param(HEAD + b"Content-Length: 10\r\n\r\n12345", "body", id="half the body"),
         pytest.param(HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n", "body", id="half the chunks"),
+        pytest.param(HEAD + UPGRADE + b"Content-Length: 10\r\n\r\n", "body", id="upgrade by POST without the body"),
+        pytest.param(HANDSHAKE + b"Content-Length: 10\r\n\r\n12345", "body", id="handshake with half a body"),
+        pytest.param(HANDSHAKE + b"Transfer-Encoding: chunked\r\n\r\n5\r\n", "body", id="handshake with half a chunk"),
     ],
 )
 async def test_unfinished_request_gets_408_and_is_closed(sent: bytes, part: str) -> None:
