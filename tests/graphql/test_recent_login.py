@@ -100,6 +100,21 @@ async def test_password_and_code_prove_an_old_log_in(holder: Holder) -> None:
     assert (await holder.rename(token, password=PASSWORD, code=pyotp.TOTP(secret).at(now()))).status_code == 200
 
 
+async def test_guesses_of_the_password_with_an_old_log_in_must_wait(holder: Holder) -> None:
+    """The count is one for all changes and for log-ins, so that a stolen token gives no further guesses."""
+    token = await holder.log_in()
+    holder.timed.pass_time(OLD)
+    for number in range(FREE_ATTEMPTS):
+        change = holder.change_email if number % 2 else holder.rename
+        assert (await change(token, password=f"guess {number}")).status_code == 400
+    assert await holder.refusals(token, password=PASSWORD) == [(429, "RATE_LIMITED")]
+    change_password = {"oldPassword": PASSWORD, "newPassword": "battery staple"}
+    for path, body in (("/account/changepassword", change_password), ("/account/secondfactor", {"password": PASSWORD})):
+        assert (await holder.timed.house.call("POST", path, token, json=body)).status_code == 429
+    holder.timed.pass_time(MIN_WAIT)
+    assert await holder.refusals(token, password=PASSWORD) == [(200, None)]
+
+
 async def test_user_who_tries_names_of_others_must_wait(holder: Holder) -> None:
     """A free name in between neither resets the wait nor passes it, on any interface."""
     token, one = await holder.log_in(), holder.timed.house.one
