@@ -81,6 +81,7 @@ def test_malformed_addresses_are_none(text: str) -> None:
         (f"{DEVICE_COOKIE}={MAX_DEVICE_LENGTH * 'x'}", MAX_DEVICE_LENGTH * "x"),
         (f"{DEVICE_COOKIE}={MAX_DEVICE_LENGTH * 'x'}x", None),
         (f'{DEVICE_COOKIE}="x"', None),
+        (f'{DEVICE_COOKIE}="{4 * (chr(92) + "170")}"', None),  # http.cookies decodes it to xxxx
         (f'{DEVICE_COOKIE}="{30_000 * chr(92)}"', None),  # http.cookies needs seconds for it (CVE-2024-7592)
     ],
 )
@@ -97,6 +98,7 @@ def test_device_is_found_in_the_header_of_all_cookies(cookies: str, device: str 
         ("https", f"{DEVICE_COOKIE}=tossed", None),
         ("https", f"{DEVICE_COOKIE}=tossed; __Host-{DEVICE_COOKIE}=x", "x"),
         ("http", f"__Host-{DEVICE_COOKIE}=x", None),
+        ("https", f'__Host-{DEVICE_COOKIE}="{chr(92)}170"', None),
     ],
 )
 def test_device_of_tls_has_a_name_that_no_other_host_can_set(scheme: str, cookies: str, device: str | None) -> None:

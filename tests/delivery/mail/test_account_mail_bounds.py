@@ -148,6 +148,7 @@ async def test_registrations_with_an_address_do_not_stop_its_mail_for_a_new_pass
         (("ada@gmail.com", "A.d.a@googlemail.com", "a.da+x@GMAIL.com"), True),
         (("ada@b\u00fccher.example", "ada@xn--bcher-kva.example", "ADA@B\u00dcCHER.example"), True),
         (("\uff21da@example.org", "ada@example.org"), True),
+        (("ada@example\u3002org", "ada@\uff45xample\uff0eorg", "ada\uff0bx@example\uff61org"), True),
         (("a.da@example.org", "ada@example.org"), False),
         (("+a@example.org", "+b@example.org"), False),
         (("ada@example.org", "ada@example.com"), False),

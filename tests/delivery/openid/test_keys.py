@@ -45,7 +45,26 @@ def test_keys_for_another_operation_are_ignored(operations: Any) -> None:
     assert keys.parse_keys([{**public_keys()["RS256"], "key_ops": ["verify"], "use": "enc"}]) == ()
 
 
-def test_private_members_never_reach_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+PRIVATE = {"d", "p", "q", "dp", "dq", "qi", "oth", "k"}
+"""The members of private and of symmetric keys (RFC 7518, 6)."""
+
+
+def private_keys() -> dict[str, dict[str, Any]]:
+    """Return private keys as JSON Web Keys: an RSA key without and with its primes, and a key of each other type."""
+    whole = public("RS256", rsa_key(0))
+    del whole["key_ops"]  # it would be a key to sign with
+    return {
+        "RSA without primes": {name: value for name, value in whole.items() if name in ("kty", "n", "e", "d")},
+        "RSA with an odd prime": {name: value for name, value in whole.items() if name != "q"},
+        "RSA with other primes": {**whole, "oth": [{"r": "AQ", "d": "AQ", "t": "AQ"}]},
+        "RSA with a long exponent": {**whole, "d": "AQ" * 200_000},
+        "EC": {**public_keys()["ES256"], "d": "AQ" * 16, "k": "AQ"},
+        "OKP": {**public_keys()["EdDSA"], "d": "AQ" * 16},
+    }
+
+
+@pytest.mark.parametrize("name", private_keys())
+def test_private_members_never_reach_the_library(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """The library computes the primes of a private RSA key without them, which takes minutes for a large one."""
     seen: list[set[str]] = []
     parse = jwt.PyJWK
@@ -55,10 +74,11 @@ def test_private_members_never_reach_the_library(monkeypatch: pytest.MonkeyPatch
         return parse(document, algorithm)
 
     monkeypatch.setattr(jwt, "PyJWK", parse_seen)
-    private = {name: value for name, value in public("RS256", rsa_key(0)).items() if name in ("kty", "n", "e", "d")}
+    private = private_keys()[name]
     assert "d" in private
     assert keys.parse_keys([private])
-    assert all(members == {"kty", "n", "e"} for members in seen)
+    assert seen
+    assert PRIVATE.isdisjoint(set().union(*seen))
 
 
 @pytest.mark.parametrize(
