@@ -15,14 +15,17 @@ from typing import Any
 from zoneinfo import available_timezones
 
 import pytest
+import sqlalchemy
 
 from tests.support.cli import Command, Outcome, command_in, command_on
 from tests.support.sqlite_files import execute
-from wattgate.app.cli.database_context import run_async
+from wattgate.app.cli.database_context import run_async, with_database
 from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.cli.passwords import ALPHABET, generate_password
 from wattgate.app.homes.default_culture import UNCHOSEN_CULTURE, default_culture, default_currency
 from wattgate.app.settings import Settings
+from wattgate.db.connections.engine import Database
+from wattgate.db.migrate import NEWEST_REVISION
 from wattgate.enums import ConsentBasis, TenancyProof
 from wattgate.operations.consent.consent import consent_receipts, tenancies
 from wattgate.operations.homes.virtual_entities import deactivate_virtual_entity
@@ -576,10 +579,29 @@ def test_terminal_asks_for_the_password_and_prints_its_rule(tmp_path: Path) -> N
     assert "correct horse" not in screen
 
 
-def test_the_demonstration_leaves_production_and_other_databases_alone(command: Command) -> None:
-    """Its log-ins are known to everybody."""
+async def set_revision(revision: str) -> None:
+    """Let the database have the schema of a revision, as far as it says."""
+
+    async def change(database: Database) -> None:
+        async with database.engine.begin() as connection:
+            await connection.execute(
+                sqlalchemy.text("UPDATE alembic_version SET version_num = :name"), {"name": revision}
+            )
+
+    await with_database(Settings(), change)
+
+
+def test_the_demonstration_leaves_production_and_other_databases_alone(command: Command, tmp_path: Path) -> None:
+    """Its log-ins are known to everybody. The settings can be in a file, and a database can be of another version."""
     outcome = command("demo", ENVIRONMENT="production")
     assert (outcome.status, "WATTGATE_ENVIRONMENT is production" in outcome.error) == (1, True), outcome.error
+    (tmp_path / ".env").write_text("export WATTGATE_ENVIRONMENT='production'\n")
+    assert "WATTGATE_ENVIRONMENT is production" in command("demo").error
+    (tmp_path / ".env").unlink()
+    run_async(set_revision("of another version"))
+    outcome = command("demo", ENVIRONMENT="development")
+    assert (outcome.status, "is not one of a demonstration" in outcome.error) == (1, True), outcome.error
+    run_async(set_revision(NEWEST_REVISION))
     create(command)
     outcome = command("demo", ENVIRONMENT="development")
     assert (outcome.status, "is not one of a demonstration" in outcome.error) == (1, True), outcome.error
