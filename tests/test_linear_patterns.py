@@ -32,6 +32,7 @@ PATTERNS = {
     "app.setting_checks": ["_FILTER", "_LOOPBACK"],
     "app.observability.logs": ["_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_ID"],
     "app.server.gate.client_addresses": ["HOST", "DEVICE", "SECURE_DEVICE"],
+    "app.server.gate.request_heads": ["_HOST"],
     "app.server.pages.page_routes": ["_CODE", "_LINK"],
     "app.server.edge.socket_upgrade": ["_SUBPROTOCOLS", "_CONNECTION"],
     "db.encryption.key_ring": ["KEY_ID_PATTERN"],

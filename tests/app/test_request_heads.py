@@ -84,6 +84,46 @@ HEADS: dict[str, tuple[int, list[bytes]]] = {
         400,
         [CHUNKED[:-2] + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", *(40 * [EXTENDED]), b"0\r\n\r\n"],
     ),
+    **{
+        f"the host {host.decode('latin-1')!r}": (status, [b"GET /a HTTP/%b\r\nHost: %b\r\n\r\n" % (version, host)])
+        for status, version, hosts in (
+            (
+                200,
+                b"1.1",
+                (
+                    b"",
+                    b"a_b.example",
+                    b"A.EXAMPLE:8000",
+                    b"192.0.2.1:80",
+                    b"[2001:db8::1]:443",
+                    b"a%20b",
+                    b"a:",
+                    b"a \t",
+                    b"[fe80::1%25eth0]",
+                ),
+            ),
+            (
+                400,
+                b"1.1",
+                (
+                    b"a, b",
+                    b"a b",
+                    b"a\tb",
+                    b"a/b",
+                    b"me@a",
+                    b"a#b",
+                    b"a?b",
+                    b"a\\b",
+                    b"\xff",
+                    b"[::1",
+                    b"a:b",
+                    b"a:1:2",
+                ),
+            ),
+            (400, b"1.0", (b"a,\tb",)),
+        )
+        for host in hosts
+    },
     "a length of many zeros": (400, [LENGTH + 3_900 * b"0" + b"5\r\n\r\nabcde"]),
     "a length of twenty digits": (400, [LENGTH + 19 * b"0" + b"5\r\n\r\nabcde"]),
     "a length of nineteen digits": (200, [LENGTH + 18 * b"0" + b"5\r\n\r\nabcde"]),

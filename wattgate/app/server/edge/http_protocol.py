@@ -33,6 +33,7 @@ from wattgate.app.server.gate.request_heads import (
     check_credentials,
     check_framing_bytes,
     check_head,
+    check_host,
     check_pieces,
     head_of_body,
     is_handshake,
@@ -232,6 +233,7 @@ class GuardedHttpProtocol(LingeringProtocol):
     def _check_header(self, name: bytes, value: bytes) -> None:
         """Check and count a header that is in CHECKED."""
         if name == b"host":
+            check_host(value)
             self._hosts += 1
         elif name == b"content-type":
             self._types += 1

@@ -3,7 +3,7 @@
 A proxy and the gateway must agree where a request ends. If they do not, one caller gets the answer to the request of
 another one. The rules are those of RFC 9112:
 
-- the version is HTTP/1.0 or HTTP/1.1 (2.3), and a request of HTTP/1.1 has one header Host (3.2);
+- the version is HTTP/1.0 or HTTP/1.1 (2.3), and a request of HTTP/1.1 has one header Host, which is a host (3.2);
 - a request has at most one header Content-Type (RFC 9110, 5.3), and one line of a header that says who calls;
 - the head has at most so many bytes and lines, which are counted while it arrives;
 - an upgrade to another protocol than WebSocket is ignored, and the body is read (RFC 9110, 7.8). So is an upgrade to
@@ -14,6 +14,7 @@ The parser of httptools refuses the rest: bare line feeds, spaces before a colon
 beside chunks, malformed chunks.
 """
 
+import re
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -37,6 +38,8 @@ CREDENTIALS = MappingProxyType(
 LINE_BYTES = 4
 """The bytes of a line beside the name and the value of its header: a colon, a space, and the end of the line."""
 
+_HOST = re.compile(r"(?:\[[0-9A-Za-z:.%_~-]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]*)(?::[0-9]*)?")
+"""The values of the header Host: a name, or an IPv6 address in brackets, with or without a port (RFC 3986, 3.2)."""
 
 MAX_LENGTH_DIGITS = 19
 """Maximum digits of a header Content-Length, with leading zeros."""
@@ -107,6 +110,13 @@ def check_head(version: str, method: bytes, hosts: int, types: int) -> None:
     if method == b"CONNECT":
         error = NotSupported("The gateway is no proxy. Send the request without CONNECT.")
         raise RefusedHead(b"HTTP/1.1 501 Not Implemented\r\n", error)
+
+
+def check_host(value: bytes) -> None:
+    """Raise RefusedHead if the header Host is no host. A proxy may read another one in such a text than the gateway."""
+    if _HOST.fullmatch(value.strip(b" \t").decode("latin-1")) is None:
+        error = BadInput("The header Host is no host. Send one such as energy.example or energy.example:8000.")
+        raise RefusedHead(b"HTTP/1.1 400 Bad Request\r\n", error)
 
 
 def check_credentials(headers: Headers) -> None:
