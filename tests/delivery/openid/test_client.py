@@ -16,6 +16,7 @@ from tests.support.openid import (
     real_provider,
     rsa_key,
 )
+from wattgate.app.observability.logs import MAX_RECORDS_OF_ADDRESS, RepeatedRecordFilter
 from wattgate.delivery.egress import PUBLIC_HTTPS_ONLY, EgressPolicy
 from wattgate.delivery.openid.client import (
     FRESH_SECONDS,
@@ -235,7 +236,13 @@ async def test_questions_about_tokens_are_bounded_for_all_and_for_one_applicatio
     assert client._questions.owner_count == 0
 
 
-async def test_missing_endpoint_is_a_fault_of_the_directory(provider: ChosenProvider, client: OpenIdClient) -> None:
+async def test_missing_endpoint_is_a_fault_of_the_directory(
+    provider: ChosenProvider, client: OpenIdClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Any caller can repeat its record, so that the log counts further ones of the provider."""
     how = ProviderClient(TokenCheck.USERINFO)
     with pytest.raises(Unavailable):
         await client.confirm("token", "ada", provider.issuer, how, "application")
+    assert "cannot confirm a token" in caplog.messages[-1]
+    counting = RepeatedRecordFilter(print)
+    assert sum(counting.filter(caplog.records[-1]) for _ in range(100)) == MAX_RECORDS_OF_ADDRESS

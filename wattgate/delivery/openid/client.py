@@ -371,7 +371,8 @@ class OpenIdClient:
         try:
             return await question()
         except ProviderFault as fault:
-            log.warning("The OpenID provider %s cannot confirm a token: %s", issuer, fault)
+            kind = {"event_kind": f"The OpenID provider {issuer} cannot confirm a token"}  # any caller may repeat it
+            log.warning("The OpenID provider %s cannot confirm a token: %s", issuer, fault, extra=kind)
             raise unavailable(issuer) from None
         finally:
             self._questions.give_back(owner)
