@@ -34,6 +34,17 @@ CONTEXT = ("Ada.Lovelace@Example.org", "countess", "North Sea Energy")
         ("lovelace1815", "beside"),
         ("countess!", "beside"),
         ("North Sea Energy 1", "beside"),
+        ("passwordpassword", "most common"),
+        ("Password.password", "most common"),
+        ("p a s s w o r d", "most common"),
+        ("pass\u200bword", "most common"),
+        ("1 2 3 4 5 6 7 8", "repeats"),
+        ("0987654321", "repeats"),
+        ("7890123456", "repeats"),
+        ("abcdeabcde", "repeats"),
+        ("c.o.u.n.t.e.s.s", "beside"),
+        ("countesscountess", "beside"),
+        ("ssetnuoc!", "beside"),
         ("wattgate-2026", None),  # callers add the name of the gateway
     ],
 )
@@ -51,6 +62,8 @@ def test_weak_password_has_its_reason(password: str, problem: str | None) -> Non
         "пароль для счётчика",
         "kilowatt ada lovelace stunden",  # enough beside the name
         "savannah trees",
+        "countess my cat!",
+        "to be or not to be or",
         "7402851936",
         "x" * 31 + "yz" + "x" * 31,
         "\N{SNOWMAN}\N{UMBRELLA}" * 2 + "\N{COMET}\N{BLACK STAR}\N{SNOWMAN}\N{COMET}",

@@ -6,6 +6,7 @@ the 30,000 most common ones of the package zxcvbn 4.5.0 (https://pypi.org/projec
 """
 
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable
 from functools import cache
@@ -22,8 +23,6 @@ MIN_CONTEXT_WORD = 3
 
 MIN_CONTEXT_PART = 4
 """Minimum characters of a part of an address or a name that counts as known. Shorter ones are in many words."""
-
-MAX_REPEATED_CHARACTERS = 4
 
 SERVICE_NAME = "wattgate"
 
@@ -46,11 +45,14 @@ def find_weakness(password: str, context: Iterable[str]) -> str | None:
     if not password.strip():
         return "has only spaces"
     folded = password.casefold()
-    if _is_pattern(folded):
+    plain = "".join(filter(str.isalnum, folded))
+    if _is_pattern(folded) or (len(plain) >= MIN_PASSWORD_LENGTH and _is_row(plain)):
         return "repeats a few characters, or is a row of consecutive ones"
-    if any(_is_common(form) for form in _without_additions(folded)):
+    if any(_is_common(form) for form in (*_without_additions(folded), plain, _repeated_part(plain))):
         return "is among the most common passwords, or is one of them with a few characters at its end"
-    if _has_little_beside(folded, _context_words(context)):
+    words = _context_words(context)
+    is_spaced = not any(word in folded for word in words)
+    if _has_little_beside(folded, words) or (is_spaced and _has_little_beside(plain, words)):
         return f"has fewer than {MIN_PASSWORD_LENGTH} characters beside the username, the e-mail address or a name"
     return None
 
@@ -73,12 +75,21 @@ def _without_additions(text: str) -> list[str]:
 
 
 def _is_pattern(text: str) -> bool:
-    """Return whether a text repeats up to MAX_REPEATED_CHARACTERS, or has consecutive characters, up or down."""
-    for size in range(1, MAX_REPEATED_CHARACTERS + 1):
-        if text == (text[:size] * len(text))[: len(text)]:
-            return True
-    steps = {ord(after) - ord(before) for before, after in pairwise(text)}
-    return steps in ({1}, {-1})
+    """Return whether a text repeats fewer than MIN_PASSWORD_LENGTH characters, or has consecutive characters."""
+    return len(_repeated_part(text)) < MIN_PASSWORD_LENGTH or _is_row(text)
+
+
+def _repeated_part(text: str) -> str:
+    """Return the shortest part whose repetition is the text, with its last one complete or not; else the text."""
+    sizes = range(1, len(text) // 2 + 1)
+    return next((text[:size] for size in sizes if text.startswith(text[size:])), text)
+
+
+def _is_row(text: str) -> bool:
+    """Return whether a text has consecutive characters, up or down. After the digit 9 comes 0."""
+    modulus = 10 if text.isdecimal() else sys.maxunicode
+    steps = {(ord(after) - ord(before)) % modulus for before, after in pairwise(text)}
+    return steps in ({1}, {modulus - 1})
 
 
 def _context_words(context: Iterable[str]) -> list[str]:
@@ -90,6 +101,7 @@ def _context_words(context: Iterable[str]) -> list[str]:
         parts = "".join(character if character.isalnum() else " " for character in folded).split()
         words |= {word for word in (folded, local) if len(word) >= MIN_CONTEXT_WORD}
         words |= {part for part in parts if len(part) >= MIN_CONTEXT_PART}
+    words |= {word[::-1] for word in words}
     return sorted(words, key=lambda word: (-len(word), word))
 
 
