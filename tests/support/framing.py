@@ -134,6 +134,10 @@ JSON_TYPE = re.compile(rb"(?i)\r\ncontent-type: application/json")
 CONTENT_LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 HOST = b"Host: gateway\r\n"
 POST = b"POST /a HTTP/1.1\r\n" + HOST
+HANDSHAKE = (
+    b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+)
 NEXT = b"GET /next HTTP/1.1\r\n" + HOST + b"token: next\r\n\r\n"
 
 STREAMS: dict[str, bytes] = {
@@ -151,6 +155,7 @@ STREAMS: dict[str, bytes] = {
             ("an empty body", b"Content-Length: 0\r\n\r\n"),
         )
     },
+    "a handshake with a second protocol": b"GET /a HTTP/1.1\r\n" + HOST + HANDSHAKE + b"Upgrade: h2c\r\n\r\n" + NEXT,
     "curl --http2": POST
     + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n"
     + b"Content-Length: 4\r\n\r\n{} {"
