@@ -96,6 +96,11 @@ SORTS = (
         ),
     ),
     Demand(
+        "db.queries.series.price_windows:MAX_SEARCH",
+        "graphql.cost.operation_charge:OperationCharge",
+        ("energy.costs.price_windows:cheapest_parts calls sorted",),
+    ),
+    Demand(
         "energy.buckets:MAX_BUCKETS",
         "graphql.cost.operation_charge:OperationCharge",
         (
