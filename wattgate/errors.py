@@ -22,10 +22,11 @@
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from wattgate.enums import TRACE_ID, WithheldReason
+from wattgate.values.graphql_names import graphql_name, graphql_path
 
 ProblemPath = tuple[str | int, ...]
 """The path of a value in a request: names of members and positions in lists."""
@@ -92,9 +93,20 @@ class GatewayError(Exception):
 
     @property
     def extensions(self) -> dict[str, Any]:
-        """The members of an error besides its message: code, docUrl, retryable, traceId, and others if they apply.
+        """The members of an error in GraphQL, with its names of arguments.
 
         graphql-core copies the property `extensions` of an exception into `errors[].extensions` by itself.
+        """
+        return self._members([replace(problem, path=graphql_path(problem.path)) for problem in self.problems])
+
+    @property
+    def rest_members(self) -> dict[str, Any]:
+        """The members of an error in REST, with its names of arguments."""
+        return self._members(self.problems)
+
+    def _members(self, problems: Sequence[Problem]) -> dict[str, Any]:
+        """Return the members besides the message: code, docUrl, retryable, traceId, and others if they apply.
+
         `retryAfter` is in seconds; `reason` is the name that a standard (such as RFC 6749) has for the error, or why
         data is withheld. `param` is the path of the first problem.
         """
@@ -108,11 +120,11 @@ class GatewayError(Exception):
             members["retryAfter"] = self.retry_after
         if self.reason is not None:
             members["reason"] = self.reason
-        if self.problems:
-            members |= self.problems[0].named_param
-            members["problems"] = [problem.to_json() for problem in self.problems[:MAX_LISTED_PROBLEMS]]
-        if len(self.problems) > MAX_LISTED_PROBLEMS:
-            members["moreProblems"] = len(self.problems) - MAX_LISTED_PROBLEMS
+        if problems:
+            members |= problems[0].named_param
+            members["problems"] = [problem.to_json() for problem in problems[:MAX_LISTED_PROBLEMS]]
+        if len(problems) > MAX_LISTED_PROBLEMS:
+            members["moreProblems"] = len(problems) - MAX_LISTED_PROBLEMS
         return members
 
 
@@ -184,8 +196,16 @@ class ConsentRevoked(GatewayError):
 
     @property
     def extensions(self) -> dict[str, Any]:
-        named = {"resourceId": self.resource_id, "mpxn": self.mpxn}
-        return {**super().extensions, **{name: value for name, value in named.items() if value is not None}}
+        return {**super().extensions, **self._withheld_from(graphql_name("mpxn"))}
+
+    @property
+    def rest_members(self) -> dict[str, Any]:
+        return {**super().rest_members, **self._withheld_from("mpxn")}
+
+    def _withheld_from(self, meter_point: str) -> dict[str, Any]:
+        """Return the members that name the resource and the meter point, as far as they are known."""
+        named = {"resourceId": self.resource_id, meter_point: self.mpxn}
+        return {name: value for name, value in named.items() if value is not None}
 
 
 class NotFound(GatewayError):

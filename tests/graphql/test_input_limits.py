@@ -25,9 +25,9 @@ from wattgate.operations.core.input_limits import check_arguments, list_limit
 from wattgate.operations.core.operation import Argument
 from wattgate.operations.readings.files.reading_files import MAX_CONTENT_CHARACTERS
 from wattgate.operations.vocabulary.directives import declared_facts
+from wattgate.operations.vocabulary.strawberry_adapter import rest_name_of
 from wattgate.rest_compat.arguments import parse_json_body
 from wattgate.rest_compat.openapi.document import build_openapi_document
-from wattgate.rest_compat.row_renderer import wire_name
 from wattgate.values.stored_json import INPUT_JSON_LIMITS, UnstorableJson, check_json, encode_json, repair_json
 
 ATTRIBUTES = (
@@ -270,7 +270,7 @@ def test_a_longer_text_of_an_input_field_is_rejected(subtests: pytest.Subtests) 
     for type_, name in INPUT_FIELDS:
         with subtests.test(f"{type_.name} {name}"):
             definition = type_.extensions["strawberry-definition"]
-            attribute = next(one.python_name for one in definition.fields if wire_name(one) == name)
+            attribute = next(one.python_name for one in definition.fields if rest_name_of(one) == name)
             value = [longer] if is_list_type(get_nullable_type(type_.fields[name].type)) else longer
             probe = replace(operation("add_content"), arguments={"input": Argument(definition.origin)})
             with pytest.raises(BadInput) as raised:

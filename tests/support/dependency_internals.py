@@ -472,6 +472,30 @@ GRAPHQL = (
         "describes the values of an enum of an area that does not know Strawberry",
         _attributes("values"),
     ),
+    Internals(
+        ADAPTER,
+        "strawberry.schema.name_converter",
+        "gives the schema the names of the glossary, and REST those of Python",
+        _attributes("HasGraphQLName NameConverter"),
+    ),
+    Internals(
+        ADAPTER,
+        "strawberry.schema.name_converter:NameConverter",
+        "gives types, fields and arguments the names of the glossary",
+        {
+            "apply_naming_config": "self, name",
+            "from_object": "self, object_type",
+            "from_enum": "self, enum",
+            "get_name_from_type": "self, type_",
+        },
+        subclass="GlossaryNames",
+    ),
+    Internals(
+        ADAPTER,
+        "strawberry.schema.schema_converter:CustomGraphQLEnumType",
+        "copies an enum under its name in REST",
+        {"__init__": "self, enum, args, kwargs"},
+    ),
     Internals(ADAPTER, "strawberry.types.field", "reads the declaration of a field", _attributes("StrawberryField")),
     Internals(ADAPTER, "strawberry.types.scalar", "the type of a scalar", _attributes("ScalarDefinition")),
     Internals(

@@ -29,6 +29,7 @@ from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import AuthScheme, Permission
 from wattgate.values import terms
 from wattgate.values.annotations import Described, MaxItems
+from wattgate.values.graphql_names import graphql_type_name
 
 ENTITIES: tuple[Entity, ...] = (
     Entity(
@@ -342,7 +343,7 @@ MAX_NODES = 50
 def reading_operations(operations: Iterable[Operation]) -> dict[str, Operation]:
     """Return the operation that returns one record by its ID, by the name of the record's type."""
     return {
-        candidate.result_type.__name__: candidate
+        graphql_type_name(candidate.result_type.__name__): candidate
         for candidate in operations
         if candidate.kind is OperationKind.QUERY
         and not candidate.returns_list

@@ -59,7 +59,7 @@ def error_response(
     """
     log_access_error(error)
     problems = [replace(problem, path=_request_path(problem.path, request_paths)) for problem in error.problems]
-    body: dict[str, Any] = {**extra_members, "error": error.message, **error.extensions}
+    body: dict[str, Any] = {**extra_members, "error": error.message, **error.rest_members}
     if isinstance(error, BadInput) and problems:
         body |= {
             "error": _legacy_error_text(problems),
@@ -103,7 +103,7 @@ def http_error_handler(
             methods = ", ".join(sorted(headers.get("Allow", "").split(", ")))
             code = METHOD_NOT_ALLOWED
             message = f"{path} does not have the method {request.method[:MAX_SHOWN_CHARACTERS]}. It has {methods}."
-        body = {"error": message, **Internal("").extensions, "code": code, "docUrl": documentation_url(code)}
+        body = {"error": message, **Internal("").rest_members, "code": code, "docUrl": documentation_url(code)}
         return json_response(body, error.status_code, headers)
 
     return respond

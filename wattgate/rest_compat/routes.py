@@ -41,6 +41,7 @@ from wattgate.operations.core.runner import Runner
 from wattgate.operations.readings.bulk_recorder import RunOperation
 from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT
 from wattgate.operations.vocabulary.node import EdgeField
+from wattgate.operations.vocabulary.strawberry_adapter import rest_name_of
 from wattgate.principal import Authenticate, AuthScheme, FindPayer, Principal, Role, pay_oneself
 from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets, rate_limit_headers
 from wattgate.requests.bodies import (
@@ -85,7 +86,7 @@ from wattgate.rest_compat.formats import DEFAULT_FORMAT, INPUT_REQUEST_PATHS, LE
 from wattgate.rest_compat.formats.legacy_format import FORM, LegacyFormat
 from wattgate.rest_compat.known_members import IGNORED_HEADER, KnownMembers
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
-from wattgate.rest_compat.row_renderer import build_renderer, render_field, wire_name
+from wattgate.rest_compat.row_renderer import build_renderer, render_field
 
 OPERATION_HEADER = "x-graphql-operation"
 
@@ -141,7 +142,8 @@ class Endpoint:
     @classmethod
     def create(cls, operation: Operation, rest: RestRoute, schema: Schema) -> "Endpoint":
         fields = {
-            wire_name(field): field for field in get_object_definition(operation.rest_result_type, strict=True).fields
+            rest_name_of(field): field
+            for field in get_object_definition(operation.rest_result_type, strict=True).fields
         }
         edges = [(fields[name], edge_of(fields[name])) for name in rest.edges]
         legacy_format = LEGACY_FORMATS.get(rest.route_key, DEFAULT_FORMAT)

@@ -11,7 +11,6 @@ from strawberry.types import get_object_definition
 
 from wattgate.clock import format_iso
 from wattgate.db.column_types import SerializedColumn
-from wattgate.enums import to_camel_case
 from wattgate.operations.core.fields import is_in_rest, rest_form_of
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.vocabulary.strawberry_adapter import (
@@ -20,6 +19,7 @@ from wattgate.operations.vocabulary.strawberry_adapter import (
     StrawberryList,
     StrawberryObjectDefinition,
     StrawberryOptional,
+    rest_name_of,
 )
 
 RenderValue = Callable[[Any], Any]
@@ -28,7 +28,7 @@ RenderValue = Callable[[Any], Any]
 def build_renderer(operation: Operation) -> RenderValue:
     """Return the function that renders the result of an operation as JSON values.
 
-    Objects have the plain fields of the declared result type, under their GraphQL names. Edges are omitted. A field
+    Objects have the plain fields of the declared result type, under their names in REST. Edges are omitted. A field
     with a form for REST has that form.
     """
     inner = _object_renderer(get_object_definition(operation.rest_result_type, strict=True))
@@ -40,15 +40,10 @@ def render_field(field: StrawberryField, value: Any) -> Any:
     return _renderer_for_type(field.type)(value)
 
 
-def wire_name(field: StrawberryField) -> str:
-    """Return the name of a field in GraphQL and JSON."""
-    return field.graphql_name or to_camel_case(field.python_name)
-
-
 def rest_name(field: StrawberryField) -> str:
     """Return the name of a field in JSON of the REST interface."""
     form = rest_form_of(field)
-    return (form and form.name) or wire_name(field)
+    return (form and form.name) or rest_name_of(field)
 
 
 def _renderer_for_type(type_: Any) -> RenderValue:

@@ -20,11 +20,11 @@ from graphql import (
     is_object_type,
 )
 
-from wattgate.enums import to_camel_case
 from wattgate.operations.core.fields import edge_of, list_sizes_of, operation_of
 from wattgate.operations.vocabulary.cost_weights import DEFAULT_LIST_SIZE, Amount, ListSize
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION, Cost, ListSizeDirective
 from wattgate.operations.vocabulary.strawberry_adapter import StrawberryField
+from wattgate.values.graphql_names import graphql_name
 
 COST_DIRECTIVES: Sequence[type] = (Cost, ListSizeDirective)
 
@@ -83,7 +83,7 @@ def _list_size_of(sizes: Sequence[ListSize]) -> Iterator[ListSizeDirective]:
             )
             return
         if size.assumed_size.default is not None:
-            arguments = [to_camel_case(name) for name in size.assumed_size.slicing_arguments]
+            arguments = [graphql_name(name) for name in size.assumed_size.slicing_arguments]
             yield ListSizeDirective(
                 assumed_size=size.assumed_size.default,
                 slicing_arguments=arguments,
@@ -107,7 +107,7 @@ def _remarks(weight: Amount, sizes: Sequence[ListSize]) -> Iterator[str]:
 
 
 def _enumerate(names: Sequence[str], conjunction: str = "and") -> str:
-    *first, last = [f"`{to_camel_case(name)}`" for name in names]
+    *first, last = [f"`{graphql_name(name)}`" for name in names]
     return f"{', '.join(first)} {conjunction} {last}" if first else last
 
 

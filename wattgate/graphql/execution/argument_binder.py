@@ -25,6 +25,7 @@ from wattgate.graphql.execution.reading_decoder import input_decoder
 from wattgate.graphql.execution.schema import Schema
 from wattgate.operations.core.operation import Operation, OperationKind
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.strawberry_adapter import rest_name_of
 
 MAX_QUOTED_CHARACTERS = 50
 """Maximum characters of an unknown enum value in an error."""
@@ -32,7 +33,7 @@ MAX_QUOTED_CHARACTERS = 50
 
 @dataclass(frozen=True, slots=True)
 class RawArguments:
-    """Arguments as a client sent them, by GraphQL name and not yet validated, and the problems found so far."""
+    """Arguments as a client sent them, by their names in REST and not yet validated, and the problems found so far."""
 
     values: Mapping[str, Any]
     problems: list[Problem] = field(default_factory=list)
@@ -48,14 +49,20 @@ def _fields_by_operation(schema: Schema, kind: OperationKind) -> Mapping[str, Gr
     return {field.extensions[STRAWBERRY_DEFINITION].python_name: field for field in declared}
 
 
+def _rest_name(operation: Operation, argument: GraphQLArgument) -> str:
+    name = rest_name_of(argument.extensions[STRAWBERRY_DEFINITION])
+    return operation.rest_names.get(name, name)
+
+
 class ArgumentBinder:
-    """Validate and convert an operation's arguments by the input types of the schema."""
+    """Validate and convert an operation's arguments by the input types of the schema, under their names in REST."""
 
     def __init__(self, schema: Schema, operation: Operation) -> None:
         field = _fields_by_operation(schema, operation.kind)[operation.name]
-        self._graphql_names = {operation.rest_names.get(name, name): name for name in field.args}
+        arguments = schema.rest_inputs.arguments(field)
+        self._graphql_names = {_rest_name(operation, argument): name for name, argument in arguments.items()}
         self.arguments: Mapping[str, GraphQLArgument] = {
-            name: field.args[graphql_name] for name, graphql_name in self._graphql_names.items()
+            name: arguments[graphql_name] for name, graphql_name in self._graphql_names.items()
         }
         """The operation's arguments, by their names in REST."""
         self._decoders = {
@@ -67,7 +74,7 @@ class ArgumentBinder:
         self._schema = schema
 
     def bind(self, raw: RawArguments) -> dict[str, Any]:
-        """Return the resolver's keyword arguments. Raise BadInput with every problem, by GraphQL names.
+        """Return the resolver's keyword arguments. Raise BadInput with every problem, by the names of REST.
 
         Unknown members are ignored, because real clients send them.
         """

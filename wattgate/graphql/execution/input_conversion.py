@@ -35,8 +35,7 @@ from wattgate.operations.vocabulary.strawberry_adapter import (
 
 
 class _Field(NamedTuple):
-    graphql_name: str
-    python_name: str
+    name: str
     has_default: bool
     convert: Callable[[Any, Any], Any] | None
 
@@ -61,17 +60,22 @@ def names_with_default(declared: Sequence[StrawberryArgument], config: Strawberr
     )
 
 
-def install_converters(schema: GraphQLSchema, config: StrawberryConfig) -> None:
-    """Give each input type of a schema its converter. Strawberry calls it for each object of the type."""
+def install_converters(schema: GraphQLSchema) -> None:
+    """Give each input type of a schema its converter. Strawberry calls it for each object of the type.
+
+    Coerced objects have the Python names of their members, so that the names of the schema do not matter.
+    """
     for type_ in schema.type_map.values():
         if isinstance(type_, GraphQLInputObjectType):
             definition: StrawberryObjectDefinition = type_.extensions[STRAWBERRY_DEFINITION]
+            for field in type_.fields.values():
+                field.out_name = field.extensions[STRAWBERRY_DEFINITION].python_name
             if definition.from_input is None:
-                definition.from_input = _build_converter(definition, config)
+                definition.from_input = _build_converter(definition)
 
 
-def _build_converter(definition: StrawberryObjectDefinition, config: StrawberryConfig) -> Any:
-    fields = [_field(definition, field, config) for field in definition.fields]
+def _build_converter(definition: StrawberryObjectDefinition) -> Any:
+    fields = [_field(definition, field) for field in definition.fields]
     nulls = {
         field.python_name: None
         for field in definition.fields
@@ -82,23 +86,23 @@ def _build_converter(definition: StrawberryObjectDefinition, config: StrawberryC
         if isinstance(value, type_):  # of a variable that was decoded without graphql-core
             return value
         members = dict(nulls)
-        for graphql_name, python_name, has_default, convert_member in fields:
-            if graphql_name in value:
-                member = value[graphql_name]
+        for name, has_default, convert_member in fields:
+            if name in value:
+                member = value[name]
                 if member is None and has_default:
                     continue
                 if convert_member is not None and member is not None and member is not UNSET:
                     member = convert_member(member, context)
-                members[python_name] = member
+                members[name] = member
         return type_(**members)
 
     return convert
 
 
-def _field(definition: StrawberryObjectDefinition, field: Any, config: StrawberryConfig) -> _Field:
+def _field(definition: StrawberryObjectDefinition, field: Any) -> _Field:
     type_ = field.resolve_type(type_definition=definition)
     has_default = field.default_factory is not MISSING or field.default_value not in (MISSING, None, UNSET)
-    return _Field(config.name_converter.from_field(field), field.python_name, has_default, _converter_of(type_))
+    return _Field(field.python_name, has_default, _converter_of(type_))
 
 
 def _converter_of(type_: Any) -> Callable[[Any, Any], Any] | None:

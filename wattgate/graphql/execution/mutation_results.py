@@ -21,6 +21,7 @@ from wattgate.operations.core.operation import Operation
 from wattgate.operations.core.refusals import Refused, refusal_kinds
 from wattgate.operations.types.refusals import REFUSAL_TYPES
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
+from wattgate.values.graphql_names import graphql_type_name
 
 
 def add_result_unions(schema: GraphQLSchema) -> None:
@@ -40,7 +41,7 @@ def add_result_unions(schema: GraphQLSchema) -> None:
 def _result_union(schema: GraphQLSchema, name: str, field: GraphQLField, operation: Operation) -> GraphQLUnionType:
     if is_list_type(field.type) and operation.list_type is None:
         raise TypeError(f"The mutation {name} returns a list. Declare `list_type`, because a union has no lists.")
-    record_name = get_named_type(field.type).name if operation.list_type is None else operation.list_type.__name__
+    record_name = _record_name(field, operation)
     refusals = [_object_type(schema, kind.__name__) for kind in refusal_kinds(operation)]
     return GraphQLUnionType(
         f"{name[0].upper()}{name[1:]}Result",
@@ -48,6 +49,12 @@ def _result_union(schema: GraphQLSchema, name: str, field: GraphQLField, operati
         resolve_type=partial(_type_name, record_name),
         description=f"Result of `{name}`: the record, or a refusal.",
     )
+
+
+def _record_name(field: GraphQLField, operation: Operation) -> str:
+    if operation.list_type is None:
+        return get_named_type(field.type).name
+    return graphql_type_name(operation.list_type.__name__)
 
 
 def _type_name(record_name: str, value: Any, *_: Any) -> str:

@@ -24,13 +24,13 @@ from graphql import (
     VariableNode,
 )
 
-from wattgate.enums import to_camel_case
 from wattgate.errors import GatewayError
 from wattgate.operations.core.fields import operation_of
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.core.row_reader import check_permission
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 from wattgate.principal import Principal
+from wattgate.values.graphql_names import graphql_name
 
 Directives = tuple[DirectiveNode, ...]
 
@@ -97,7 +97,7 @@ def collect_naming_values(fields: Iterable[RootField]) -> tuple[ValueNode | None
     for field in fields:
         if field.operation is not None and (name := field.operation.naming_argument) is not None:
             arguments = {argument.name.value: argument.value for argument in field.nodes[0].arguments or ()}
-            values.append(arguments.get(to_camel_case(name)))
+            values.append(arguments.get(graphql_name(name)))
     return tuple(values)
 
 

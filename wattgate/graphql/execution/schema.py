@@ -31,6 +31,7 @@ from wattgate.graphql.execution.audience_tags import Tag, add_audience_tags
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.input_conversion import install_converters, names_with_default
 from wattgate.graphql.execution.mutation_results import add_result_unions
+from wattgate.graphql.execution.rest_inputs import RestInputs
 from wattgate.operations.core.fields import build_root_field, edge_of, is_rest_only, without_nulls_for_defaults
 from wattgate.operations.core.input_limits import describe_limits
 from wattgate.operations.core.operation import Operation, OperationKind
@@ -39,6 +40,7 @@ from wattgate.operations.vocabulary.directives import ONLY_ON_ERROR, STRAWBERRY_
 from wattgate.operations.vocabulary.node import is_node_type
 from wattgate.operations.vocabulary.scalars import SCALARS
 from wattgate.operations.vocabulary.strawberry_adapter import (
+    GlossaryNames,
     StrawberryArgument,
     convert_for_resolver,
     core_schema,
@@ -46,6 +48,7 @@ from wattgate.operations.vocabulary.strawberry_adapter import (
 )
 from wattgate.requests.request_context import log_access_error
 from wattgate.values.annotations import Facts
+from wattgate.values.graphql_names import graphql_text
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +78,7 @@ class Schema(strawberry.Schema):
     """
 
     hides_introspection = False
+    rest_inputs: RestInputs
     rest_root: GraphQLObjectType | None = None
     """The fields of operations that only REST has. They are no part of the schema; REST reads their arguments."""
 
@@ -140,7 +144,7 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
         query=_build_root_type(OperationKind.QUERY.value, roots[OperationKind.QUERY]),
         mutation=_build_root_type(OperationKind.MUTATION.value, roots[OperationKind.MUTATION]),
         subscription=_build_root_type(OperationKind.SUBSCRIPTION.value, roots[OperationKind.SUBSCRIPTION]),
-        config=StrawberryConfig(scalar_map=dict(SCALARS)),
+        config=StrawberryConfig(scalar_map=dict(SCALARS), name_converter=GlossaryNames()),
         types=[
             *COST_DIRECTIVES,
             Tag,
@@ -153,7 +157,7 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
     schema.hides_introspection = hides_introspection
     schema.rest_root = _build_rest_root(schema, [each for each in operations if not each.has_field])
     _accept_rows_as_nodes(schema)
-    install_converters(schema.core, schema.config)
+    install_converters(schema.core)
     _remove_rest_fields(schema.core)
     add_result_unions(schema.core)
     make_edges_nullable(schema.core)
@@ -161,6 +165,8 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
     remove_null_defaults(types)
     accept_null_for_defaults(types)
     _add_descriptions(types)
+    schema.rest_inputs = RestInputs(types)
+    _translate_descriptions(schema.core)
     add_cost_directives(schema.core)
     add_audience_tags(schema.core)
     return schema
@@ -202,6 +208,19 @@ def _add_descriptions(types: Iterable[GraphQLNamedType]) -> None:
                 default = INPUT_DESCRIPTION if name == "input" else None
                 argument.description = argument.description or facts.description or default
                 _describe_limits(argument, facts)
+
+
+def _translate_descriptions(schema: GraphQLSchema) -> None:
+    """Give all descriptions the words of GraphQL. REST keeps those of the specification."""
+    for type_ in schema.type_map.values():
+        if type_.name.startswith("__"):
+            continue
+        members: list[Any] = [type_]
+        for member in [*getattr(type_, "fields", {}).values(), *getattr(type_, "values", {}).values()]:
+            members += [member, *getattr(member, "args", {}).values()]
+        for member in members:
+            if member.description:
+                member.description = graphql_text(member.description)
 
 
 def _describe_limits(declared: GraphQLArgument | GraphQLInputField, facts: Facts) -> None:

@@ -14,7 +14,6 @@ from graphql.execution import VariableValues, get_argument_values
 from graphql.execution.collect_fields import FieldDetails, collect_fields
 
 from wattgate.clock import Clock
-from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, TooLarge
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
 from wattgate.graphql.execution.compiled.engine import Plan
@@ -126,7 +125,7 @@ class SubscriptionService:
         self._schema = schema
         self._runner = runner
         self._subscriptions = {
-            to_camel_case(operation.name): operation
+            operation.graphql_name: operation
             for operation in operations
             if operation.kind is OperationKind.SUBSCRIPTION
         }

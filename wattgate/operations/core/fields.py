@@ -11,7 +11,6 @@ from graphql import GraphQLField, GraphQLObjectType
 from strawberry import LazyType
 from strawberry.types import get_object_definition
 
-from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput
 from wattgate.operations.core.context import GraphQLContext
 from wattgate.operations.core.operation import Argument, Operation, OperationKind
@@ -50,7 +49,7 @@ def build_root_field(operation: Operation) -> StrawberryField:
         _set_signature(subscribe, parameters, returns=AsyncIterator[result_type])  # type: ignore[valid-type]
         field: Any = strawberry.subscription(
             resolver=subscribe,
-            name=to_camel_case(operation.name),
+            name=operation.graphql_name,
             description=operation.description,
             metadata={_OPERATION_METADATA: operation},
             directives=[] if operation.resumes else [ONLY_ON_ERROR],  # null also means: only the position is new
@@ -59,7 +58,7 @@ def build_root_field(operation: Operation) -> StrawberryField:
         _set_signature(resolve, operation.arguments, returns=operation.returns | None)
         field = strawberry.field(
             resolver=resolve,
-            name=to_camel_case(operation.name),
+            name=operation.graphql_name,
             description=operation.description,
             metadata={_OPERATION_METADATA: operation},
             directives=[] if type(None) in get_args(operation.returns) else [ONLY_ON_ERROR],

@@ -25,6 +25,7 @@ from wattgate.operations.core.operation import Call, Operation
 from wattgate.operations.vocabulary.decoded_readings import DecodedReadings
 from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.operations.vocabulary.scalars import Json
+from wattgate.operations.vocabulary.strawberry_adapter import rest_name_of
 from wattgate.values.annotations import Facts, facts_of
 from wattgate.values.stored_json import UnstorableJson, check_json, is_storable_text
 
@@ -65,10 +66,10 @@ def check_edge_arguments(edge: EdgeField, arguments: Mapping[str, Any]) -> None:
 
 def _run_checks(checks: Mapping[str, tuple[str, Check]], arguments: Mapping[str, Any]) -> None:
     problems: list[Problem] = []
-    for name, (graphql_name, check) in checks.items():
+    for name, (rest_name, check) in checks.items():
         value = arguments.get(name)
         if value is not None:
-            check(value, (graphql_name,), problems)
+            check(value, (rest_name,), problems)
     if problems:
         raise BadInput("An argument exceeds its bounds. See `problems`.", problems=problems)
 
@@ -140,10 +141,10 @@ def _object_check(input_type: Any, definition: Any) -> Check | None:
     hints = get_type_hints(input_type, include_extras=True)
     fields = []
     for field in definition.fields:
-        graphql_name = field.graphql_name or to_camel_case(field.python_name)
+        rest_name = rest_name_of(field)
         hint = hints[field.python_name]
         if (check := _check_of(hint, facts_of(hint))) is not None:
-            fields.append((field.python_name, graphql_name, check))
+            fields.append((field.python_name, rest_name, check))
     if not fields:
         return None
 

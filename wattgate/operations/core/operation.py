@@ -17,7 +17,6 @@ from wattgate.db.scope.policies import DEFAULT_ACCOUNT_POLICY, AccountPolicy
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
-from wattgate.enums import to_camel_case
 from wattgate.errors import GatewayError
 from wattgate.operations.core.outside_work import OutsideTemplates, OutsideWork
 from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize, ResultUnits
@@ -26,6 +25,7 @@ from wattgate.principal import GRANTS, OAUTH_SCOPES, AuthScheme, Permission, Pri
 from wattgate.realtime.events import Event
 from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, Client
 from wattgate.requests.request_context import WorkCharge
+from wattgate.values.graphql_names import graphql_operation_name
 
 
 class OperationKind(Enum):
@@ -272,7 +272,12 @@ class Operation:
     @property
     def field_path(self) -> str:
         """The GraphQL field of the operation, or the path of the fields that lead to the same records."""
-        return ".".join(self.in_graphql) or to_camel_case(self.name)
+        return ".".join(self.in_graphql) or self.graphql_name
+
+    @property
+    def graphql_name(self) -> str:
+        """The name of the operation for its callers, which is that of its root field."""
+        return graphql_operation_name(self.name)
 
     @property
     def base_cost(self) -> Amount:

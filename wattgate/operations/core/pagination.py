@@ -29,6 +29,7 @@ from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT, Argume
 from wattgate.principal import Permission
 from wattgate.values import terms
 from wattgate.values.annotations import Described
+from wattgate.values.graphql_names import graphql_type_name
 from wattgate.values.stored_json import is_storable_text
 
 FILTER = "Return only the records with these values. A cursor is valid with the same filter only."
@@ -376,5 +377,6 @@ def _page_size(type_name: str) -> ListSize:
         return max(1, min(max(sizes, default=DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE))
 
     return ListSize(
-        ArgumentMeasure(("first", "last"), compute, default=DEFAULT_PAGE_SIZE), (f"{type_name}Connection.edges",)
+        ArgumentMeasure(("first", "last"), compute, default=DEFAULT_PAGE_SIZE),
+        (f"{graphql_type_name(type_name)}Connection.edges",),
     )

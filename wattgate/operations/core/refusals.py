@@ -24,6 +24,7 @@ from wattgate.errors import (
     documentation_url,
 )
 from wattgate.operations.core.operation import Operation, OperationKind
+from wattgate.values.graphql_names import graphql_path
 
 RefusalKind = type[GatewayError]
 
@@ -103,7 +104,7 @@ def to_refusal(operation: Operation, error: GatewayError) -> Refused | None:
         trace_id=TRACE_ID.get(),
         reason=error.reason,
         problems=[
-            InputProblem([str(part) for part in problem.path], problem.message)
+            InputProblem([str(part) for part in graphql_path(problem.path)], problem.message)
             for problem in error.problems[:MAX_LISTED_PROBLEMS]
         ],
         retry_after=error.retry_after,

@@ -31,7 +31,7 @@ from wattgate.db.scope.row_scope import RowScope, Scope, SystemAccess, system_ac
 from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.delivery.templates.renderer import TemplateRenderer
-from wattgate.enums import TRACE_ID, to_camel_case
+from wattgate.enums import TRACE_ID
 from wattgate.errors import (
     ENDED_CREDENTIALS,
     EXPIRED_CREDENTIALS,
@@ -72,6 +72,7 @@ from wattgate.realtime.shared_events import store_events
 from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, Client, current_client
 from wattgate.requests.request_context import WorkCharge
 from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
+from wattgate.values.graphql_names import graphql_name, graphql_operation_name
 
 NO_GRACE = timedelta(0)
 
@@ -177,7 +178,7 @@ class Runner(RowReader):
     ) -> Any:
         if not self.tracer.is_enabled:
             return await self._run(operation, principal, arguments, reads, selected, charge)
-        with self.tracer.step_span(to_camel_case(operation.name)):
+        with self.tracer.step_span(operation.graphql_name):
             return await self._run(operation, principal, arguments, reads, selected, charge)
 
     async def _run(
@@ -387,7 +388,7 @@ class Runner(RowReader):
         """Return the recorder of the reads of an operation or an edge; None if they are not recorded."""
         if self._access_log is None or not is_logged(principal):
             return None
-        return AccessRecorder(self._access_log, principal, to_camel_case(name), reads or RequestReads())
+        return AccessRecorder(self._access_log, principal, graphql_operation_name(name), reads or RequestReads())
 
     async def forget_topics(self, topics: Sequence[str]) -> None:
         """Delete the retained events of topics. Raise Unavailable if the bus is unavailable."""
@@ -458,7 +459,7 @@ async def record_act(rows: Rows, operation: Operation, principal: Principal, arg
     if application_id is None:
         return  # the system has changed nothing of an application
     act = AuditAct(
-        operation=to_camel_case(operation.name),
+        operation=operation.graphql_name,
         actor=_actor(principal),
         target=_target(arguments),
         changes=changes,
@@ -485,7 +486,7 @@ def _target(arguments: Mapping[str, Any]) -> dict[str, Any]:
     target: dict[str, Any] = {}
     for name, value in arguments.items():
         if name.endswith("_id") and value is not None:
-            target[to_camel_case(name)] = to_json(value)
+            target[graphql_name(name)] = to_json(value)
         elif name.endswith("_ids") and value is not None:
-            target[to_camel_case(name)] = [to_json(item) for item in value]
+            target[graphql_name(name)] = [to_json(item) for item in value]
     return target

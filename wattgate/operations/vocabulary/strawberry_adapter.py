@@ -9,8 +9,9 @@ before you raise its limit in pyproject.toml.
 from typing import Any
 
 import strawberry
-from graphql import FieldNode, GraphQLObjectType, GraphQLSchema
+from graphql import FieldNode, GraphQLEnumType, GraphQLObjectType, GraphQLSchema
 from strawberry.execution.is_awaitable import optimized_is_awaitable
+from strawberry.schema.name_converter import HasGraphQLName, NameConverter
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 from strawberry.types import get_object_definition
 from strawberry.types.arguments import StrawberryArgument, convert_argument, convert_arguments
@@ -19,7 +20,11 @@ from strawberry.types.enum import EnumValue, StrawberryEnumDefinition
 from strawberry.types.field import StrawberryField
 from strawberry.types.scalar import ScalarDefinition
 
+from wattgate.enums import to_camel_case
+from wattgate.values.graphql_names import graphql_name, graphql_type_name
+
 __all__ = [
+    "GlossaryNames",
     "ScalarDefinition",
     "StrawberryArgument",
     "StrawberryEnumDefinition",
@@ -31,11 +36,13 @@ __all__ = [
     "StrawberryOptional",
     "convert_argument",
     "convert_for_resolver",
+    "copy_enum",
     "core_schema",
     "enum_values",
     "first_node",
     "object_type",
     "optimized_is_awaitable",
+    "rest_name_of",
 ]
 
 
@@ -54,6 +61,37 @@ def convert_for_resolver(
 ) -> dict[str, Any]:
     """Return values that graphql-core has coerced, by GraphQL names, as keyword arguments of a resolver."""
     return convert_arguments(values, declared, schema.schema_converter.scalar_registry, schema.config)
+
+
+class GlossaryNames(NameConverter):
+    """The names of the schema: those of the glossary, and otherwise the camel case of the Python names."""
+
+    def apply_naming_config(self, name: str) -> str:
+        return graphql_name(name)
+
+    def from_object(self, object_type: StrawberryObjectDefinition) -> str:
+        return graphql_type_name(super().from_object(object_type))
+
+    def from_enum(self, enum: StrawberryEnumDefinition) -> str:
+        return graphql_type_name(super().from_enum(enum))
+
+    def get_name_from_type(self, type_: Any) -> str:
+        return graphql_type_name(super().get_name_from_type(type_))
+
+
+def rest_name_of(declared: HasGraphQLName) -> str:
+    """Return the name of a field, an argument or an input field in REST: the camel case of its Python name."""
+    return declared.graphql_name or to_camel_case(declared.python_name)
+
+
+def copy_enum(name: str, type_: GraphQLEnumType) -> GraphQLEnumType:
+    """Return an enum type of a schema under another name."""
+    definition = type_.extensions["strawberry-definition"]
+    enum_class: Any = type_.__class__
+    copied: GraphQLEnumType = enum_class(
+        definition, name, dict(type_.values), description=type_.description, extensions=type_.extensions
+    )
+    return copied
 
 
 def first_node(info: strawberry.Info) -> FieldNode:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
-from graphql import GraphQLNamedType, GraphQLSchema
+from graphql import GraphQLNamedType
 
 from wattgate.graphql.execution.schema import Schema
 from wattgate.rest_compat.wire_shapes import SCHEMA_REFERENCE
@@ -21,7 +21,7 @@ class Components:
 
     def __init__(self, schema: Schema) -> None:
         self.schemas: dict[str, Json] = {}
-        self._schema: GraphQLSchema = schema.core
+        self._inputs = schema.rest_inputs
 
     def add(self, name: str, make: Callable[[], Json]) -> Json:
         """Return a reference to a schema, which may contain itself. Make it if the document does not have it."""
@@ -42,13 +42,13 @@ class Components:
 
     def put_enum(self, name: str, values: list[Any], graphql_name: str | None = None) -> Json:
         """Return a reference to the schema of an enum with these values."""
-        graphql_type = self.graphql_type(graphql_name or name)
-        described = {"description": graphql_type.description} if graphql_type and graphql_type.description else {}
+        type_ = self.input_type(graphql_name or name)
+        described = {"description": type_.description} if type_ and type_.description else {}
         return self.put(name, {"type": JSON_TYPES[type(values[0])], "enum": values, **described})
 
-    def graphql_type(self, name: str) -> GraphQLNamedType | None:
-        """Return the GraphQL type with a name, or None."""
-        return self._schema.type_map.get(name)
+    def input_type(self, name: str) -> GraphQLNamedType | None:
+        """Return the input object or enum of the schema that has a name in REST, or None."""
+        return self._inputs.types.get(name)
 
     def resolve(self, schema: Json) -> Json:
         """Return the schema that a reference names, or the schema itself if it is no reference."""

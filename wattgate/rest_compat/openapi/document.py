@@ -15,6 +15,7 @@ from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
 from wattgate.operations.core.operation import JSON, Operation, OperationKind, RestRoute
 from wattgate.operations.readings.raw_readings import ARROW
 from wattgate.operations.vocabulary.directives import declared_facts
+from wattgate.operations.vocabulary.strawberry_adapter import rest_name_of
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Role
 from wattgate.rest_compat.arguments import INPUT_ARGUMENT
@@ -28,7 +29,6 @@ from wattgate.rest_compat.openapi.graphql_twins import graphql_twin
 from wattgate.rest_compat.openapi.input_schemas import argument_schema, bounded_schema, enum_schema, input_schema
 from wattgate.rest_compat.openapi.output_schemas import output_schema
 from wattgate.rest_compat.openapi.wire_schemas import shape_schema, typed_dict_schema
-from wattgate.rest_compat.row_renderer import wire_name
 from wattgate.rest_compat.wire_shapes import EXAMPLE_UUID, Acknowledgement, RecordShape
 from wattgate.values.annotations import facts_of
 
@@ -238,7 +238,7 @@ def _content(schema: Json, example: Any) -> Json:
 def _acknowledgement(operation: Operation, rest: RestRoute) -> RecordShape:
     """Return the shape of the answer for legacy clients: status OK, and some members of the record."""
     definition = get_object_definition(operation.rest_result_type, strict=True)
-    names = frozenset(wire_name(field) for field in definition.fields)
+    names = frozenset(rest_name_of(field) for field in definition.fields)
     return RecordShape(
         f"{definition.name}Acknowledgement",
         operation.rest_result_type,

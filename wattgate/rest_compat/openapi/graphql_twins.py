@@ -23,7 +23,6 @@ from graphql import (
     print_ast,
 )
 
-from wattgate.enums import to_camel_case
 from wattgate.graphql.execution.schema import Schema
 from wattgate.operations.core.fields import edge_of
 from wattgate.operations.core.operation import Operation
@@ -31,6 +30,7 @@ from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 from wattgate.operations.vocabulary.node import encode_global_id, is_global_id
 from wattgate.rest_compat.openapi.components import Json
 from wattgate.rest_compat.wire_shapes import EXAMPLE_MPXN, EXAMPLE_TIME, EXAMPLE_UUID
+from wattgate.values.graphql_names import graphql_name, graphql_type_name
 
 SAMPLES: Mapping[str, Any] = MappingProxyType(
     {
@@ -70,13 +70,13 @@ _CURSORS = ("after", "before")
 
 def graphql_twin(operation: Operation, edges: Collection[str], schema: Schema) -> Json:
     """Return the field of an operation, or the path to its records, with a document and sample variables."""
-    name = to_camel_case(operation.name)
+    name = operation.graphql_name
     kind = operation.kind.value.lower()
     arguments: dict[str, GraphQLArgument] = {}
     selected = _follow_path(operation, schema, edges, arguments)
     declared = ", ".join(_variable(key, argument) for key, argument in arguments.items())
     text = f"{kind} {name[0].upper()}{name[1:]}{f'({declared})' if declared else ''} {selected}"
-    own = {to_camel_case(name) for name in operation.arguments}
+    own = {graphql_name(name) for name in operation.arguments}
     variables = {
         key: _sample(key, argument.type, own) for key, argument in arguments.items() if is_required_argument(argument)
     }
@@ -88,8 +88,8 @@ def graphql_twin(operation: Operation, edges: Collection[str], schema: Schema) -
 def path_of(operation: Operation) -> tuple[str, ...]:
     """Return the path of the fields of an operation, from its root field. After `node`, it has the name of the type."""
     if operation.is_read_by_node:
-        return (*operation.in_graphql, operation.result_type.__name__)
-    return operation.in_graphql or (to_camel_case(operation.name),)
+        return (*operation.in_graphql, graphql_type_name(operation.result_type.__name__))
+    return operation.in_graphql or (operation.graphql_name,)
 
 
 def _follow_path(
@@ -99,7 +99,7 @@ def _follow_path(
 
     A field of a path has the arguments that it requires, and those that the operation has too.
     """
-    own = {to_camel_case(name) for name in operation.arguments}
+    own = {graphql_name(name) for name in operation.arguments}
     text, end = "", ""
     parent: Any = schema.core.get_type(operation.kind.value)
     for name in path_of(operation):

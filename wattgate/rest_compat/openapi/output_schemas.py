@@ -17,9 +17,10 @@ from wattgate.operations.vocabulary.strawberry_adapter import (
     StrawberryList,
     StrawberryObjectDefinition,
     StrawberryOptional,
+    rest_name_of,
 )
 from wattgate.rest_compat.openapi.components import ANY_VALUE, JSON_TYPES, Components, Json, described, nullable
-from wattgate.rest_compat.row_renderer import rest_name, wire_name
+from wattgate.rest_compat.row_renderer import rest_name
 
 UUID_MEMBERS = frozenset(
     to_camel_case(model.key)
@@ -53,7 +54,7 @@ def object_schema(
     """Return the schema of an object. All members are required, because null is written as null."""
     properties = {}
     for field in definition.fields:
-        name = wire_name(field)
+        name = rest_name_of(field)
         is_plain = is_in_rest(field)
         if name in omitted or not (is_plain or name in edges):
             continue

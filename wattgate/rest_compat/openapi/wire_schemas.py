@@ -76,7 +76,7 @@ def _base_schema(base: Any, components: Components, omitted: Collection[str]) ->
 
 
 def _input_object(name: str, components: Components) -> GraphQLInputObjectType:
-    type_ = components.graphql_type(name)
+    type_ = components.input_type(name)
     if not isinstance(type_, GraphQLInputObjectType):
         raise LookupError(f"{name} is no input type of the GraphQL schema.")
     return type_
@@ -124,7 +124,7 @@ def _annotated_schema(hint: Any, annotations: tuple[Any, ...], components: Compo
 
 
 def _graphql_schema(name: str, components: Components) -> Json:
-    type_ = components.graphql_type(name)
+    type_ = components.input_type(name)
     if isinstance(type_, GraphQLEnumType):
         return enum_schema(type_, components)
     return components.add(name, lambda: input_object_schema(_input_object(name, components), components))

@@ -419,7 +419,7 @@ class GuardedHttpProtocol(LingeringProtocol):
 
 def encode_refusal(status_line: bytes, error: GatewayError, trace_id: str) -> bytes:
     """Return the response with an error in the format of the REST interface, after which the connection closes."""
-    content = msgspec.json.encode({"error": error.message, **error.extensions, "traceId": trace_id})
+    content = msgspec.json.encode({"error": error.message, **error.rest_members, "traceId": trace_id})
     head = [status_line, b"content-type: application/json\r\nconnection: close\r\n"]
     head += [b"%b: %b\r\n" % field for field in (*API.headers, API.cache_header)]
     head.append(b"x-trace-id: %b\r\n" % trace_id.encode())
