@@ -94,8 +94,8 @@ class BareServer:
             }
             for resource_id, resource_name, classifier, unit, type_id, number in resources
         ]
-        home = {"veId": ve_id, "name": name, "city": city, "timeZone": time_zone, "resources": owned}
-        return {"virtualEntity": home}
+        home = {"homeId": ve_id, "name": name, "city": city, "timeZone": time_zone, "resources": owned}
+        return {"home": home}
 
     async def _month(self, variables: Mapping[str, Any], *, is_columns: bool) -> dict[str, Any]:
         start, end = (datetime.fromisoformat(variables["range"][name]) for name in ("start", "end"))

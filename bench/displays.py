@@ -18,7 +18,7 @@ from wattgate.operations.types.meters import readings as reading_types
 from wattgate.operations.types.meters import tariffs as tariff_types
 from wattgate.operations.vocabulary.scalars import Currency
 
-DISPLAY = """subscription ($id: ID!) { display(veId: $id) {
+DISPLAY = """subscription ($id: ID!) { display(homeId: $id) {
     at power { net { value unit } at }
     today { electricity { energy { value unit } } cost { total { amount currency } } }
     freshness { state ageSeconds } } }"""

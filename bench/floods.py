@@ -109,13 +109,13 @@ DIGITS = b"00000000"
 def _unknown_members(attacker: Attacker) -> bytes:
     members = " ".join(f"a{n}: 1" for n in range(600))
     return _graphql(
-        (f"mutation M00000000 {{ addDevice(input: {{{members}}}) {{ ... on Device {{ id }} }} }}"), _token(attacker)
+        (f"mutation M00000000 {{ createDevice(input: {{{members}}}) {{ ... on Device {{ id }} }} }}"), _token(attacker)
     )
 
 
 FIELDS = (
     "id resourceId resourceTypeId ownerId name description label classifier baseUnit dataSourceType"
-    " dataSourceResourceTypeInfo dataSourceUnitInfo mpxn costOf active createdAt"
+    " dataSourceResourceTypeInfo dataSourceUnitInfo meterPointNumber costOf active createdAt"
 )
 
 

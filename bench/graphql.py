@@ -57,8 +57,8 @@ DATABASE_GOALS = {
 }
 
 HOME = """query ($id: ID!) {
-  virtualEntity(veId: $id) {
-    veId name city timeZone
+  home(homeId: $id) {
+    homeId name city timeZone
     resources {
       resourceId name classifier baseUnit type { name label } current { at value }
       tariff { name rate { amount } }

@@ -203,18 +203,20 @@ async def _operations(home: BenchHome) -> list[tuple[str, float]]:
     texts = {
         "backTest of a rule, 30 days": f"{{ {rule} {{ ... on AlertRule {{ backTest {{ count }} }} }} }}",
         "backTest of a rule, 366 days": f"{{ {rule} {{ ... on AlertRule {{ backTest(days: 366) {{ count }} }} }} }}",
-        "display of a home": f'{{ virtualEntity(veId: "{ids["home"]}") {{ display {{ at }} }} }}',
+        "display of a home": f'{{ home(homeId: "{ids["home"]}") {{ display {{ at }} }} }}',
         "rawReadings, 10,000": f'{{ resource(resourceId: "{resource}") {{ rawReadings {{ unit }} }} }}',
         "previewTemplate": '{ previewTemplate(input: {html: "<p>{{name}}</p>"}) { subject } }',
         "resourceCounts": "{ resourceCounts { count } }",
-        "applicationStatistics": "{ applicationStatistics { totalVirtualEntities } }",
+        "applicationStatistics": "{ applicationStatistics { totalHomes } }",
         "unreadAlerts": "{ viewer { unreadAlerts } }",
         "__schema, as tools ask": get_introspection_query(),
         "__type": '{ __type(name: "Resource") { fields { name type { name kind ofType { name } } } } }',
-        "authenticate": f"mutation {{ authenticate({account}) {{ ... on Login {{ exp }} }} }}",
+        "authenticate": f"mutation {{ authenticate({account}) {{ ... on Login {{ expiresAt }} }} }}",
         "sendAlert": f"mutation {{ sendAlert(input: {{{alert}}}) {{ ... on Alert {{ alertId }} }} }}",
         "markAlertsRead": "mutation { markAlertsRead { ... on MarkedAlerts { marked } } }",
-        "addContent": 'mutation { addContent(input: {reference: "a", name: "b"}) { ... on Content { contentId } } }',
+        "createContent": (
+            'mutation { createContent(input: {reference: "a", name: "b"}) { ... on Content { contentId } } }'
+        ),
         "updateAlertRule": (
             f'mutation {{ updateAlertRule({rule}, input: {{name: "c"}}) {{ ... on AlertRule {{ ruleId }} }} }}'
         ),

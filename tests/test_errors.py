@@ -156,7 +156,7 @@ async def test_error_about_a_value_names_it_as_the_caller_sent_it(served: House)
         ("{ account { name } }", "BAD_INPUT"),
         ("query ($id: ID!) { account(accountId: $id) { name } }", "BAD_INPUT"),
         ('{ account(accountId: "unknown") { name } }', "NOT_FOUND"),
-        ("{ applicationStatistics { totalVirtualEntities } }", "FORBIDDEN"),
+        ("{ applicationStatistics { totalHomes } }", "FORBIDDEN"),
     ],
 )
 async def test_every_graphql_error_has_a_code(served: House, document: str, code: str) -> None:
@@ -230,7 +230,7 @@ async def test_web_pages_of_other_origins_may_call_with_tokens(served: House) ->
 async def test_unknown_header_of_a_client_is_ignored_and_does_not_fail_a_preflight(served: House) -> None:
     """Monitoring and clients of other gateways add headers, which would otherwise stop each request of a browser."""
     unknown = {"X-Acme-Build": "42", "userOrganizationId": "17", "apollographql-client-name": "app"}
-    query = {"query": "{ viewer { homes { edges { node { veId } } } } }"}
+    query = {"query": "{ viewer { homes { edges { node { homeId } } } } }"}
     headers = served.one.headers["account"]
     for known, extended in (
         (

@@ -109,6 +109,7 @@ PATTERNS = {
     "rest_compat.arguments": ["_TIME_AND_OFFSET"],
     "rest_compat.error_responses": ["_VERSION"],
     "rest_compat.openapi.document": ["_PARAMETER", "_WORD"],
+    "values.graphql_names": ["_IDENTIFIER"],
 }
 """The assigned names of all patterns, by module."""
 

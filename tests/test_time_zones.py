@@ -55,14 +55,13 @@ async def test_a_document_with_many_unknown_zones_is_not_searched(served: House)
 
 async def test_both_interfaces_suggest_the_zone_of_a_home(served: House) -> None:
     tenant = served.one
-    mutation = (
-        "mutation($input: NewVirtualEntity!) { addVirtualEntity(input: $input) {"
-        " ... on VirtualEntity { veId } ...Refused } }"
-    )
+    mutation = "mutation($input: NewHome!) { createHome(input: $input) { ... on Home { homeId } ...Refused } }"
     for name in ("Europe/Londn", "localtime", ""):
-        home = {"veTypeId": tenant.ids["virtual_entity_type"], "name": "Mine", "timeZone": name}
-        error = refusal_of(await served.graphql(mutation, tenant.headers["account"], input=home))
-        rest = await served.call("POST", "/virtualentity", tenant.headers["account"], json=home)
+        home, type_id = {"name": "Mine", "timeZone": name}, tenant.ids["virtual_entity_type"]
+        new_home = {**home, "homeTypeId": type_id}
+        error = refusal_of(await served.graphql(mutation, tenant.headers["account"], input=new_home))
+        body = {**home, "veTypeId": type_id}
+        rest = await served.call("POST", "/virtualentity", tenant.headers["account"], json=body)
         message = time_zone_problem(name)
         assert error["problems"] == [{"path": ["input", "timeZone"], "message": message}]
         assert rest.json()["problems"] == [{"path": ["timeZone"], "message": message}]

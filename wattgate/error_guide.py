@@ -72,7 +72,7 @@ ERROR_GUIDE: Mapping[str, ErrorGuide] = MappingProxyType(
             "Log in again and repeat the request with the new token, or send `password`.",
             (
                 "Ask for the password before the change, and send it as `password`, with a second factor also `code`.",
-                "`newToken` does not help: its token has the log-in of the former one.",
+                "`createToken` does not help: its token has the log-in of the former one.",
                 "The token stays valid for everything else.",
             ),
             "The log-in of this token is more than 10 minutes old. Log in again and use the new token, or send the "
@@ -103,7 +103,10 @@ ERROR_GUIDE: Mapping[str, ErrorGuide] = MappingProxyType(
             "Ask the owner to renew the consent. For `MISSING`, the application records it with `verifyMeterPoint`.",
             (
                 "Show the other resources: only the data of this meter point is withheld.",
-                "`mpxn` names the meter point, and `resourceId` the resource if the error is about one.",
+                (
+                    "`meterPointNumber` (in REST `mpxn`) names the meter point, and `resourceId` the resource if"
+                    " the error is about one."
+                ),
                 "The owner renews the consent with `renewConsents`.",
             ),
             "The consent for meter point 2000000000006 was revoked. Renew it to access this data.",

@@ -168,7 +168,9 @@ ENDED_CREDENTIALS = "The credentials have ended: they were revoked or changed, o
 """The message for a caller whose credentials ended between their check and the operation. Nothing was changed."""
 
 
-EXPIRED_CREDENTIALS = "The token has expired. Send a new one, or log in again. Until then, only newToken is executed."
+EXPIRED_CREDENTIALS = (
+    "The token has expired. Send a new one, or log in again. Until then, only createToken is executed."
+)
 """The message for a caller on an open connection whose token has expired."""
 
 

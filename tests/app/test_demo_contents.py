@@ -122,9 +122,9 @@ async def test_each_login_sees_its_homes_and_nothing_is_withheld(demo: Demo, use
 
 async def test_editor_sees_templates_and_no_home_and_no_live_power(demo: Demo) -> None:
     document = """{
-      viewer { homes { edges { node { veId } } } resources { edges { node { resourceId } } }
+      viewer { homes { edges { node { homeId } } } resources { edges { node { resourceId } } }
         devices { edges { node { deviceId } } } accounts { edges { node { username } } }
-        alertRules { ruleId } consents { edges { node { mpxn } } } alerts { edges { node { data } } } }
+        alertRules { ruleId } consents { edges { node { meterPointNumber } } } alerts { edges { node { data } } } }
       application { templates { edges { node { cultureCode } } } } }"""
     data = await demo.graphql(EDITOR_USERNAME, document)
     viewer = data["viewer"]
@@ -148,7 +148,7 @@ async def test_editor_sees_templates_and_no_home_and_no_live_power(demo: Demo) -
         await client_socket.init(token=demo.tokens[EDITOR_USERNAME])
         subscriptions = [
             f'readings(resourceIds: ["{foreign[0]}"]) {{ value }}',
-            f'display(veId: "{homes[0]["veId"]}") {{ at }}',
+            f'display(homeId: "{homes[0]["veId"]}") {{ at }}',
         ]
         for number, selection in enumerate(subscriptions):
             await client_socket.subscribe(f"subscription {{ {selection} }}", str(number))
@@ -157,15 +157,15 @@ async def test_editor_sees_templates_and_no_home_and_no_live_power(demo: Demo) -
             assert [error["extensions"]["code"] for error in errors] == ["NOT_FOUND"], answer
 
 
-CONSENTS = "{ viewer { consents { edges { node { mpxn state verified } } } } }"
+CONSENTS = "{ viewer { consents { edges { node { meterPointNumber state verified } } } } }"
 
 
 async def test_consents_are_valid_but_one_that_was_withdrawn(demo: Demo) -> None:
     consents = nodes_of((await demo.graphql(USERNAME, CONSENTS))["viewer"]["consents"])
     points = {point for home in seed.HOMES if home.owner == USERNAME for point in home.meter_points}
-    states = {consent["mpxn"]: consent["state"] for consent in consents}
+    states = {consent["meterPointNumber"]: consent["state"] for consent in consents}
     assert states == {**dict.fromkeys(points, "VALID"), FORMER_METER_POINT: "REVOKED"}
-    document = f'{{ consentChanges(mpxn: "{FORMER_METER_POINT}") {{ kind }} }}'
+    document = f'{{ consentChanges(meterPointNumber: "{FORMER_METER_POINT}") {{ kind }} }}'
     assert (await demo.graphql(USERNAME, document))["consentChanges"] == [
         {"kind": "GRANT"},
         {"kind": "REVOCATION"},
@@ -175,9 +175,9 @@ async def test_consents_are_valid_but_one_that_was_withdrawn(demo: Demo) -> None
 
 
 async def test_withdrawn_consent_withholds_the_readings_of_its_resource(demo: Demo) -> None:
-    document = "{ viewer { resources { edges { node { resourceId mpxn classifier label } } } } }"
+    document = "{ viewer { resources { edges { node { resourceId meterPointNumber classifier label } } } } }"
     resources = nodes_of((await demo.graphql(USERNAME, document))["viewer"]["resources"])
-    (former,) = [resource for resource in resources if resource["mpxn"] == FORMER_METER_POINT]
+    (former,) = [resource for resource in resources if resource["meterPointNumber"] == FORMER_METER_POINT]
     assert {resource["classifier"]: resource["label"] for resource in resources} == {
         series.classifier: series.label for series in seed.RESOURCES
     }
@@ -189,23 +189,26 @@ async def test_withdrawn_consent_withholds_the_readings_of_its_resource(demo: De
 
 async def test_user_can_join_the_open_event_that_the_neighbour_has_joined(demo: Demo) -> None:
     document = """{ viewer {
-      dfsEvents { edges { node { dfsEventId name state startsAt endsAt reward { amount currency per } } } }
-      dfsEnrolments { mpxn } dfsParticipations { edges { node { event { name } } } } } }"""
+      flexibilityEvents {
+        edges { node { flexibilityEventId name state startsAt endsAt reward { amount currency per } } } }
+      flexibilityEnrolments { meterPointNumber } flexibilityParticipations { edges { node { event { name } } } } } }"""
     data = (await demo.graphql(USERNAME, document))["viewer"]
-    (event,) = nodes_of(data["dfsEvents"])
+    (event,) = nodes_of(data["flexibilityEvents"])
     assert (event["name"], event["state"]) == (EVENT_NAME, "OPEN")
     assert format_iso(utc_now()) < event["startsAt"] < event["endsAt"]
-    assert [enrolment["mpxn"] for enrolment in data["dfsEnrolments"]] == [seed.HOMES[0].meter_points[0]]
-    assert nodes_of(data["dfsParticipations"]) == []
+    assert [enrolment["meterPointNumber"] for enrolment in data["flexibilityEnrolments"]] == [
+        seed.HOMES[0].meter_points[0]
+    ]
+    assert nodes_of(data["flexibilityParticipations"]) == []
     assert len(await demo.rest(None, "/dfs/user")) == 2
     assert len(await demo.rest(NEIGHBOUR_USERNAME, "/dfs/event/user")) == 1
-    assert len(await demo.rest(None, f"/dfs/event/{event['dfsEventId']}/user")) == 1
+    assert len(await demo.rest(None, f"/dfs/event/{event['flexibilityEventId']}/user")) == 1
     join = (
-        "mutation ($event: ID!) { participateInDfsEvent(dfsEventId: $event) {"
-        " ... on DfsParticipations { items { mpxn } } ...Refused } }"
+        "mutation ($event: ID!) { joinFlexibilityEvent(flexibilityEventId: $event) {"
+        " ... on FlexibilityParticipations { items { meterPointNumber } } ...Refused } }"
     )
-    joined = await demo.graphql(USERNAME, join, event=event["dfsEventId"])
-    assert joined["participateInDfsEvent"]["items"] == data["dfsEnrolments"]
+    joined = await demo.graphql(USERNAME, join, event=event["flexibilityEventId"])
+    assert joined["joinFlexibilityEvent"]["items"] == data["flexibilityEnrolments"]
 
 
 CONTENT = {
@@ -226,7 +229,7 @@ CONTENT = {
     "/alerttype": "application { alertTypes { name } }",
     "/alertrule": "viewer { alertRules { name } }",
     "/alert/user": "viewer { alerts { edges { node { alertId } } } }",
-    "/vetype": "application { virtualEntityTypes { edges { node { name } } } }",
+    "/vetype": "application { homeTypes { edges { node { name } } } }",
     "/resourcetype": "application { resourceTypes { edges { node { name } } } }",
     "/devicetype": "application { deviceTypes { edges { node { description } } } }",
     "/device": "viewer { devices { edges { node { deviceId } } } }",

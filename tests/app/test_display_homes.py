@@ -35,7 +35,7 @@ async def listed(house: House, node: Node, headers: dict[str, str], kind: str = 
     printed, errors = await process.communicate()
     assert process.returncode == 0, errors.decode()
     answer = json.loads(printed)
-    return answer["code"] if isinstance(answer, dict) else [home["veId"] for home in answer]
+    return answer["code"] if isinstance(answer, dict) else [home["homeId"] for home in answer]
 
 
 async def test_display_page_lists_the_active_homes_that_the_caller_may_see(served: House, node_scripts: Node) -> None:

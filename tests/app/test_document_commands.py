@@ -31,7 +31,7 @@ mutation LogOut {
   deleteToken { __typename }
 }
 
-fragment Home on VirtualEntity { veId name }
+fragment Home on Home { homeId name }
 fragment Named on Account { name }
 """
 
@@ -144,7 +144,7 @@ def test_every_error_is_printed_with_location_and_nothing_is_registered(shell: S
     shell.write("a-good.graphql", HOMES_DOCUMENT)
     shell.write("b-unknown.graphql", "query Q {\n  resourceCounts { nothing }\n  nobody\n}\n")
     shell.write("c-syntax.graphql", "query Q {\n  resourceCounts {\n")
-    shell.write("d-fragment.graphql", "fragment Home on VirtualEntity { veId }")
+    shell.write("d-fragment.graphql", "fragment Home on Home { homeId }")
     shell.write("e-large.graphql", "{ " + " ".join(f"a{n}: resourceCounts {{ count }}" for n in range(60)) + " }")
     shell.write("f-schema.graphql", "type Query { a: String }")
     shell.write("g.json", '{\n  "a": \n}')

@@ -188,11 +188,11 @@ def test_every_act_is_in_the_audit_log(command: Command) -> None:
     setup = create(command, **FLAT)
     exported = command("audit", "export", "--application", setup["applicationId"])
     acts = [json.loads(line)["operation"] for line in exported.out.splitlines()]
-    types = ["addResourceType", "addResource"] * 2
-    alerts = ["addAlertType"] * 3 + ["addTemplate"] * 6 + ["addTermsConditions"] * 2 + ["addAlertRule"]
+    types = ["createResourceType", "createResource"] * 2
+    alerts = ["createAlertType"] * 3 + ["createTemplate"] * 6 + ["createTermsConditions"] * 2 + ["createAlertRule"]
     assert acts == [
         *("createApplication", "createUser", *types, "setTariff"),
-        *(*alerts, "addVirtualEntityType", "addVirtualEntity"),
+        *(*alerts, "createHomeType", "createHome"),
     ]
     assert command("audit", "verify").status == 0
 

@@ -23,13 +23,13 @@ PROGRAMS = ("fetch", "urql", "apollo")
 
 HOSTILE = 'it\'s "quoted" `id` ${1 + 1} $HOME $(id) \\ \\n \n\t \U0001f600 </script> %s !x'
 RENAME = """# it's a `comment` with $HOME, ${1} and "quotes" \\
-mutation Rename($veId: ID!, $name: String!) {
-  updateVirtualEntity(veId: $veId, input: {name: $name, description: "a \\"b\\" \\\\ \\u0060 ` ${x} $y 'z'"}) {
-      ... on VirtualEntity { veId } }
+mutation Rename($homeId: ID!, $name: String!) {
+  updateHome(homeId: $homeId, input: {name: $name, description: "a \\"b\\" \\\\ \\u0060 ` ${x} $y 'z'"}) {
+      ... on Home { homeId } }
 }
 """
 DESCRIPTION = "a \"b\" \\ ` ` ${x} $y 'z'"
-WRITTEN = "query Written($veId: ID!) { virtualEntity(veId: $veId) { name description } }"
+WRITTEN = "query Written($homeId: ID!) { home(homeId: $homeId) { name description } }"
 READINGS = "subscription Live($ids: [ID!]!, $since: String) { readings(resourceIds: $ids, since: $since) { value } }"
 
 PRINT_SNIPPETS = f"""
@@ -118,12 +118,12 @@ async def test_snippet_sends_hostile_text_unchanged(copier: Copier, name: str) -
     ve_id = copier.ve_id
     before = VirtualEntityChange(name="before", description="before")
     await copier.tenant.run("update_virtual_entity", ve_id=ve_id, input=before)
-    code = (await copier.snippets(RENAME, "mutation", "Rename", {"veId": ve_id, "name": HOSTILE}))[name]
+    code = (await copier.snippets(RENAME, "mutation", "Rename", {"homeId": ve_id, "name": HOSTILE}))[name]
     printed = await copier.run(name, code)
-    assert printed.get("data", printed)["updateVirtualEntity"]["veId"] == ve_id
-    code = (await copier.snippets(WRITTEN, "query", "Written", {"veId": ve_id}))[name]
+    assert printed.get("data", printed)["updateHome"]["homeId"] == ve_id
+    code = (await copier.snippets(WRITTEN, "query", "Written", {"homeId": ve_id}))[name]
     printed = await copier.run(name, code)
-    home = printed.get("data", printed)["virtualEntity"]
+    home = printed.get("data", printed)["home"]
     assert (home["name"], home["description"]) == (HOSTILE, DESCRIPTION)
 
 

@@ -50,7 +50,7 @@ async def cause_refusals(url: str, home: Home) -> None:
         await client.post("/graphql", json={"query": LOG_IN, "variables": variables})
         for headers in (basic(username, "swordfish-3") | application, {"token": "swordfish-4"}):
             assert (await client.get("/api/v0-1/account", headers=headers)).status_code == 401
-        forbidden_query = {"query": "{ applicationStatistics { totalVirtualEntities } }"}
+        forbidden_query = {"query": "{ applicationStatistics { totalHomes } }"}
         await client.post("/graphql", json=forbidden_query, headers=account)
         await client.get("/api/v0-1/user", params={"username": username, "token": "swordfish-5"}, headers=account)
         duplicate_account = {"username": username, "password": PASSWORD, "userId": home.tenant.user_id}

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 ADDRESS = "https://gateway.example/api/v0-1/openapi.json"
 LIKE_SECRET = re.compile("token|secret|pass|code|key|pin|otp|credential|challenge|verif", re.IGNORECASE)
 
-SECRETS = {"accessToken", "claimCode", "clientSecret", "code", "directoryToken", "newPassword", "newToken"} | {
+SECRETS = {"accessToken", "claimCode", "clientSecret", "code", "directoryToken", "newPassword", "pushToken"} | {
     "deviceCode",
     "oldPassword",
     "password",

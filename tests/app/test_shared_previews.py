@@ -18,7 +18,7 @@ SHARE = """mutation ($id: ID!, $version: Int, $hours: Int! = 72) {
       ...Refused } }"""
 ARCHIVE = "mutation ($id: ID!) { archiveTemplate(templateId: $id) { ... on Template { templateId } ...Refused } }"
 ADD_VERSION = """mutation ($id: ID!) {
-  addTemplateVersion(templateId: $id, input: {htmlTemplate: "<p>2</p>"}) {
+  createTemplateVersion(templateId: $id, input: {htmlTemplate: "<p>2</p>"}) {
       ... on TemplateVersion { version } ...Refused } }"""
 HTML = "<p>Hello {{ user.name }}</p><script>top.ran = 1</script>"
 NOW = datetime(2026, 5, 4, 12, 0, 30, tzinfo=UTC)

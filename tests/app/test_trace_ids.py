@@ -15,7 +15,7 @@ from wattgate.requests.request_context import new_trace_id, parse_traceparent
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 TRACEPARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
-FORBIDDEN_QUERY = "{ applicationStatistics { totalVirtualEntities } }"
+FORBIDDEN_QUERY = "{ applicationStatistics { totalHomes } }"
 
 
 def trace_of(answer: Any) -> str:

@@ -261,7 +261,7 @@ async def test_server_error_span_has_error_type_and_no_message(home: Home, colle
         assert (await client.get("/api/v0-1/virtualentity")).status_code == 503
         failed = [
             await collector.span("SELECT", status=Status.STATUS_CODE_ERROR),
-            await collector.span("virtualEntities"),
+            await collector.span("homes"),
             await collector.span("GET /api/v0-1/virtualentity"),
         ]
     assert [attributes(span)["error.type"] for span in failed] == ["OperationalError", "UNAVAILABLE", "503"]

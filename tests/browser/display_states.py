@@ -71,7 +71,8 @@ LONG_NAME = "Gartenhaus der Familie Wolkenstein-Trostburg, Obergeschoss links, S
 LONG_TARIFF = "Demonstration Night Saver Plus with Weekend Comfort, Version 14 (Paper Bill)"
 LOG_IN = """
 mutation ($application: ID!, $username: String!, $password: String!) {
-  authenticate(applicationId: $application, username: $username, password: $password) { ... on Login { token exp } }
+  authenticate(applicationId: $application, username: $username, password: $password) { ... on Login {
+    token expiresAt } }
 }
 """
 
@@ -317,7 +318,7 @@ class StatefulHomes:
         async with httpx.AsyncClient(base_url=self.url) as http:
             answer = await http.post("/graphql", json={"query": LOG_IN, "variables": variables})
         login = answer.json()["data"]["authenticate"]
-        times = {"since": to_ms(self.clock.now), "expires": login["exp"] * 1000}
+        times = {"since": to_ms(self.clock.now), "expires": to_ms(datetime.fromisoformat(login["expiresAt"]))}
         return json.dumps({"token": login["token"], **times})
 
     async def _add_tariffs(self, state: State, ids: Mapping[str, str]) -> None:

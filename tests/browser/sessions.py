@@ -1,6 +1,7 @@
 """Log-ins of the browser tests without the form, which has tests of its own."""
 
 import json
+from datetime import datetime
 
 from playwright.async_api import Page
 
@@ -14,7 +15,7 @@ DISPLAY, EDITOR, IDE = "wattgate.session", "wattgate.preview.session", "wattgate
 LOG_IN = """mutation ($applicationId: ID!, $username: String!, $password: String!) {
   authenticate(applicationId: $applicationId, username: $username, password: $password) {
     ... on Login {
-      token exp accountId applicationId
+      token expiresAt accountId applicationId
     }
   }
 }"""
@@ -31,7 +32,7 @@ async def start_session(page: Page, username: str = logins.USERNAME, key: str = 
     session = {
         "token": login["token"],
         "since": to_ms(utc_now()),
-        "expires": login["exp"] * 1000,
+        "expires": to_ms(datetime.fromisoformat(login["expiresAt"])),
         "account": f"{login['applicationId']} {login['accountId']}",
     }
     await page.goto(EMPTY_PAGE)

@@ -140,10 +140,10 @@ async def test_rules_are_added_changed_and_removed(page: Page) -> None:
     await page.get_by_role("tab", name="Tenancy").click()  # no other test of the short form opens the dialog
     own = page.get_by_role("tabpanel", name="Tenancy").locator(".tenancy-item")
     await expect(own.first).to_contain_text("You live here. Nobody is known to have lived here before.")
-    mpxns = "{ viewer { tenancies(last: 100) { edges { node { mpxn } } } } }"
+    mpxns = "{ viewer { tenancies(last: 100) { edges { node { meterPointNumber } } } } }"
     edges = (await query_graphql(page, mpxns))["viewer"]["tenancies"]["edges"]
     await expect(own.get_by_role("heading")).to_have_text(
-        [f"Meter point {edge['node']['mpxn']}" for edge in reversed(edges)]
+        [f"Meter point {edge['node']['meterPointNumber']}" for edge in reversed(edges)]
     )
 
 

@@ -22,7 +22,7 @@ from wattgate.clock import utc_now
 
 pytestmark = pytest.mark.browser
 
-HOMES = "{ viewer { homes { edges { node { veId name } } } } }"
+HOMES = "{ viewer { homes { edges { node { homeId name } } } } }"
 TWO_OPERATIONS = "query First { viewer { userId } }\n\nquery Second { __typename }"
 KEPT = "() => Object.entries(localStorage).filter(([key]) => !key.includes('session')).join()"
 
@@ -146,26 +146,26 @@ async def test_problems_appear_while_typing_with_their_place_and_correction(page
     box = await name.bounding_box()
     assert box is not None
     await page.mouse.move(box["x"] + 5, box["y"] + 8)
-    await expect(page.get_by_test_id("hint")).to_contain_text("VirtualEntity.name")
+    await expect(page.get_by_test_id("hint")).to_contain_text("Home.name")
 
 
 async def test_variables_and_headers_are_checked_and_sent(page: Page) -> None:
     await open_ide(page)
     await log_in(page)
-    await write(page, "query Home($veId: ID!) { virtualEntity(veId: $veId) { name } }")
-    await expect(page.get_by_test_id("variables-problems")).to_have_text('1:1 The operation needs "veId" (ID!).')
+    await write(page, "query Home($homeId: ID!) { home(homeId: $homeId) { name } }")
+    await expect(page.get_by_test_id("variables-problems")).to_have_text('1:1 The operation needs "homeId" (ID!).')
     variables = page.get_by_label("Variables, in JSON")
     await variables.focus()
     await page.keyboard.press("Control+Space")
     await page.keyboard.press("Enter")
-    await expect(variables).to_have_value('{\n  "veId": ""\n}')
+    await expect(variables).to_have_value('{\n  "homeId": ""\n}')
     await variables.fill('{"veID": "1"}')
     await page.get_by_test_id("variables-problems").get_by_test_id("fix").click()
-    await expect(variables).to_have_value('{"veId": "1"}')
-    await variables.fill('{"veId": ')
+    await expect(variables).to_have_value('{"homeId": "1"}')
+    await variables.fill('{"homeId": ')
     await run(page)
     await expect(page.get_by_test_id("response-notice")).to_have_text("The variables are not JSON: Expected a value.")
-    await variables.fill('{"veId": "1"}')
+    await variables.fill('{"homeId": "1"}')
     await page.get_by_test_id("headers-tab").click()
     headers = page.get_by_label("Headers, one in a line")
     await headers.press_sequentially("X-Acc")
@@ -301,9 +301,9 @@ async def test_operation_is_chosen_and_a_subscription_stops(page: Page) -> None:
     await expect(page.get_by_test_id("response")).to_contain_text("Run the operation")
     await write(page, HOMES)
     await run_to_end(page)
-    home = re.search(r'"veId": "([^"]+)"', await _response_text(page))
+    home = re.search(r'"homeId": "([^"]+)"', await _response_text(page))
     assert home is not None
-    await write(page, f'subscription Live {{ display(veId: "{home[1]}") {{ __typename }} }}')
+    await write(page, f'subscription Live {{ display(homeId: "{home[1]}") {{ __typename }} }}')
     await run(page)
     await expect(page.get_by_test_id("run")).to_have_text("Stop")
     await expect(page.get_by_test_id("response-text")).to_contain_text("display")

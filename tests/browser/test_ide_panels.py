@@ -136,7 +136,7 @@ async def test_explorer_composes_query_that_runs(page: Page) -> None:
     await homes_box.focus()
     await page.keyboard.press("Space")
     await expect(editor(page)).to_have_value(
-        re.compile(r"^query Viewer \{\s+viewer \{\s+homes\(first: 10\) \{\s+edges \{\s+node \{\s+veId\s+name\s")
+        re.compile(r"^query Viewer \{\s+viewer \{\s+homes\(first: 10\) \{\s+edges \{\s+node \{\s+homeId\s+name\s")
     )
     await expect(homes_box).to_be_focused()
     await page.locator('[data-expand="viewer.homes"]').click()
@@ -199,7 +199,7 @@ async def test_guide_opens_with_own_values_and_runs(page: Page) -> None:
     await page.get_by_test_id("run").click()
     await expect(page.get_by_test_id("response")).to_contain_text('"unit": "kWh"')
     await page.get_by_test_id("guide-search").fill("claim code")
-    await page.locator('[data-testid="guide"][data-name="addDevice"]').first.click()
+    await page.locator('[data-testid="guide"][data-name="createDevice"]').first.click()
     await expect(page.get_by_test_id("notice")).to_have_text(re.compile("^Before you run it, fill in: .*hardwareId"))
 
 

@@ -29,12 +29,12 @@ from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 pytestmark = pytest.mark.browser
 
 ADD_TEMPLATE = """mutation ($kind: ID!, $html: String!) {
-  addTemplateFor(alertTypeId: $kind, channelType: EMAIL, cultureCode: "en-GB",
+  createTemplateFor(alertTypeId: $kind, channelType: EMAIL, cultureCode: "en-GB",
     input: {name: "Weekly budget", htmlTemplate: $html, active: true}) { ... on Template { templateId } }
 }"""
 
 ADD_ALERT_TYPE = """mutation {
-  addAlertType(input: {systemAlertTypeId: "BUDGET", name: "High consumption"}) { ... on AlertType { alertTypeId } }
+  createAlertType(input: {systemAlertTypeId: "BUDGET", name: "High consumption"}) { ... on AlertType { alertTypeId } }
 }"""
 
 SEND_ALERT = """mutation ($userId: ID!, $kind: String!) {
@@ -86,7 +86,7 @@ async def outbox(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Outb
     await silence_demonstration(settings)
     async with serving(create_app(settings)) as url:
         data = await query_graphql(url, "{ application { accounts { edges { node { userId username } } } } }")
-        alert_type_id = (await query_graphql(url, ADD_ALERT_TYPE))["addAlertType"]["alertTypeId"]
+        alert_type_id = (await query_graphql(url, ADD_ALERT_TYPE))["createAlertType"]["alertTypeId"]
         await query_graphql(url, ADD_TEMPLATE, kind=alert_type_id, html=HTML)
         accounts = [edge["node"] for edge in data["application"]["accounts"]["edges"]]
         (user_id,) = (account["userId"] for account in accounts if account["username"] == USERNAME)
@@ -278,6 +278,6 @@ async def test_unsubscribe_link_asks_for_confirmation(page: Page, outbox: Outbox
     assert [edge["node"]["cause"] for edge in data["application"]["mailSuppressions"]["edges"]] == ["UNSUBSCRIBED"]
     await query_graphql(
         outbox.url,
-        ("mutation ($a: String!) { removeMailSuppression(address: $a) { ... on MailSuppression { address } } }"),
+        ("mutation ($a: String!) { deleteMailSuppression(address: $a) { ... on MailSuppression { address } } }"),
         a=USERNAME,
     )

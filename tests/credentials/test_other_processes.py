@@ -44,9 +44,9 @@ FORBIDDEN = 4403
 
 CLOCK = MovableClock()
 
-NEW_TOKEN = "mutation { newToken { ... on NewToken { token } ...Refused } }"
+NEW_TOKEN = "mutation { createToken { ... on IssuedToken { token } ...Refused } }"
 
-NEW_TYPE = 'mutation { addVirtualEntityType(input: {name: "Boat"}) { ... on VirtualEntityType { name } ...Refused } }'
+NEW_TYPE = 'mutation { createHomeType(input: {name: "Boat"}) { ... on HomeType { name } ...Refused } }'
 
 BY_OPERATIONS = sorted(
     ((authenticate, act) for authenticate, act in ENDINGS if act is not lose_role),  # an operator changes the database

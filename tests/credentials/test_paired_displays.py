@@ -24,7 +24,7 @@ from wattgate.db.identity.display_uses import DISPLAY_LIFETIME
 from wattgate.db.models import PairedDisplay, Token
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 
-DISPLAY = "subscription ($veId: ID!) { display(veId: $veId) { veId } }"
+DISPLAY = "subscription ($veId: ID!) { display(homeId: $veId) { homeId } }"
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Wall:
 
     @property
     def query(self) -> str:
-        return f'subscription {{ display(veId: "{self.ve_id}") {{ veId }} }}'
+        return f'subscription {{ display(homeId: "{self.ve_id}") {{ homeId }} }}'
 
 
 async def a_wall(cluster: Cluster, holder: Holder) -> Wall:
@@ -101,7 +101,7 @@ async def test_everything_of_a_display_ends_with_its_credential(cluster: Cluster
         others = await stack.enter_async_context(sockets(cluster, wall.hall))
         for client in (*opened, *others):
             await client.subscribe(DISPLAY, veId=wall.ve_id)
-            assert (await client.payload())["data"]["display"]["veId"] == wall.ve_id
+            assert (await client.payload())["data"]["display"]["homeId"] == wall.ve_id
         streams = [await stack.enter_async_context(cluster.distinct(url, mine, wall.query)) for url in urls]
         for events in streams:
             assert "data" in await events.next_data()

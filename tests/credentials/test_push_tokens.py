@@ -77,7 +77,7 @@ async def test_oauth_client_neither_adds_nor_lists_nor_removes_push_tokens(clust
     path = f"/account/{holder.account_id}/mobileapptoken"
     removed = await cluster.rest(cluster.one, "PUT", path, granted, json={"removeToken": "fcm:mine"})
     assert removed.status_code == 403
-    query = "query ($id: ID!) { mobileAppTokens(accountId: $id) { token } }"
+    query = "query ($id: ID!) { pushTokens(accountId: $id) { token } }"
     listed = await cluster.house.graphql(query, dict(granted), id=holder.account_id)
     assert listed["errors"][0]["extensions"]["code"] == "FORBIDDEN"
     assert await known(holder) == ["fcm:mine"]

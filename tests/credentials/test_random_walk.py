@@ -35,7 +35,7 @@ pytestmark = pytest.mark.both_databases("processes learn of changes from the dat
 
 FORBIDDEN = 4403
 
-NEW_TOKEN = "mutation { newToken { ... on NewToken { token } ...Refused } }"
+NEW_TOKEN = "mutation { createToken { ... on IssuedToken { token } ...Refused } }"
 
 MAX_STEPS_OF_A_PERSON = 12
 """A person with more steps would reach the bounds of mails and codes."""

@@ -20,10 +20,10 @@ from wattgate.db.scope.tenancy_guard import tenanted_models
 from wattgate.errors import QuotaExceeded
 from wattgate.operations.homes.home_resources import MAX_ATTRIBUTES_BYTES
 
-ACTION = """mutation ($type: ID!) { addUserAction(input: {userActionTypeId: $type, data: {}}) {
+ACTION = """mutation ($type: ID!) { createUserAction(input: {userActionTypeId: $type, data: {}}) {
     ... on UserAction { userActionId }
     ...Refused } }"""
-ACTION_TYPE = """mutation { addUserActionType(input: {name: "quota", description: "d"}) {
+ACTION_TYPE = """mutation { createUserActionType(input: {name: "quota", description: "d"}) {
     ... on UserActionType { userActionTypeId }
     ...Refused } }"""
 
@@ -126,7 +126,7 @@ async def served(tmp_path: Path) -> Any:
 async def test_user_actions_are_limited_and_those_above_stay_readable(served: House) -> None:
     headers = served.one.headers["account"]
     added = await served.graphql(ACTION_TYPE, served.one.headers["application"])
-    type_id = added["data"]["addUserActionType"]["userActionTypeId"]
+    type_id = added["data"]["createUserActionType"]["userActionTypeId"]
     quota = models.UserAction.quota
     assert isinstance(quota, Quota)
     assert quota.per_user is not None
@@ -145,8 +145,8 @@ async def test_user_actions_are_limited_and_those_above_stay_readable(served: Ho
 async def test_attributes_of_a_home_do_not_grow_without_end(served: House) -> None:
     headers, home = served.one.headers["account"], served.one.ids["virtual_entity"]
     text = (
-        "mutation ($id: ID!, $value: JSON!) { setVirtualEntityAttributes(veId: $id, attributes: $value) {"
-        " ... on VirtualEntity { veId } ...Refused } }"
+        "mutation ($id: ID!, $value: JSON!) { setHomeAttributes(homeId: $id, attributes: $value) {"
+        " ... on Home { homeId } ...Refused } }"
     )
     half = "x" * (MAX_ATTRIBUTES_BYTES // 2)
     assert not refusals(await served.graphql(text, headers, id=home, value={"first": half}))
@@ -163,8 +163,8 @@ async def test_attributes_that_are_too_large_already_may_shrink(served: House) -
         record.attributes = {"first": "x" * MAX_ATTRIBUTES_BYTES, "second": "x" * MAX_ATTRIBUTES_BYTES}
         await session.commit()
     text = (
-        "mutation ($id: ID!, $value: JSON!) { setVirtualEntityAttributes(veId: $id, attributes: $value) {"
-        " ... on VirtualEntity { veId } ...Refused } }"
+        "mutation ($id: ID!, $value: JSON!) { setHomeAttributes(homeId: $id, attributes: $value) {"
+        " ... on Home { homeId } ...Refused } }"
     )
     assert not refusals(await served.graphql(text, headers, id=home, value={"second": "short"}))
     refused = await served.graphql(text, headers, id=home, value={"third": "more"})

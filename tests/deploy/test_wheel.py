@@ -113,9 +113,9 @@ async def test_demonstration_works_from_the_wheel_in_an_empty_folder(environment
             page = await client.get("/display")
             assert (page.status_code, "Home display" in page.text) == (200, True)
             fields = "name resources { current { value unit } }"
-            query = {"query": f"{{ application {{ virtualEntities {{ edges {{ node {{ {fields} }} }} }} }} }}"}
+            query = {"query": f"{{ application {{ homes {{ edges {{ node {{ {fields} }} }} }} }} }}"}
             answer = await client.post("/graphql", json=query, auth=("demo-app", "demo-secret"))
-            assert len(answer.json()["data"]["application"]["virtualEntities"]["edges"]) == 4, answer.text
+            assert len(answer.json()["data"]["application"]["homes"]["edges"]) == 4, answer.text
         process.send_signal(signal.SIGINT)
         await process.wait()
     finally:

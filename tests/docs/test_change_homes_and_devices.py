@@ -17,12 +17,12 @@ async def test_documents_of_the_page_change_homes_and_devices(served: House) -> 
     owner, next_owner = await resident(served.one), await resident(served.one)
     joining, moving = await owner.add_resource(), await owner.add_resource()
     known: dict[str, Any] = {
-        "veId": await owner.add_home(),
+        "homeId": await owner.add_home(),
         "resourceId": joining,
         "hardwareId": uuid4().hex[:12],
         "deviceTypeId": served.one.ids["device_type"],
         "userId": next_owner.user_id,
-        "mpxn": (await metered(owner)).mpxn,
+        "meterPointNumber": (await metered(owner)).mpxn,
     }
     callers = ["account", "account", "application", "account", "application", "application"]
     answers = []

@@ -75,7 +75,7 @@ async def test_project_has_types_and_a_manifest(project: Project) -> None:
 
 @pytest.mark.long("builds a project again; known documents stay in the short form")
 async def test_codegen_reports_an_unknown_field(guide_node: Node) -> None:
-    wrong = {"src/operations.ts": FILES["src/operations.ts"].replace("veId name", "veId nickname")}
+    wrong = {"src/operations.ts": FILES["src/operations.ts"].replace("homeId name", "homeId nickname")}
     async with project_in(guide_node, "wrong", **wrong) as assembled:
         status, printed = await assembled.tool("graphql-codegen")
     assert status == 1

@@ -94,5 +94,5 @@ async def test_own_values_have_the_home_of_a_user_or_of_an_application(served: H
         answer = await served.graphql(document, tenant.headers[caller])
         known = await run_node(node_scripts, OWN_DATA, json.dumps(answer["data"]))
         assert known["userId"], caller
-        homes = {(home["veId"], resource["resourceId"]) for home in known["homes"] for resource in home["resources"]}
+        homes = {(home["homeId"], resource["resourceId"]) for home in known["homes"] for resource in home["resources"]}
         assert homes == {(tenant.ids["virtual_entity"], tenant.ids["resource"])}, caller

@@ -261,7 +261,7 @@ ENDS: Promises = {
     ),
     "the tokens of the accounts of the directory": ("test_session_ends_with_its_directory_and_is_not_extended",),
     "the oldest token of the account": ("test_tokens_of_an_account_are_bounded_and_the_oldest_end",),
-    "`newToken` renews a token until its log-in": ("test_renewals_end_with_the_session",),
+    "`createToken` renews a token until its log-in": ("test_renewals_end_with_the_session",),
 }
 
 PAGES = {

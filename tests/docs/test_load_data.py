@@ -32,7 +32,7 @@ async def test_types_resources_and_homes_are_created_and_a_line_is_recorded(serv
         answer = await served.graphql(document, served.one.headers[caller], **variables)
         assert "errors" not in answer, answer
         ids |= next(iter(answer["data"].values()))
-    assert set(ids) == {"resourceTypeId", "veTypeId", "resourceId", "veId", "deviceTypeId", "deviceId"}
+    assert set(ids) == {"resourceTypeId", "homeTypeId", "resourceId", "homeId", "deviceTypeId", "deviceId"}
     device = await served.call("GET", f"/device/{ids['deviceId']}", served.one.headers["account"])
     assert [sensor["resourceId"] for sensor in device.json()["protocol"]["sensors"]] == [ids["resourceId"]]
     shown, _ = blocks("json")

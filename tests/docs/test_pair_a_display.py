@@ -20,7 +20,7 @@ DOCUMENTS = {FIRST_FIELD.findall(document.partition("{")[2])[0]: document for do
 async def test_documents_of_the_page_pair_a_display(served: House) -> None:
     owner, unused = await resident(served.one), set(DOCUMENTS)
     mine, anonymous = owner.headers["account"], {"applicationId": owner.application_id}
-    known: dict[str, Any] = {"name": "Kitchen", "veId": await owner.add_home(await owner.add_resource())}
+    known: dict[str, Any] = {"name": "Kitchen", "homeId": await owner.add_home(await owner.add_resource())}
 
     async def send(field: str, headers: dict[str, str]) -> Any:
         unused.discard(field)
@@ -49,7 +49,7 @@ async def test_documents_of_the_page_pair_a_display(served: House) -> None:
     assert await send("endOwnDisplay", first) == {"__typename": "PairedDisplay"}
     assert await code_of_use(first) == "UNAUTHENTICATED"
     display = await pair()
-    assert (await send("ownDisplay", display))["virtualEntity"]["veId"] == known["veId"]
+    assert (await send("ownDisplay", display))["home"]["homeId"] == known["homeId"]
     assert (await send("viewer", mine))["pairedDisplays"][0]["displayId"] == known["displayId"]
     known["name"] = "Hall"
     assert (await send("renamePairedDisplay", mine))["name"] == "Hall"

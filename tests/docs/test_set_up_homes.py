@@ -20,11 +20,11 @@ FOR_THE_USER = "### Add resources, tariff and home for the user"
 USERNAME, PASSWORD, MPAN = "ada@example.org", "correct horse", "2300000000116"
 
 LISTS = {
-    "viewer { homes }": "virtual_entities",
+    "viewer { homes }": "homes",
     "viewer { resources }": "resources",
-    "application { resourceTypes }": "resource_types",
-    "application { virtualEntityTypes }": "virtual_entity_types",
-    "findUser": "user_by_username",
+    "application { resourceTypes }": "resourceTypes",
+    "application { homeTypes }": "homeTypes",
+    "findUser": "userByUsername",
 }
 """The operations whose REST paths serve the lists of a user and of an application."""
 
@@ -72,11 +72,11 @@ async def test_documents_set_up_a_home_that_its_user_sees(served: House) -> None
     values |= {
         "energyTypeId": added["energy"]["resourceTypeId"],
         "costTypeId": added["cost"]["resourceTypeId"],
-        "veTypeId": added["home"]["veTypeId"],
+        "homeTypeId": added["home"]["homeTypeId"],
     }
     unknown = await run(find_user, application)
     assert unknown["errors"][0]["extensions"]["code"] == "NOT_FOUND"
-    user_id = (await run(add_user, application))["data"]["addUser"]["userId"]
+    user_id = (await run(add_user, application))["data"]["createUser"]["userId"]
     assert (await run(find_user, application))["data"]["findUser"]["userId"] == user_id
 
     acting = {**application, "userId": user_id}
@@ -87,7 +87,7 @@ async def test_documents_set_up_a_home_that_its_user_sees(served: House) -> None
     values |= {"resourceId": resources["energy"]["resourceId"]}
     values |= {"energyId": resources["energy"]["resourceId"], "costId": resources["cost"]["resourceId"]}
     assert (await run(set_tariff, acting))["data"]["setTariff"]["tariffId"]
-    home = (await run(add_home, acting))["data"]["addVirtualEntity"]
+    home = (await run(add_home, acting))["data"]["createHome"]
 
     credentials = {"username": USERNAME, "password": PASSWORD}
     login = await served.call("POST", "/auth", {"applicationId": served.other.application_id}, json=credentials)
@@ -95,17 +95,16 @@ async def test_documents_set_up_a_home_that_its_user_sees(served: House) -> None
     viewer = seen["data"]["viewer"]
     (edge,) = viewer["homes"]["edges"]
     shown = edge["node"]
-    assert (shown["veId"], shown["name"], shown["timeZone"]) == (home["veId"], "My home", "Europe/London")
-    assert {resource["node"]["mpxn"] for resource in viewer["resources"]["edges"]} == {MPAN}
+    assert (shown["homeId"], shown["name"], shown["timeZone"]) == (home["homeId"], "My home", "Europe/London")
+    assert {resource["node"]["meterPointNumber"] for resource in viewer["resources"]["edges"]} == {MPAN}
 
 
 def test_table_names_operations_and_routes_that_exist() -> None:
     rows = re.findall(r"^\| [a-z ]+ \| (`.*`) \| (.*) \|$", PAGE, re.MULTILINE)
     assert len(rows) == 6
-    names = {operation.name: {rest.route_key for rest in operation.rest} for operation in OPERATIONS}
+    names = {operation.graphql_name: {rest.route_key for rest in operation.rest} for operation in OPERATIONS}
     for fields, routes in rows:
-        written = [LISTS.get(name, name) for name in re.findall(r"`([^`]+)`", fields)]
-        operations = [re.sub(r"([A-Z])", r"_\1", name).lower() for name in written]
+        operations = [LISTS.get(name, name) for name in re.findall(r"`([^`]+)`", fields)]
         assert set(operations) <= set(names)
         if path := re.search(r"(/\w+)", routes):
             served = set().union(*(names[name] for name in operations))

@@ -17,7 +17,7 @@ from tests.support.live import LiveHouse, live_house, settled_in
 CONNECTIONS = 1000 if selected_scale().long else 120
 AT_ONCE = 20
 DISPLAY = """subscription ($id: ID!) {
-  display(veId: $id) { frameVersion at power { net { value } } today { cost { total { amount } } } } }"""
+  display(homeId: $id) { frameVersion at power { net { value } } today { cost { total { amount } } } } }"""
 REQUEST = (
     "POST /graphql HTTP/1.1\r\nHost: gateway\r\ntoken: {token}\r\nAccept: text/event-stream\r\n"
     "Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"

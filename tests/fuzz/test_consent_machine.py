@@ -19,23 +19,25 @@ from wattgate.operations.consent.consent_records import MAX_CONSENT_PERIOD
 
 HALF_HOUR, HOUR, DAY = timedelta(minutes=30), timedelta(hours=1), timedelta(days=1)
 
-ADD = "mutation ($input: NewResource!) { addResource(input: $input) { ... on Resource { resourceId } ...Refused } }"
+ADD = "mutation ($input: NewResource!) { createResource(input: $input) { ... on Resource { resourceId } ...Refused } }"
 VERIFY = (
-    "mutation ($mpxn: String!, $until: DateTime) { verifyMeterPoint(mpxn: $mpxn, validUntil: $until) {"
+    "mutation ($mpxn: MeterPointNumber!, $until: DateTime) { verifyMeterPoint(meterPointNumber:"
+    " $mpxn, validUntil: $until) {"
     " ... on MeterPointConsent { state } ...Refused } }"
 )
 RENEW = (
-    "mutation ($mpxn: String!, $until: DateTime) { renewConsents(mpxns: [$mpxn], validUntil: $until) {"
+    "mutation ($mpxn: MeterPointNumber!, $until: DateTime) { renewConsents(meterPointNumbers:"
+    " [$mpxn], validUntil: $until) {"
     " ... on ConsentChanges { items { kind } } ...Refused } }"
 )
 REVOKE = (
-    "mutation ($mpxn: String!) { revokeConsents(mpxns: [$mpxn]) {"
+    "mutation ($mpxn: MeterPointNumber!) { revokeConsents(meterPointNumbers: [$mpxn]) {"
     " ... on ConsentChanges { items { kind } } ...Refused } }"
 )
 READ = "query ($id: ID!) { resource(resourceId: $id) { rawReadings { at } } }"
-CHANGES = """query ($mpxn: String!) {
-  viewer { consents { edges { node { mpxn state verified } } } }
-  consentChanges(mpxn: $mpxn) { kind }
+CHANGES = """query ($mpxn: MeterPointNumber!) {
+  viewer { consents { edges { node { meterPointNumber state verified } } } }
+  consentChanges(meterPointNumber: $mpxn) { kind }
 }"""
 
 days = st.one_of(st.none(), st.integers(-3, 800))
@@ -85,8 +87,12 @@ class ConsentMachine(GatewayMachine):
 
     @initialize()
     def provision(self) -> None:
-        values = {"resourceTypeId": self.user.ids["resource_type"], "name": "provisioned", "mpxn": self.mpxn}
-        self.resource_id = self.ask(ADD, input=values)["data"]["addResource"]["resourceId"]
+        values = {
+            "resourceTypeId": self.user.ids["resource_type"],
+            "name": "provisioned",
+            "meterPointNumber": self.mpxn,
+        }
+        self.resource_id = self.ask(ADD, input=values)["data"]["createResource"]["resourceId"]
         self.timed.pass_time(HOUR)
 
     @rule(count=days, verifies=st.booleans())

@@ -15,7 +15,7 @@ from schemathesis.graphql import nodes, scalar
 
 SCHEMA = (Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql").read_text()
 
-RUN_LAST = ["deleteToken", "revokeToken", "changePassword", "deleteAccount", "deleteUser"]
+RUN_LAST = ["deleteToken", "revokeToken", "changePassword", "closeAccount", "deleteUser"]
 """Operations that run last, because they end logins or delete users."""
 
 
@@ -89,5 +89,7 @@ def _register_scalars() -> None:
     text = st.text().map(nodes.String)
     scalar("Decimal", (numbers | unusual).map(nodes.String) | st.integers().map(nodes.Int))
     scalar("TimeZone", zones.map(nodes.String))
+    scalar("LocalTime", st.sampled_from(["22:00", "00:30", "24:00", "7", ""]).map(nodes.String))
+    scalar("MeterPointNumber", (st.sampled_from(["1234567890123", "20 0000-1"]) | text).map(nodes.String))
     scalar("Currency", (st.sampled_from(["GBP", "EUR", "gbp", ""]) | text).map(nodes.String))
     scalar("JSON", text | st.integers().map(nodes.Int) | st.booleans().map(nodes.Boolean))

@@ -204,8 +204,8 @@ async def test_each_change_of_a_consent_has_a_receipt_on_both_interfaces(served:
         path = f"/user/verification/status/mpxn/{mpxn}/{change}"
         assert (await served.call("POST", path, headers)).status_code == 200
     verify = (
-        'mutation ($mpxn: String!) { verifyMeterPoint(mpxn: $mpxn, purpose: "advice") {'
-        " ... on MeterPointConsent { mpxn } ...Refused } }"
+        'mutation ($mpxn: MeterPointNumber!) { verifyMeterPoint(meterPointNumber: $mpxn, purpose: "advice") {'
+        " ... on MeterPointConsent { meterPointNumber } ...Refused } }"
     )
     assert not refusals(await served.graphql(verify, application, mpxn=mpxn))
     listed: list[dict[str, Any]] = []
@@ -221,7 +221,7 @@ async def test_each_change_of_a_consent_has_a_receipt_on_both_interfaces(served:
         ("renewal", "application", "service", "application"),
         ("grant", "application", "advice", "application"),
     ]
-    fields = "receiptId mpxn kind basis purpose recordedBy validUntil createdAt"
+    fields = "receiptId meterPointNumber kind basis purpose recordedBy validUntil createdAt"
     for receipt in receipts:
         global_id = encode_global_id("ConsentReceipt", receipt["receiptId"])
         one = f'{{ node(id: "{global_id}") {{ ... on ConsentReceipt {{ {fields} }} }} }}'

@@ -16,12 +16,12 @@ from tests.support.neighbour import add_neighbour, all_rows, private_values, row
 from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.short_form import sample, share
 from tests.support.socket import socket
-from wattgate.enums import to_camel_case
 from wattgate.errors import Forbidden
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.operation import Operation, OperationKind
 from wattgate.operations.core.row_reader import check_permission
 from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Principal, Role
+from wattgate.values.graphql_names import graphql_operation_name
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")
 
@@ -212,7 +212,7 @@ FOREIGN_SUBSCRIPTIONS = {
     "freshness": ("resourceIds", "resource", "resourceId"),
     "catch_up_state": ("resourceIds", "resource", "resourceId"),
     "device_states": ("deviceIds", "device", "deviceId"),
-    "display": ("veId", "virtual_entity", "name"),
+    "display": ("homeId", "virtual_entity", "name"),
 }
 """The argument, the kind of record and a field of each subscription to records of users."""
 
@@ -235,7 +235,7 @@ async def test_acting_application_subscribes_to_nothing_of_another_user(street: 
     value = json.dumps([foreign] if argument.endswith("s") else foreign)
     async with socket(street.house.url) as client:
         await client.init(**street.acting)
-        await client.subscribe(f"subscription {{ {to_camel_case(name)}({argument}: {value}) {{ {field} }} }}")
+        await client.subscribe(f"subscription {{ {graphql_operation_name(name)}({argument}: {value}) {{ {field} }} }}")
         answer = await client.hear()
     errors = answer["payload"] if answer["type"] == "error" else answer["payload"]["errors"]
     assert [error["extensions"]["code"] for error in errors] == ["NOT_FOUND"], answer

@@ -138,7 +138,7 @@ async def test_invalid_declaration_is_refused_by_both_interfaces(
     assert problem["path"] == path
     assert message in problem["message"]
     document = (
-        "mutation ($input: NewAlertType!) { addAlertType(input: $input) {"
+        "mutation ($input: NewAlertType!) { createAlertType(input: $input) {"
         " ... on AlertType { alertTypeId } ...Refused } }"
     )
     answer = await served.graphql(document, headers, input=body)
@@ -185,19 +185,19 @@ async def test_data_that_does_not_fit_is_refused_by_both_interfaces(served: Hous
 async def test_alert_is_about_a_home_of_its_user(served: House) -> None:
     alert_type = await add_type(served, variables=[])
     own = served.one.ids["virtual_entity"]
-    document = "mutation ($input: NewAlert!) { sendAlert(input: $input) { ... on Alert { veId } ...Refused } }"
+    document = "mutation ($input: NewAlert!) { sendAlert(input: $input) { ... on Alert { homeId } ...Refused } }"
     alert = {"userId": served.one.user_id, "alertTypeId": alert_type["alertTypeId"], "channels": ["INBOX"]}
     headers = served.one.headers["application"]
-    answer = await served.graphql(document, headers, input={**alert, "veId": own})
-    assert answer["data"]["sendAlert"] == {"veId": own}
+    answer = await served.graphql(document, headers, input={**alert, "homeId": own})
+    assert answer["data"]["sendAlert"] == {"homeId": own}
     assert (await send(served, alert_type, {}, veId=own)).status_code == 200
     refused = await send(served, alert_type, {}, veId="unknown")
     assert (refused.status_code, refused.json()["problems"][0]["path"]) == (400, ["veId"])
     for foreign in ("unknown", served.other.ids["virtual_entity"]):
-        answer = await served.graphql(document, headers, input={**alert, "veId": foreign})
-        assert refusal_of(answer)["problems"][0]["path"] == ["input", "veId"]
+        answer = await served.graphql(document, headers, input={**alert, "homeId": foreign})
+        assert refusal_of(answer)["problems"][0]["path"] == ["input", "homeId"]
     somebody = await resident(served.one)
-    answer = await served.graphql(document, headers, input={**alert, "userId": somebody.user_id, "veId": own})
+    answer = await served.graphql(document, headers, input={**alert, "userId": somebody.user_id, "homeId": own})
     assert "is not a home of the user" in refusal_of(answer)["problems"][0]["message"]
 
 
@@ -210,10 +210,10 @@ async def test_template_outside_the_contract_is_a_draft_that_cannot_be_published
     headers = served.one.headers["application"]
     change = await served.call("PUT", f"/template/{template_id}", headers, json={"subject": "{{ powr }}"})
     assert change.status_code == 400
-    document = """mutation ($id: ID!) { addTemplateVersion(templateId: $id, input: {subject: "{{ powr }}"}) {
+    document = """mutation ($id: ID!) { createTemplateVersion(templateId: $id, input: {subject: "{{ powr }}"}) {
         ... on TemplateVersion { version }
         ...Refused } }"""
-    draft = (await served.graphql(document, headers, id=template_id))["data"]["addTemplateVersion"]
+    draft = (await served.graphql(document, headers, id=template_id))["data"]["createTemplateVersion"]
     document = (
         "mutation ($id: ID!) { publishTemplate(templateId: $id, version: 2) {"
         " ... on Template { templateId } ...Refused } }"

@@ -589,7 +589,7 @@ async def test_rule_does_not_fire_after_consent_is_revoked(settled: Tenant) -> N
 INVALID: list[tuple[dict[str, Any], str]] = [
     ({"resourceId": "none"}, "resourceId"),
     ({"resourceId": None}, "resourceId"),
-    ({"resourceId": None, "veId": "none"}, "veId"),
+    ({"resourceId": None, "homeId": "none"}, "homeId"),
     ({"field": "HEAT"}, "field"),
     ({"alertTypeId": "none"}, "alertTypeId"),
     ({"channels": []}, "channels"),
@@ -613,7 +613,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"quietFrom": "22:00", "quietTo": "22:00"}, "quietTo"),
 ]
 ADD = (
-    "mutation ($input: NewAlertRule!) { addAlertRule(input: $input) {"
+    "mutation ($input: NewAlertRule!) { createAlertRule(input: $input) {"
     " ... on AlertRule { ruleId unit resourceId timeZone } ...Refused } }"
 )
 
@@ -640,9 +640,9 @@ async def test_invalid_rule_is_rejected_with_the_path_of_the_argument(served: Ho
 
 
 async def test_rule_can_be_added_for_a_home(served: House) -> None:
-    home = {"resourceId": None, "veId": served.one.ids["virtual_entity"]}
+    home = {"resourceId": None, "homeId": served.one.ids["virtual_entity"]}
     response = await served.graphql(ADD, served.one.headers["account"], input=valid_input(served) | home)
-    assert response["data"]["addAlertRule"]["resourceId"] == served.one.ids["resource"]
+    assert response["data"]["createAlertRule"]["resourceId"] == served.one.ids["resource"]
     other = await served.graphql(ADD, served.other.headers["account"], input=valid_input(served))
     assert {problem["path"][1] for problem in refusal_of(other)["problems"]} == {
         "resourceId",
@@ -659,7 +659,7 @@ async def test_running_gateway_sends_alerts_when_readings_arrive(served: House) 
         input=valid_input(served)
         | {"resourceId": resource_id, "field": "POWER", "function": "AVG", "threshold": "3000"},
     )
-    rule_id = added["data"]["addAlertRule"]["ruleId"]
+    rule_id = added["data"]["createAlertRule"]["ruleId"]
     at = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=5)
     series = [{"resourceId": resource_id, "field": "POWER", "readings": [{"at": at.isoformat(), "value": 4000}]}]
     recorded = await served.graphql(RECORD, served.one.headers["account"], series=series)

@@ -115,7 +115,7 @@ async def test_an_act_of_an_administrator_leaves_an_entry(home: House) -> None:
     arguments = {"endpoint_id": ID(endpoint_id)}
     await runner.run(operation("delete_webhook_endpoint"), principal, arguments)
     added, deleted = await entries_of(tenant, before)
-    assert (added.operation, deleted.operation) == ("addWebhookEndpoint", "deleteWebhookEndpoint")
+    assert (added.operation, deleted.operation) == ("createWebhookEndpoint", "deleteWebhookEndpoint")
     assert added.actor == {
         "role": "administrator",
         "scheme": "token",
@@ -191,7 +191,7 @@ async def test_a_request_has_its_credential_trace_and_address(home: House) -> No
     response = await home.http.post(f"{home.rest}/faq", json=FAQ, headers=headers)
     assert response.is_success, response.text
     (entry,) = await entries_of(tenant, before)
-    assert entry.operation == "addFaq"
+    assert entry.operation == "createFaq"
     assert (entry.actor["role"], entry.actor["credential"]) == ("application", "one-app")
     assert (entry.trace_id, entry.client_address) == ("ab" * 16, "127.0.0.1")
 

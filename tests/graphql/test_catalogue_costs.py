@@ -49,9 +49,9 @@ DEFAULT_SIZED_LISTS = """
     Device.parentHardwareId Device.tags DeviceProtocol.sensors Faq.data Inventory.inventory
     MeterPointMove.devices MeterPointMove.disabledAlertRuleIds MeterPointMove.endedEnrolmentIds
     MeterPointMove.resources
-    AuditEntry.changes AuditEntry.targets AuditTarget.ids MeterPointResources.resources DfsUsers.items
-    DfsParticipations.items  OAuthUser.applications Query.consentChanges
-    Query.faqs Query.mobileAppTokens Query.resourceCounts Query.tokens
+    AuditEntry.changes AuditEntry.targets AuditTarget.ids MeterPointResources.resources FlexibilityEnrolments.items
+    FlexibilityParticipations.items OAuthUser.applications Query.consentChanges
+    Query.faqs Query.pushTokens Query.resourceCounts Query.tokens
     Directory.algorithms Directory.audiences RecoveryCodes.recoveryCodes
     ReadingFileAnswer.settings ReadingFileInspection.lines ReadingFileInspection.otherProfiles
     ReadingFileInspection.questions ReadingFileInspection.refusedLines ReadingFileInspection.rows
@@ -60,7 +60,7 @@ DEFAULT_SIZED_LISTS = """
     RecordedColumns.refused Resource.catchUps ResourceCount.resourceIdList ResourceOptions.options
     Satisfaction.resources Tariff.bands Tariff.blocks TariffBand.weekdays Template.versions TemplatePreview.coverage
     TemplatePreview.culturesTried TemplateReport.findings TemplateReport.variables TypeProtocol.sensors
-    User.applications VirtualEntityType.resources Webhook.failedAttempts WebhookEndpoint.events
+    User.applications HomeType.resources Webhook.failedAttempts WebhookEndpoint.events
 """
 """Lists that have the default size on purpose: they are about as long, or so short that it makes no difference."""
 
@@ -71,7 +71,7 @@ YEAR = {"start": "2025-11-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}
 OCTOBER = {"start": "2026-10-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}
 POWER = """{ resource(resourceId: "a") { readings(range: {start: "2026-11-19T00:00:00Z", end: "2026-11-20T00:00:00Z"},
     period: PT30M, field: "POWER") { columns { start value } } } }"""
-TREE = """{ viewer { homes(first: 20) { edges { node { veId name
+TREE = """{ viewer { homes(first: 20) { edges { node { homeId name
     resources { resourceId name tariffs { name rate { amount } validFrom } } } } } } }"""
 RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { ... on Recorded { recorded } } }"
 HALF_HOURS = [f"2026-11-19T{number // 2:02}:{number % 2 * 30:02}:00Z" for number in range(48)]
@@ -96,7 +96,7 @@ DOCUMENTED_COSTS: dict[str, tuple[str, dict[str, Any]]] = {
         {"resourceId": "a", "start": "2026-11-02T00:00:00Z", "end": "2026-11-09T00:00:00Z"},
     ),
     "the bill of a month": (own()["first-query-and-subscription.md Bill"], {"resourceId": "a", **OCTOBER}),
-    "a display that subscribes to its home": (own()["subscription.js Display"], {"veId": "a"}),
+    "a display that subscribes to its home": (own()["subscription.js Display"], {"homeId": "a"}),
     "the history of a display: a day by the hour beside the week before, of three resources": (
         COMPARED_HISTORY,
         {

@@ -17,9 +17,9 @@ from wattgate.operations.types.users.users import NewUser
 from wattgate.realtime.bus.memory import MemoryBus
 
 ADD_RESOURCE = (
-    "mutation ($input: NewResource!) { addResource(input: $input) { ... on Resource { resourceId } ...Refused } }"
+    "mutation ($input: NewResource!) { createResource(input: $input) { ... on Resource { resourceId } ...Refused } }"
 )
-ADD_DEVICE = "mutation ($input: NewDevice!) { addDevice(input: $input) { ... on Device { deviceId } ...Refused } }"
+ADD_DEVICE = "mutation ($input: NewDevice!) { createDevice(input: $input) { ... on Device { deviceId } ...Refused } }"
 
 
 def new_number() -> str:
@@ -40,7 +40,7 @@ async def forget_consent(house: House, mpxn: str) -> None:
 
 
 async def add(house: House, who: str, mpxn: str) -> Any:
-    values = {"resourceTypeId": house.one.ids["resource_type"], "name": "provisioned", "mpxn": mpxn}
+    values = {"resourceTypeId": house.one.ids["resource_type"], "name": "provisioned", "meterPointNumber": mpxn}
     return await house.graphql(ADD_RESOURCE, house.one.headers[who], input=values)
 
 
@@ -91,7 +91,7 @@ async def test_provisioning_does_not_renew_a_revoked_consent(served: House) -> N
     assert (await served.call("POST", path, served.one.headers["account"])).status_code == 200
     added = await add(served, "acting", mpxn)
     assert await receipts(served, mpxn) == [("grant", "provisioned"), ("revocation", "user")]
-    resource_id = added["data"]["addResource"]["resourceId"]
+    resource_id = added["data"]["createResource"]["resourceId"]
     for who in ("account", "application"):
         answer = await served.call("GET", f"/resource/{resource_id}/current", served.one.headers[who])
         assert (answer.status_code, answer.json()["reason"]) == (403, "REVOKED")
@@ -109,7 +109,8 @@ async def test_data_without_a_recorded_consent_is_withheld_until_it_is_recorded(
         "verifyMeterPoint."
     )
     verify = (
-        "mutation ($mpxn: String!) { verifyMeterPoint(mpxn: $mpxn) { ... on MeterPointConsent { state } ...Refused } }"
+        "mutation ($mpxn: MeterPointNumber!) { verifyMeterPoint(meterPointNumber: $mpxn) {"
+        " ... on MeterPointConsent { state } ...Refused } }"
     )
     assert refusal_of(await served.graphql(verify, headers, mpxn=mpxn))["code"] == "FORBIDDEN"
     assert not refusals(await served.graphql(verify, served.one.headers["acting"], mpxn=mpxn))

@@ -139,12 +139,12 @@ class SpecifiedCost:
 @pytest.mark.parametrize(
     "text",
     [
-        '{ virtualEntity(veId: "x") { resources { name type { name } } } }',
+        '{ home(homeId: "x") { resources { name type { name } } } }',
         "{ viewer { homes { edges { node { name resources { device { status { lastPacketAt } } lastTime } } } } } }",
         "{ viewer { alerts(first: 20) { edges { cursor node { priority } } pageInfo { hasNextPage } } } }",
         "{ application { alertTypes { name declared variables { name } } } }",
         "{ application { templates { edges { node { published { version } versions { version } } } } } }",
-        "mutation { newToken { ... on NewToken { token } } }",
+        "mutation { createToken { ... on IssuedToken { token } } }",
     ],
 )
 def test_the_specification_gives_the_cost_that_the_gateway_estimates(text: str) -> None:

@@ -8,6 +8,7 @@ from strawberry import ID
 from tests.support.calls import code_of, send
 from tests.support.costs import cost_resource, priced_half_hours, query_field
 from tests.support.house import House, Tenant
+from tests.support.interfaces import to_graphql_names
 from tests.support.metering import START, metered
 from tests.support.refusals import refusals
 from tests.support.socket import socket
@@ -62,7 +63,10 @@ async def test_cost_resource_finds_its_consumption_at_the_same_meter_point(serve
 
 async def test_cost_source_must_be_an_own_resource_without_costs(served: House) -> None:
     _, cost = await priced_pair(served.one)
-    add = "mutation ($input: NewResource!) { addResource(input: $input) { ... on Resource { resourceId } ...Refused } }"
+    add = (
+        "mutation ($input: NewResource!) { createResource(input: $input) {"
+        " ... on Resource { resourceId } ...Refused } }"
+    )
     for cost_of, reason in (
         (cost, "holds costs itself"),
         (served.other.ids["resource"], f"{served.other.ids['resource']} does not exist"),
@@ -153,10 +157,11 @@ async def test_costs_are_at_the_meter_point_of_their_energy(served: House, ada: 
     nowhere = f"{without} has no meter point, and the new resource is at {other.mpxn}"
     for source, reason in ((point.resource_id, elsewhere), (without, nowhere)):
         add = (
-            "mutation ($input: NewResource!) { addResource(input: $input) {"
+            "mutation ($input: NewResource!) { createResource(input: $input) {"
             " ... on Resource { resourceId } ...Refused } }"
         )
-        error = await query_field(served, ada, add, caller, input={**new, "costOf": source})
+        new_resource = {**to_graphql_names(new), "costOf": source}
+        error = await query_field(served, ada, add, caller, input=new_resource)
         assert error["problems"] == [{"path": ["input", "costOf"], "message": reason}]
         refused = await send(served, ada, "POST", "/resource", caller, **new, costOf=source)
         assert code_of(refused) == (400, "BAD_INPUT")

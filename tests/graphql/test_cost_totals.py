@@ -30,7 +30,7 @@ WITHOUT, UNKNOWN = (
     {"includesStandingCharge": False, "includesVat": True},
     {"includesStandingCharge": None, "includesVat": None},
 )
-DISPLAY = """query ($id: ID!) { virtualEntity(veId: $id) { display {
+DISPLAY = """query ($id: ID!) { home(homeId: $id) { display {
   today { ...period } month { ...period } } } }
 fragment period on DisplayPeriod {
   noCostReason cost { total { amount currency } standingChargesWithVat { amount } unpriced { value unit } } }"""

@@ -58,13 +58,13 @@ DAYS = """query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) {
   costs(range: $range, period: P1D, timeZone: "Europe/London") { buckets { standingChargesWithVat } } } }"""
 BILL = """query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) {
   cost(range: $range) { lines { kind quantity } } } }"""
-LIVE = "subscription ($id: ID!) { display(veId: $id) { month { cost { standingChargesWithVat { amount } } } } }"
-FRAME = """query ($id: ID!) { virtualEntity(veId: $id) { display { month {
+LIVE = "subscription ($id: ID!) { display(homeId: $id) { month { cost { standingChargesWithVat { amount } } } } }"
+FRAME = """query ($id: ID!) { home(homeId: $id) { display { month {
   start completeTo cost { standingChargesWithVat { amount } total { amount } } } } } }"""
-MOVE = """mutation ($mpxn: ID!, $userId: ID!, $at: DateTime!) {
-  moveMeterPoint(mpxn: $mpxn, userId: $userId, movedInAt: $at, homeName: "Home") {
+MOVE = """mutation ($mpxn: MeterPointNumber!, $userId: ID!, $at: DateTime!) {
+  moveMeterPoint(meterPointNumber: $mpxn, userId: $userId, movedInAt: $at, homeName: "Home") {
     ... on MeterPointMove {
-      veId resources { resourceId successorId }
+      homeId resources { resourceId successorId }
     }
     ...Refused
   }
@@ -94,7 +94,7 @@ async def move(timed: Timed, point: Metered, to: Tenant, at: datetime) -> tuple[
     headers = timed.house.one.headers["application"]
     variables = {"mpxn": point.mpxn, "userId": to.user_id, "at": format_iso(at)}
     moved = (await ask(timed, MOVE, headers, **variables))["moveMeterPoint"]
-    return moved["veId"], {each["resourceId"]: each["successorId"] for each in moved["resources"]}
+    return moved["homeId"], {each["resourceId"]: each["successorId"] for each in moved["resources"]}
 
 
 async def settle(stay: Stay) -> Stay:
@@ -138,7 +138,7 @@ async def charged_days(timed: Timed, resource_id: str, headers: dict[str, str]) 
 
 
 async def frame(timed: Timed, ve_id: str, headers: dict[str, str]) -> Any:
-    return (await ask(timed, FRAME, headers, id=ve_id))["virtualEntity"]["display"]["month"]
+    return (await ask(timed, FRAME, headers, id=ve_id))["home"]["display"]["month"]
 
 
 async def test_each_household_pays_for_its_own_days(timed: Timed) -> None:

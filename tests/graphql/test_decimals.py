@@ -42,7 +42,7 @@ READINGS = (
     "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) {"
     " ... on Recorded { recorded } ...Refused } }"
 )
-RULE = "mutation ($input: NewAlertRule!) { addAlertRule(input: $input) { ... on AlertRule { ruleId } ...Refused } }"
+RULE = "mutation ($input: NewAlertRule!) { createAlertRule(input: $input) { ... on AlertRule { ruleId } ...Refused } }"
 AT = "2026-04-01T00:00:00Z"
 
 

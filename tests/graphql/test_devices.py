@@ -119,17 +119,17 @@ async def test_device_of_the_inventory_is_found_at_an_own_meter_point_only(serve
         assert (body["inventory"]["DeviceType"], body["inventory"]["ImportMPxN"]) == ("PPMID", point.mpxn)
     assert (await get(served, f"/discover/{point.eui}", tenant=served.other)).status_code == 404
     query = """query ($id: String!) { discoverHardware(hardwareId: $id) {
-        device { deviceId } networkDevice { eui mpxn } protocol { protocol } } }"""
+        device { deviceId } networkDevice { eui meterPointNumber } protocol { protocol } } }"""
     answer = await served.graphql(query, served.one.headers["account"], id=point.eui)
     assert answer["data"]["discoverHardware"] == {
         "device": None,
-        "networkDevice": {"eui": point.eui, "mpxn": point.mpxn},
+        "networkDevice": {"eui": point.eui, "meterPointNumber": point.mpxn},
         "protocol": None,
     }
     added = await post(served, hardwareId=point.eui)
     answer = await served.graphql(query, served.one.headers["account"], id=point.eui)
     assert answer["data"]["discoverHardware"]["device"] == {"deviceId": added.json()["deviceId"]}
-    assert answer["data"]["discoverHardware"]["networkDevice"] == {"eui": point.eui, "mpxn": point.mpxn}
+    assert answer["data"]["discoverHardware"]["networkDevice"] == {"eui": point.eui, "meterPointNumber": point.mpxn}
 
 
 async def test_device_is_found_by_any_spelling_of_its_hardware_id(served: House) -> None:

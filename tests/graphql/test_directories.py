@@ -36,7 +36,7 @@ from wattgate.principal import Permission, Principal, Role
 LOG_IN = """
 mutation ($directory: ID, $token: String, $access: String) {
   authenticate(directoryId: $directory, directoryToken: $token, accessToken: $access) {
-      ... on Login { token exp accountId name }
+      ... on Login { token expiresAt accountId name }
       ...Refused }
 }
 """
@@ -306,7 +306,7 @@ async def test_unknown_directory_is_refused_everywhere(opened: House, shared: Ch
         found = await opened.call("GET", f"/user?username=x&directoryId={directory}", tenant.headers["application"])
         assert found.status_code == 400
         add = (
-            'mutation ($d: ID) { addUser(input: {username: "new", directoryId: $d}) {'
+            'mutation ($d: ID) { createUser(input: {username: "new", directoryId: $d}) {'
             " ... on User { userId } ...Refused } }"
         )
         refused = await opened.graphql(add, tenant.headers["application"], d=directory)
@@ -374,7 +374,7 @@ async def test_directory_with_wrong_values_is_refused(opened: House, values: dic
     answer = await opened.call("POST", "/directory", opened.one.headers["application"], json=body)
     assert (answer.status_code, answer.json()["error"]) == (400, f"incorrect elements -{problem}")
     add = (
-        "mutation ($input: NewDirectory!) { addDirectory(input: $input) {"
+        "mutation ($input: NewDirectory!) { createDirectory(input: $input) {"
         " ... on Directory { directoryId } ...Refused } }"
     )
     graphql = await opened.graphql(add, opened.one.headers["application"], input=body)

@@ -51,8 +51,8 @@ async def set_attributes(home: DisplayHome, by: str = "graphql", **attributes: A
     """Set attributes of the home by GraphQL or REST."""
     if by == "graphql":
         document = (
-            "mutation ($id: ID!, $set: JSON!) { setVirtualEntityAttributes(veId: $id, attributes: $set) {"
-            " ... on VirtualEntity { veId } ...Refused } }"
+            "mutation ($id: ID!, $set: JSON!) { setHomeAttributes(homeId: $id, attributes: $set) {"
+            " ... on Home { homeId } ...Refused } }"
         )
         answer = await home.timed.house.graphql(document, home.headers, id=home.ve_id, set=attributes)
         assert not refusals(answer), answer
@@ -241,7 +241,7 @@ async def test_locale_is_the_culture_of_the_owner_also_on_a_paired_display(timed
     await pairing.approve(account, started["userCode"], home.ve_id)
     paired = {"token": (await pairing.claim(home.tenant, started["deviceCode"]))["token"]}
     of_display = await timed.house.graphql(QUERY, paired, id=home.ve_id)
-    assert of_display["data"]["virtualEntity"]["display"] == await home.frame()
+    assert of_display["data"]["home"]["display"] == await home.frame()
 
 
 @pytest.mark.parametrize(

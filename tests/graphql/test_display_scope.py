@@ -24,7 +24,6 @@ from wattgate.db.rows.rows import Rows
 from wattgate.db.scope import home_scope
 from wattgate.db.scope.row_scope import RowScope
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION, tenanted_models
-from wattgate.enums import to_camel_case
 from wattgate.errors import Forbidden
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.operation import Operation, OperationKind, RestRoute
@@ -168,7 +167,7 @@ def test_display_may_write_nothing_but_its_own_end() -> None:
 
 
 OWN_HOME: dict[str, str] = {
-    "home": """query ($veId: ID!) { virtualEntity(veId: $veId) { name resources { resourceId freshness { state } }
+    "home": """query ($veId: ID!) { home(homeId: $veId) { name resources { resourceId freshness { state } }
       display { name tariff { rateWithVat { amount } } unreadAlerts } } }""",
     "resource": """query ($id: ID!) { resource(resourceId: $id) { name tariff { name } tariffs { name }
       currentRates { rateWithVat { amount } } withheld { reason }
@@ -192,7 +191,7 @@ async def test_display_reads_its_home(flat: Flat, name: str) -> None:
     assert "errors" not in answer, answer
     as_user = await flat.house.graphql(query, flat.user.headers["account"], **variables)
     if name == "home":  # alerts belong to the user, not to the home
-        shown, seen = answer["data"]["virtualEntity"]["display"], as_user["data"]["virtualEntity"]["display"]
+        shown, seen = answer["data"]["home"]["display"], as_user["data"]["home"]["display"]
         assert shown.pop("unreadAlerts") == 0
         assert seen.pop("unreadAlerts") > 0
         assert answer["data"] == as_user["data"]
@@ -203,17 +202,17 @@ async def test_display_reads_its_home(flat: Flat, name: str) -> None:
 @pytest.mark.alternate_databases("the faces have the same statements")
 async def test_display_finds_its_home_and_resources_without_ids(flat: Flat) -> None:
     """`ownDisplay` leads to what the lists of REST have: the home that the display is bound to, and its resources."""
-    home = "virtualEntity { veId name resources { resourceId name current { value } tariff { name } } }"
+    home = "home { homeId name resources { resourceId name current { value } tariff { name } } }"
     answer = await flat.house.graphql(f"{{ ownDisplay {{ {home} }} }}", flat.display)
     assert "errors" not in answer, answer
-    found = answer["data"]["ownDisplay"]["virtualEntity"]
+    found = answer["data"]["ownDisplay"]["home"]
     homes = (await flat.house.call("GET", "/virtualentity", flat.display)).json()
     resources = (await flat.house.call("GET", "/resource", flat.display)).json()
-    assert [found["veId"]] == [each["veId"] for each in homes] == [flat.home.ids["virtual_entity"]]
+    assert [found["homeId"]] == [each["veId"] for each in homes] == [flat.home.ids["virtual_entity"]]
     assert {each["resourceId"] for each in found["resources"]} == {each["resourceId"] for each in resources} != set()
-    listed = home.replace("virtualEntity", f'virtualEntity(veId: "{found["veId"]}")')
+    listed = home.replace("home {", f'home(homeId: "{found["homeId"]}") {{', 1)
     as_user = await flat.house.graphql(f"{{ {listed} }}", flat.user.headers["account"])
-    assert as_user["data"]["virtualEntity"] == found
+    assert as_user["data"]["home"] == found
 
 
 async def test_display_subscribes_to_its_home_only(flat: Flat) -> None:
@@ -222,7 +221,7 @@ async def test_display_subscribes_to_its_home_only(flat: Flat) -> None:
         await client.init(**flat.display)
         for operation_id, (document, kind) in enumerate(
             [
-                ("display(veId: {})", "virtual_entity"),
+                ("display(homeId: {})", "virtual_entity"),
                 ("readings(resourceIds: [{}])", "resource"),
                 ("freshness(resourceIds: [{}])", "resource"),
             ]
@@ -238,14 +237,14 @@ async def test_display_subscribes_to_its_home_only(flat: Flat) -> None:
             answer = await client.hear()
             assert answer["type"] == "error", answer
             assert [error["extensions"]["code"] for error in answer["payload"]] == ["FORBIDDEN"], answer
-        await client.subscribe(f'subscription {{ display(veId: "{own["virtual_entity"]}") {{ veId }} }}', "own")
-        assert (await client.payload())["data"]["display"]["veId"] == own["virtual_entity"]
+        await client.subscribe(f'subscription {{ display(homeId: "{own["virtual_entity"]}") {{ homeId }} }}', "own")
+        assert (await client.payload())["data"]["display"]["homeId"] == own["virtual_entity"]
 
 
 @pytest.mark.long("waits for alerts that do not come; the scope of each operation stays in the short form")
 async def test_live_display_does_not_follow_the_alerts_of_its_user(flat: Flat) -> None:
     """The frames of a user and of a display with the same document differ, so that they do not share a group."""
-    query = "subscription ($veId: ID!) { display(veId: $veId) { unreadAlerts name } }"
+    query = "subscription ($veId: ID!) { display(homeId: $veId) { unreadAlerts name } }"
     async with socket(flat.house.url) as paired, socket(flat.house.url) as account:
         await paired.init(**flat.display)
         await account.init(**flat.user.headers["account"])
@@ -340,7 +339,7 @@ async def test_a_resource_that_leaves_the_home_is_hidden_at_once(flat: Flat) -> 
 async def test_refusal_says_what_to_do(flat: Flat) -> None:
     for name in ("viewer", "start_display_pairing", "tokens"):
         operation = next(candidate for candidate in OPERATIONS if candidate.name == name)
-        document = f"{operation.kind.value.lower()} {{ {to_camel_case(name)} {{ __typename }} }}"
+        document = f"{operation.kind.value.lower()} {{ {operation.graphql_name} {{ __typename }} }}"
         answer = await flat.house.graphql(document, flat.display)
         assert answer["errors"][0]["extensions"]["code"] == "FORBIDDEN"
         assert "paired display" in answer["errors"][0]["message"]

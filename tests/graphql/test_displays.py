@@ -7,8 +7,8 @@ from tests.support.costs import query_field
 from tests.support.house import House
 
 FRAME = """
-query ($id: ID!) { virtualEntity(veId: $id) { display {
-  veId name timeZone at power { net { value unit } import { value } export { value } at }
+query ($id: ID!) { home(homeId: $id) { display {
+  homeId name timeZone at power { net { value unit } import { value } export { value } at }
   today { ...period } month { ...period }
   ambient { level basis powerLevels { lowBelow { value unit } } rateLevels { lowBelow { amount per } } }
   tariff {

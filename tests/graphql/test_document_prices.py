@@ -63,14 +63,14 @@ async def charged(tenant: Tenant, budgets: Budgets) -> int:
 def wrong_values(count: int, value: str = "1") -> str:
     """Return a document that sets unknown members of an input object."""
     members = " ".join(f"unknown{number}: {value}" for number in range(count))
-    return f"mutation {{ addVirtualEntity(input: {{{members}}}) {{ ... on VirtualEntity {{ veId }} }} }}"
+    return f"mutation {{ createHome(input: {{{members}}}) {{ ... on Home {{ homeId }} }} }}"
 
 
 def fragments(count: int, fields: int) -> str:
-    names = ("veId", "name", "postalCode")
+    names = ("homeId", "name", "postalCode")
     spreads = " ".join(f"...F{number}" for number in range(count))
     selection = " ".join(names[position % 3] for position in range(fields))
-    parts = " ".join(f"fragment F{number} on VirtualEntity {{ {selection} }}" for number in range(count))
+    parts = " ".join(f"fragment F{number} on Home {{ {selection} }}" for number in range(count))
     return f"{{ viewer {{ homes {{ edges {{ node {{ {spreads} }} }} }} }} }} {parts}"
 
 

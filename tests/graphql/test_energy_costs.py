@@ -332,7 +332,7 @@ async def test_legacy_client_receives_computed_costs_in_the_format_of_readings(s
 async def test_one_query_returns_the_costs_of_all_resources_of_a_home(served: House) -> None:
     resource_ids = [await add_day(served, rate=Decimal(rate)) for rate in (10, 20, 30)]
     home = await served.one.add_home(*resource_ids)
-    query = """query ($id: ID!, $range: TimeRange!) { virtualEntity(veId: $id) { resources {
+    query = """query ($id: ID!, $range: TimeRange!) { home(homeId: $id) { resources {
         cost(range: $range) { total { amount } } currentRates { rate { amount } } tariff { rate { amount } } } } }"""
     result = await query_field(served, served.one, query, id=home, range=span(DAY, DAY + timedelta(days=1)))
     costs = {

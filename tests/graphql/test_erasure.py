@@ -153,7 +153,9 @@ async def _check_free_again(planted: Planted) -> None:
     device = {"deviceTypeId": planted.tenant.ids["device_type"], "hardwareId": HARDWARE_ID, "hardwareIds": {}}
     acting = {**application, "userId": added.json()["userId"]}
     answer = await planted.house.graphql(
-        "mutation ($i: NewDevice!) { addDevice(input: $i) { ... on Device { deviceId } ...Refused } }", acting, i=device
+        "mutation ($i: NewDevice!) { createDevice(input: $i) { ... on Device { deviceId } ...Refused } }",
+        acting,
+        i=device,
     )
     assert not refusals(answer), answer
     for method, path, body in (
@@ -194,12 +196,12 @@ async def test_address_of_an_administrator_leaves_the_audit_log(place: House) ->
     """The chain stays as it is, and a later entry attests the rest of the changed entries."""
     tenant, address = place.other, "203.0.113.77"
     created = await place.graphql(
-        "mutation ($i: NewUser!) { addUser(input: $i) { ... on User { userId } ...Refused } }",
+        "mutation ($i: NewUser!) { createUser(input: $i) { ... on User { userId } ...Refused } }",
         tenant.headers["application"],
         i={"username": "plover@strange.example"},
     )
     administrator = Principal(
-        Role.ADMINISTRATOR, application_id=tenant.application_id, user_id=created["data"]["addUser"]["userId"]
+        Role.ADMINISTRATOR, application_id=tenant.application_id, user_id=created["data"]["createUser"]["userId"]
     )
     token = CURRENT_CLIENT.set(Client(host=address))
     await tenant.gateway.runner.run(operation("add_prompt_type"), administrator, {"input": NewPromptType(name="x")})

@@ -42,7 +42,7 @@ PERIODS = (Period.PT1H, Period.P1D, Period.P1W, Period.P1M)
 SPANS = " ".join(f"${name}: TimeRange!" for name in ("day", "week", "month"))
 COSTS = "{ buckets { start end energyCostWithVat standingChargesWithVat total unpriced } }"
 FIGURES = f"""query ($home: ID!, $id: ID!, $cost: ID!, $zone: TimeZone!, {SPANS}) {{
-  virtualEntity(veId: $home) {{ display {{ today {{ ...period }} month {{ ...period }} }} }}
+  home(homeId: $home) {{ display {{ today {{ ...period }} month {{ ...period }} }} }}
   energy: resource(resourceId: $id) {{
     dayBill: cost(range: $day) {{ ...bill }} weekBill: cost(range: $week) {{ ...bill }}
     monthBill: cost(range: $month) {{ ...bill }}
@@ -214,7 +214,7 @@ async def disagreements(home: DrawnHome) -> list[str]:
     day, week, month = (by_period[period] for period in PERIODS[1:])
     has_tariff = bool(model.tariffs)
     compared: list[tuple[Any, ...]] = []
-    display = found["virtualEntity"]["display"]
+    display = found["home"]["display"]
     for name, period, expected in (("today", Period.P1D, day), ("month", Period.P1M, month)):
         compared += compare_display(display[name], expected, home.spans[period], has_tariff)
     energy, cost = found["energy"], found["cost"]

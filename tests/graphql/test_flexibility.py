@@ -19,8 +19,8 @@ from wattgate.operations.vocabulary.scalars import Currency
 from wattgate.principal import Principal, Role
 
 MOVE = (
-    "mutation ($id: ID!, $to: DfsEventState!) { moveDfsEvent(dfsEventId: $id, state: $to) {"
-    " ... on DfsEvent { state } ...Refused } }"
+    "mutation ($id: ID!, $to: FlexibilityEventState!) { setFlexibilityEventState(flexibilityEventId: $id, state: $to) {"
+    " ... on FlexibilityEvent { state } ...Refused } }"
 )
 
 
@@ -44,7 +44,7 @@ async def test_event_moves_from_announced_to_settled(served: House) -> None:
     event_id = await announce(served.one)
     for state in ("OPEN", "ACTIVE", "ENDED", "SETTLED"):
         response = await move(served, event_id, state)
-        assert response["data"]["moveDfsEvent"]["state"] == state
+        assert response["data"]["setFlexibilityEventState"]["state"] == state
 
 
 def test_only_listed_transitions_are_allowed() -> None:
@@ -77,10 +77,11 @@ async def test_only_opted_in_users_join_and_only_while_the_event_is_open(served:
     mine = (await served.call("GET", "/dfs/event/user", headers)).json()
     assert [event["reward"] for event in mine if event["dfsEventId"] == event_id] == [300.0]  # pence in REST
     query = (
-        "{ viewer { dfsParticipations { edges { node { event { dfsEventId reward { amount currency per } } } } } } }"
+        "{ viewer { flexibilityParticipations { edges { node { event { flexibilityEventId reward {"
+        " amount currency per } } } } } } }"
     )
-    found = (await served.graphql(query, headers))["data"]["viewer"]["dfsParticipations"]["edges"]
-    rewards = {each["node"]["event"]["dfsEventId"]: each["node"]["event"]["reward"] for each in found}
+    found = (await served.graphql(query, headers))["data"]["viewer"]["flexibilityParticipations"]["edges"]
+    rewards = {each["node"]["event"]["flexibilityEventId"]: each["node"]["event"]["reward"] for each in found}
     assert rewards[event_id] == {"amount": "3", "currency": "GBP", "per": "KILOWATT_HOUR"}
     participants = await served.call("GET", f"/dfs/event/{event_id}/user", served.one.headers["application"])
     assert {participant["userId"] for participant in participants.json()} == {served.one.user_id}
@@ -114,7 +115,10 @@ async def test_meter_point_is_required_only_if_the_user_has_several(served: Hous
 
 
 async def test_event_in_the_past_or_without_duration_is_rejected(served: House) -> None:
-    document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { ... on DfsEvent { dfsEventId } ...Refused } }"
+    document = (
+        "mutation ($e: NewFlexibilityEvent!) { createFlexibilityEvent(input: $e) {"
+        " ... on FlexibilityEvent { flexibilityEventId } ...Refused } }"
+    )
     event = {
         "name": "x",
         "startsAt": "2020-01-01T00:00:00Z",
@@ -128,7 +132,10 @@ async def test_event_in_the_past_or_without_duration_is_rejected(served: House) 
 
 
 async def test_reward_in_a_currency_that_the_gateway_does_not_have_is_rejected(served: House) -> None:
-    document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { ... on DfsEvent { dfsEventId } ...Refused } }"
+    document = (
+        "mutation ($e: NewFlexibilityEvent!) { createFlexibilityEvent(input: $e) {"
+        " ... on FlexibilityEvent { flexibilityEventId } ...Refused } }"
+    )
     times = {"startsAt": "2900-01-01T00:00:00Z", "endsAt": "2900-01-01T01:00:00Z"}
     event = {"name": "x", **times, "reward": 1, "currency": "USD"}
     response = await served.graphql(document, served.one.headers["application"], e=event)
@@ -137,7 +144,10 @@ async def test_reward_in_a_currency_that_the_gateway_does_not_have_is_rejected(s
 
 @pytest.mark.parametrize("reward", ["1e20", "0.000000001"])
 async def test_reward_that_cannot_be_stored_is_rejected(served: House, reward: str) -> None:
-    document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { ... on DfsEvent { dfsEventId } ...Refused } }"
+    document = (
+        "mutation ($e: NewFlexibilityEvent!) { createFlexibilityEvent(input: $e) {"
+        " ... on FlexibilityEvent { flexibilityEventId } ...Refused } }"
+    )
     event = {
         "name": "x",
         "startsAt": "2900-01-01T00:00:00Z",
@@ -153,12 +163,15 @@ async def test_subscription_publishes_changes_of_events(served: House) -> None:
     event_id = await announce(served.one)
     async with socket(served.url) as client:
         await client.init(**served.one.headers["account"])
-        await client.subscribe("subscription { dfsEventChanges(since: null) { dfsEventId state } }")
+        await client.subscribe("subscription { flexibilityEventChanges(since: null) { flexibilityEventId state } }")
         while (await client.payload())["extensions"]["position"] == "":  # until the subscription is active
             continue
         document = (
-            "mutation ($id: ID!) { moveDfsEvent(dfsEventId: $id, state: OPEN) {"
-            " ... on DfsEvent { state } ...Refused } }"
+            "mutation ($id: ID!) { setFlexibilityEventState(flexibilityEventId: $id, state: OPEN) {"
+            " ... on FlexibilityEvent { state } ...Refused } }"
         )
         await served.graphql(document, served.one.headers["application"], id=event_id)
-        assert (await client.payload())["data"]["dfsEventChanges"] == {"dfsEventId": event_id, "state": "OPEN"}
+        assert (await client.payload())["data"]["flexibilityEventChanges"] == {
+            "flexibilityEventId": event_id,
+            "state": "OPEN",
+        }

@@ -45,8 +45,8 @@ pytestmark = pytest.mark.both_databases("separation of households")
 MOVE, MOVE_ALL, CLOSE_AND_ADD, REMOVE = "moveResource", "moveMeterPoint", "close and add", "remove from the home"
 
 REMOVAL = (
-    "mutation ($home: ID!, $id: ID!) { removeVirtualEntityResource(veId: $home, resourceId: $id) {"
-    " ... on VirtualEntity { veId } ...Refused } }"
+    "mutation ($home: ID!, $id: ID!) { removeResourceFromHome(homeId: $home, resourceId: $id) {"
+    " ... on Home { homeId } ...Refused } }"
 )
 FRESHNESS = "subscription ($ids: [ID!]!) { freshness(resourceIds: $ids) { resourceId freshness { state asOf } } }"
 
@@ -198,7 +198,7 @@ async def test_a_household_that_closed_its_resources_is_not_in_flexibility(
     assert [one["userId"] for one in participants.json() if one["mpxn"] == point.mpxn] == [bob.user_id]
 
 
-@pytest.mark.parametrize("way", ["addResource", "verifyMeterPoint"])
+@pytest.mark.parametrize("way", ["createResource", "verifyMeterPoint"])
 @pytest.mark.alternate_databases("the cases have the same statements")
 async def test_an_account_opens_no_resource_of_an_earlier_stay(
     served: House, ada: Tenant, bob: Tenant, way: str
@@ -214,7 +214,7 @@ async def test_an_account_opens_no_resource_of_an_earlier_stay(
     assert await opened("account", point.resource_id, active=False) == 200
     others = str((await add_resource(served, bob, point.mpxn)).json()["resourceId"])
     assert await opened("account", others, active=False) == 200
-    if way == "addResource":
+    if way == "createResource":
         again = str((await add_resource(served, ada, point.mpxn)).json()["resourceId"])
         assert await opened("account", point.resource_id) == 409
         for active in (False, True):  # a resource of the present stay
@@ -321,7 +321,7 @@ async def all_streams(stack: AsyncExitStack, house: House, household: Household)
     asked = {"params": {"token": token}, "headers": EVENT_STREAM_HEADERS}
     events = await stack.enter_async_context(stream(house, "GET", **asked))
     ids = household.who.ids
-    values: dict[str, Any] = {"resourceIds": household.resources, "veId": ids["virtual_entity"]}
+    values: dict[str, Any] = {"resourceIds": household.resources, "homeId": ids["virtual_entity"]}
     values["deviceIds"] = [ids[name] for name in ("device", "left_device", "pointed_device")]
     for operation in SUBSCRIPTIONS:
         arguments = {name: values[name] for name in field_of(operation).args if name in values}

@@ -23,8 +23,8 @@ LOGINS = {"administrator": "admin@one.example", "account": "user@one.example"}
 """The callers, used in turn, and their usernames."""
 
 SHORT_ID_NAMES = {
-    "veId": "virtual_entity",
-    "veTypeId": "virtual_entity_type",
+    "homeId": "virtual_entity",
+    "homeTypeId": "virtual_entity_type",
     "tcId": "terms_conditions",
     "ruleId": "alert_rule",
 }
@@ -42,7 +42,11 @@ class ExistingIds(Visitor):
         super().__init__()
         self._known = {f"{to_camel_case(name)}Id": record_id for name, record_id in tenant.ids.items()}
         self._known |= {short: tenant.ids[name] for short, name in SHORT_ID_NAMES.items()}
-        self._known |= {"userId": tenant.user_id, "accountId": tenant.account_id, "mpxn": tenant.ids["mpxn"]}
+        self._known |= {
+            "userId": tenant.user_id,
+            "accountId": tenant.account_id,
+            "meterPointNumber": tenant.ids["mpxn"],
+        }
         self._chance = chance
         self._names: list[str] = []
 
@@ -59,7 +63,7 @@ class ExistingIds(Visitor):
 
     def enter_string_value(self, node: StringValueNode | IntValueNode, *_: object) -> StringValueNode | None:
         name = self._names[-1] if self._names else ""
-        if self._chance.random() < 0.25 or not (name.endswith("Id") or name == "mpxn"):
+        if self._chance.random() < 0.25 or not (name.endswith("Id") or name == "meterPointNumber"):
             return None
         ids = [
             record_id

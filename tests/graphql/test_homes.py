@@ -61,13 +61,13 @@ async def test_resource_joins_and_leaves_a_home_on_both_interfaces(served: House
     joined = await served.call("POST", path, owner.headers["account"], json={"resourceId": second})
     assert joined.status_code == 201, joined.text
     assert {resource["resourceId"] for resource in joined.json()["resources"]} == {first, second}
-    leave = """mutation ($home: ID!, $id: ID!) { removeVirtualEntityResource(veId: $home, resourceId: $id) {
-      ... on VirtualEntity {
+    leave = """mutation ($home: ID!, $id: ID!) { removeResourceFromHome(homeId: $home, resourceId: $id) {
+      ... on Home {
           resources { resourceId }
       }
     } }"""
     left = await served.graphql(leave, owner.headers["account"], home=home_id, id=first)
-    assert left["data"]["removeVirtualEntityResource"]["resources"] == [{"resourceId": second}]
+    assert left["data"]["removeResourceFromHome"]["resources"] == [{"resourceId": second}]
     gone = await served.call("DELETE", f"{path}/{second}", owner.headers["account"])
     assert (gone.status_code, gone.json()["resources"]) == (200, [])
     again = await served.call("DELETE", f"{path}/{second}", owner.headers["account"])
@@ -113,7 +113,7 @@ async def test_new_home_has_no_resource_of_another_user(served: House) -> None:
 async def test_closed_home_is_opened_again_with_its_resources(served: House, owner: Tenant) -> None:
     resource_id = await owner.add_resource()
     home_id = await owner.add_home(resource_id)
-    listed = {"query": "{ viewer { homes { edges { node { veId } } } } }"}
+    listed = {"query": "{ viewer { homes { edges { node { homeId } } } } }"}
     await served.call("DELETE", f"/virtualentity/{home_id}", owner.headers["account"])
     assert (await served.call("GET", "/virtualentity", owner.headers["account"])).json() == []
     opened = await put(served, owner, f"/virtualentity/{home_id}", active=True)
@@ -121,14 +121,11 @@ async def test_closed_home_is_opened_again_with_its_resources(served: House, own
     (home,) = (await served.call("GET", "/virtualentity", owner.headers["account"])).json()
     assert (home["active"], [item["resourceId"] for item in home["resources"]]) == (True, [resource_id])
     answer = await served.graphql(
-        (
-            "mutation ($id: ID!) { updateVirtualEntity(veId: $id, input: {active: false}) {"
-            " ... on VirtualEntity { active } } }"
-        ),
+        ("mutation ($id: ID!) { updateHome(homeId: $id, input: {active: false}) { ... on Home { active } } }"),
         owner.headers["account"],
         id=home_id,
     )
-    assert answer["data"]["updateVirtualEntity"] == {"active": False}
+    assert answer["data"]["updateHome"] == {"active": False}
     homes = (await served.graphql(listed["query"], owner.headers["account"]))["data"]["viewer"]["homes"]
     assert homes == {"edges": []}
 

@@ -168,14 +168,14 @@ async def test_status_of_an_invalid_document_depends_on_the_media_type(
 
 
 async def test_field_error_is_reported_beside_the_data_with_status_200(served: House) -> None:
-    query = '{ a: __typename virtualEntity(veId: "none") { name } }'
+    query = '{ a: __typename home(homeId: "none") { name } }'
     answer = await served.http.post(
         "/graphql", json={"query": query}, headers={"accept": GRAPHQL, **served.one.headers["account"]}
     )
     assert answer.status_code == 200
     body = answer.json()
-    assert body["data"] == {"a": "Query", "virtualEntity": None}
-    assert [error["path"] for error in refusals(body)] == [["virtualEntity"]]
+    assert body["data"] == {"a": "Query", "home": None}
+    assert [error["path"] for error in refusals(body)] == [["home"]]
 
 
 async def test_invalid_credentials_get_status_401(served: House) -> None:

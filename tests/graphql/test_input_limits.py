@@ -20,6 +20,7 @@ from tests.support.gateway_schema import GATEWAY_SCHEMA, SCHEMA
 from tests.support.house import House, operation
 from tests.support.refusals import refusal_of, refusals
 from wattgate.errors import BadInput
+from wattgate.graphql.execution.rest_inputs import ROOTS
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.input_limits import check_arguments, list_limit
 from wattgate.operations.core.operation import Argument
@@ -31,26 +32,27 @@ from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.values.stored_json import INPUT_JSON_LIMITS, UnstorableJson, check_json, encode_json, repair_json
 
 ATTRIBUTES = (
-    "mutation ($id: ID!, $value: JSON!) { setVirtualEntityAttributes(veId: $id, attributes: $value) {"
-    " ... on VirtualEntity { veId } ...Refused } }"
+    "mutation ($id: ID!, $value: JSON!) { setHomeAttributes(homeId: $id, attributes: $value) {"
+    " ... on Home { homeId } ...Refused } }"
 )
 REMOVAL = (
-    "mutation ($id: ID!, $names: [String!]!) { removeVirtualEntityAttributes(veId: $id, names: $names) {"
-    " ... on VirtualEntity { veId } ...Refused } }"
+    "mutation ($id: ID!, $names: [String!]!) { removeHomeAttributes(homeId: $id, names: $names) {"
+    " ... on Home { homeId } ...Refused } }"
 )
 
 
 def inputs() -> Iterator[tuple[str, str, Any]]:
-    """Yield the owner, name and declaration of each argument and input field of the schema."""
-    for type_ in SCHEMA.type_map.values():
-        if type_.name.startswith("__"):
-            continue
+    """Yield the owner, name and declaration of each argument and input field of the schema, with the types of REST."""
+    for type_ in GATEWAY_SCHEMA.rest_inputs.types.values():
         if isinstance(type_, GraphQLInputObjectType):
             for name, field in type_.fields.items():
                 yield type_.name, name, field
-        elif isinstance(type_, GraphQLObjectType):
+    for type_ in SCHEMA.type_map.values():
+        if isinstance(type_, GraphQLObjectType) and not type_.name.startswith("__"):
             for field_name, field in type_.fields.items():
-                for name, argument in field.args.items():
+                is_root = type_.name in ROOTS
+                arguments = GATEWAY_SCHEMA.rest_inputs.arguments(field) if is_root else field.args
+                for name, argument in arguments.items():
                     yield field_name, name, argument
 
 
@@ -126,8 +128,8 @@ def test_a_longer_text_argument_is_rejected(subtests: pytest.Subtests) -> None:
 async def test_a_long_text_is_rejected_on_both_interfaces(served: House) -> None:
     headers, home = served.one.headers["account"], served.one.ids["virtual_entity"]
     document = (
-        "mutation ($id: ID!, $v: VirtualEntityChange!) { updateVirtualEntity(veId: $id, input: $v) {"
-        " ... on VirtualEntity { veId } ...Refused } }"
+        "mutation ($id: ID!, $v: HomeChange!) { updateHome(homeId: $id, input: $v) {"
+        " ... on Home { homeId } ...Refused } }"
     )
     answer = await served.graphql(document, headers, id=home, v={"name": "x" * 201})
     (error,) = refusals(answer)
@@ -226,10 +228,10 @@ async def test_a_stored_value_that_breaks_the_rule_does_not_break_the_list(serve
     response = await served.call("GET", "/virtualentity", headers)
     assert response.status_code == 200
     assert len(response.json()) > 1
-    document = "{ application { virtualEntities(last: 100) { edges { node { veId attributes } } } } }"
+    document = "{ application { homes(last: 100) { edges { node { homeId attributes } } } } }"
     answer = await served.graphql(document, headers)
     assert not refusals(answer)
-    assert home in {edge["node"]["veId"] for edge in answer["data"]["application"]["virtualEntities"]["edges"]}
+    assert home in {edge["node"]["homeId"] for edge in answer["data"]["application"]["homes"]["edges"]}
 
 
 class CountedName(str):
@@ -257,7 +259,7 @@ async def test_the_removal_of_attributes_is_linear(served: House) -> None:
 
 INPUT_FIELDS = [
     (type_, name)
-    for type_ in SCHEMA.type_map.values()
+    for type_ in GATEWAY_SCHEMA.rest_inputs.types.values()
     if isinstance(type_, GraphQLInputObjectType)
     for name, field in type_.fields.items()
     if get_named_type(field.type).name in ("String", "ID")

@@ -87,7 +87,7 @@ async def test_a_small_request_without_permission_is_answered_before_its_variabl
 
 async def test_a_known_caller_without_permission_is_answered_before_its_variables_are_validated(served: House) -> None:
     document = (
-        "mutation ($s: NewUserActionType!) { addUserActionType(input: $s) {"
+        "mutation ($s: NewUserActionType!) { createUserActionType(input: $s) {"
         " ... on UserActionType { userActionTypeId } ...Refused } }"
     )
     body = body_of(document, {"name": 1, "description": "x" * 1_000_000})

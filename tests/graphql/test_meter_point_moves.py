@@ -13,6 +13,7 @@ from sqlalchemy import text
 
 from tests.support.calls import code_of
 from tests.support.house import STORAGE, House, Tenant
+from tests.support.interfaces import to_graphql_names
 from tests.support.metering import HALF_HOUR, START, Metered, add_device, metered
 from tests.support.residents import resident
 from tests.support.sample_records import silence_rule
@@ -44,15 +45,17 @@ OF_WORKERS = {
 }
 """The state of rules, and whether the list of erasures has a tenancy. A worker writes them at any time."""
 
-PREVIEW = """query ($mpxn: ID!, $userId: ID!, $movedInAt: DateTime, $deviceIds: [ID!], $homeName: String) {
+PREVIEW = """query (
+  $mpxn: MeterPointNumber!, $userId: ID!, $movedInAt: DateTime, $deviceIds: [ID!], $homeName: String
+) {
   move: meterPointMove(
-    mpxn: $mpxn, userId: $userId, movedInAt: $movedInAt, deviceIds: $deviceIds, homeName: $homeName
+    meterPointNumber: $mpxn, userId: $userId, movedInAt: $movedInAt, deviceIds: $deviceIds, homeName: $homeName
   ) { ...all }
 }"""
 MOVE = PREVIEW.replace("query", "mutation", 1).replace("meterPointMove", "moveMeterPoint")
 ALL = """fragment all on MeterPointMove {
-  mpxn formerUserId userId movedInAt disabledAlertRuleIds endedConsent endedEnrolmentIds withdrawnReadings
-  homeName veId resources { resourceId resourceTypeId classifier active successorId }
+  meterPointNumber formerUserId userId movedInAt disabledAlertRuleIds endedConsent endedEnrolmentIds withdrawnReadings
+  homeName homeId resources { resourceId resourceTypeId classifier active successorId }
   devices { deviceId hardwareId moves successorId }
 }"""
 
@@ -126,7 +129,7 @@ async def test_a_preview_equals_the_effect_and_changes_nothing(served: House, ad
     by_rest = await rest(
         served, "GET", point.mpxn, **{name: request[name] for name in ("userId", "movedInAt", "homeName")}
     )
-    assert by_rest.json() == preview
+    assert to_graphql_names(by_rest.json()) == preview
     assert await stored(served, ada) == before
     move = await graphql(served, MOVE, **request)
     after, bobs = await stored(served, ada), await stored(served, bob)
@@ -144,10 +147,10 @@ async def test_a_preview_equals_the_effect_and_changes_nothing(served: House, ad
     assert len(changed("meter_point_tenancy", "ended_at")) == 1
     assert {one["successorId"] for one in move["resources"]} == set(bobs["resource"])
     assert {one["successorId"] for one in move["devices"]} == set(bobs["device"])
-    assert [move["veId"]] == list(bobs["virtual_entity"])
+    assert [move["homeId"]] == list(bobs["virtual_entity"])
     assert elsewhere not in {one["deviceId"] for one in preview["devices"]}
     for result in (preview, move):  # only the new records differ
-        result["veId"] = None
+        result["homeId"] = None
         for one in (*result["resources"], *result["devices"]):
             one["successorId"] = None
     assert preview == move
@@ -172,7 +175,7 @@ async def test_the_new_resources_join_an_open_home_of_the_user(served: House, ad
     point, own, other = await metered(ada), await bob.add_home(), await metered(bob)
     (name,) = [row["name"] for row in (await stored(served, bob))["virtual_entity"].values()]
     move = await graphql(served, MOVE, mpxn=point.mpxn, userId=bob.user_id, homeName=name)
-    assert move["veId"] == own
+    assert move["homeId"] == own
     joined = await bob.add_home(other.resource_id)
     await served.call("PUT", f"/virtualentity/{joined}", bob.headers["account"], json={"name": "Elsewhere"})
     again = await metered(ada)
@@ -262,7 +265,7 @@ async def test_the_devices_of_a_home_with_two_meter_points_follow_the_first(
 async def test_a_move_takes_each_spelling_of_the_meter_point(
     served: House, ada: Tenant, bob: Tenant, spelling: str
 ) -> None:
-    """`addResource` takes each of them. An MPAN without its check digit is one of them."""
+    """`createResource` takes each of them. An MPAN without its check digit is one of them."""
     bare = f"1{uuid4().int % 10**11:011}"
     number = bare + check_digit(bare)
     await served.call(
@@ -274,7 +277,7 @@ async def test_a_move_takes_each_spelling_of_the_meter_point(
     written = spelling.format(a=number[:4], b=number[4:], rest=number[1:], bare=bare)
     preview = await rest(served, "GET", quote(written), userId=bob.user_id)
     assert (preview.status_code, preview.json().get("mpxn")) == (200, number), preview.text
-    assert (await graphql(served, MOVE, mpxn=written, userId=bob.user_id))["mpxn"] == number
+    assert (await graphql(served, MOVE, mpxn=written, userId=bob.user_id))["meterPointNumber"] == number
     assert code_of(await rest(served, "GET", "no-digits", userId=bob.user_id)) == (404, "NOT_FOUND")
 
 

@@ -6,12 +6,11 @@ import pytest
 
 from tests.support.examples import EXAMPLES
 from tests.support.house import House, operation
-from tests.support.interfaces import by_graphql, field_of, selection
+from tests.support.interfaces import by_graphql, field_of, selection, to_graphql_names
 from tests.support.refusals import refusal_of, refusals
 from tests.support.short_form import sample
 from wattgate.db.connections.reading_pool import LentConnection, ReadingPool
 from wattgate.db.scope.row_scope import ScopeHolder
-from wattgate.enums import to_camel_case
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
 from wattgate.operations.core.operation import Operation, OperationKind
@@ -19,6 +18,7 @@ from wattgate.operations.entities import MAX_NODES, reading_operations
 from wattgate.operations.types.users.users import NewUser
 from wattgate.operations.vocabulary.node import Node, decode_global_id, encode_global_id, is_global_id
 from wattgate.principal import GRANTS, Role
+from wattgate.values.graphql_names import graphql_type_name
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")
 
@@ -60,8 +60,9 @@ async def _assert_node_is_the_record(served: House, reader: Operation) -> None:
     tenant = served.one
     headers = tenant.headers["account" if reader.needs in GRANTS[Role.ACCOUNT] else "application"]
     variables = await EXAMPLES[reader.name](tenant)
+    variables = to_graphql_names(variables)
     (key,) = variables.values()
-    type_name = reader.result_type.__name__
+    type_name = graphql_type_name(reader.result_type.__name__)
     global_id = encode_global_id(type_name, key)
     fields = selection(field_of(reader))
     text = f"query ($id: ID!) {{ node(id: $id) {{ __typename id ... on {type_name} {fields} }} }}"
@@ -75,9 +76,9 @@ async def _assert_node_is_the_record(served: House, reader: Operation) -> None:
     if reader.has_field:
         direct = await by_graphql(served, reader, variables, headers)
         assert node == {"__typename": type_name, "id": global_id, **direct.value}
-        by_key = f"query ($key: ID!) {{ {to_camel_case(reader.name)}({next(iter(variables))}: $key) {{ id }} }}"
+        by_key = f"query ($key: ID!) {{ {reader.graphql_name}({next(iter(variables))}: $key) {{ id }} }}"
         own = await by_both_executors(served, by_key, headers, key=key)
-        assert own["data"] == {to_camel_case(reader.name): {"id": global_id}}
+        assert own["data"] == {reader.graphql_name: {"id": global_id}}
     stranger = served.other.headers["application"]
     assert code_of(await by_both_executors(served, NODE, stranger, id=global_id)) == "NOT_FOUND"
     assert code_of(await by_both_executors(served, NODE, {}, id=global_id)) == "UNAUTHENTICATED"
@@ -96,7 +97,7 @@ NOT_RECORDS = {
 
 def test_every_record_with_an_operation_of_its_own_is_a_node() -> None:
     """A type without such an operation must not be a Node, because `node` could not return it."""
-    assert {kind.__name__ for kind in subclasses(Node)} == set(READERS)
+    assert {graphql_type_name(kind.__name__) for kind in subclasses(Node)} == set(READERS)
     by_own_key = {
         operation.name
         for operation in OPERATIONS
@@ -215,13 +216,13 @@ async def test_nodes_have_the_edges_of_their_types(served: House) -> None:
 
 
 async def test_results_of_mutations_have_global_ids(served: House) -> None:
-    text = """mutation ($input: NewUserAction!) { addUserAction(input: $input) {
+    text = """mutation ($input: NewUserAction!) { createUserAction(input: $input) {
         ... on UserAction { id userActionId type { id } }
         ...Refused } }"""
     for _ in range(3):  # the first by graphql-core, the others by the compiled engine
         body = {"userActionTypeId": served.one.ids["user_action_type"]}
         answer = await served.graphql(text, served.one.headers["account"], input=body)
-        added = answer["data"]["addUserAction"]
+        added = answer["data"]["createUserAction"]
         assert decode_global_id(added["id"]) == ("UserAction", added["userActionId"])
         assert decode_global_id(added["type"]["id"]).key == served.one.ids["user_action_type"]
 

@@ -109,12 +109,15 @@ async def test_null_stands_for_the_default(served: House) -> None:
 
 async def test_null_stands_for_the_default_of_an_input_field(served: House) -> None:
     headers = served.one.headers["application"]
-    document = "mutation ($n: NewPromptType!) { addPromptType(input: $n) { ... on PromptType { description active } } }"
-    added = await served.graphql(document, headers, n={"name": "x", "description": None, "active": None})
-    assert added["data"]["addPromptType"] == {"description": "", "active": True}
-    literal = (
-        'mutation { addPromptType(input: {name: "x", description: null}) { ... on PromptType { description active } } }'
+    document = (
+        "mutation ($n: NewPromptType!) { createPromptType(input: $n) { ... on PromptType { description active } } }"
     )
-    assert (await served.graphql(literal, headers))["data"]["addPromptType"] == {"description": "", "active": True}
+    added = await served.graphql(document, headers, n={"name": "x", "description": None, "active": None})
+    assert added["data"]["createPromptType"] == {"description": "", "active": True}
+    literal = (
+        'mutation { createPromptType(input: {name: "x", description: null}) {'
+        " ... on PromptType { description active } } }"
+    )
+    assert (await served.graphql(literal, headers))["data"]["createPromptType"] == {"description": "", "active": True}
     refused = await served.call("POST", "/prompttype", headers, json={"name": "x", "description": None})
     assert (refused.status_code, refused.json()["problems"][0]["path"]) == (400, ["description"])

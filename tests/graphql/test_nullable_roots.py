@@ -9,15 +9,14 @@ from tests.support.gateway_schema import SCHEMA, sdl
 from tests.support.house import House
 from tests.support.refusals import refusals
 from tests.support.socket import socket
-from wattgate.enums import to_camel_case
 from wattgate.operations.catalogue import OPERATIONS
 
 GRAPHQL = "application/graphql-response+json"
-HOMES = 'query { viewer { homes { edges { node { veId } } } } resource(resourceId: "nope") { name } }'
+HOMES = 'query { viewer { homes { edges { node { homeId } } } } resource(resourceId: "nope") { name } }'
 RENAME = """mutation ($id: ID!) {
-  first: updateVirtualEntity(veId: $id, input: {name: "first"}) { ... on VirtualEntity { name } ...Refused }
-  second: updateVirtualEntity(veId: "nope", input: {name: "second"}) { ... on VirtualEntity { name } ...Refused }
-  third: updateVirtualEntity(veId: $id, input: {name: "third"}) { ... on VirtualEntity { name } ...Refused }
+  first: updateHome(homeId: $id, input: {name: "first"}) { ... on Home { name } ...Refused }
+  second: updateHome(homeId: "nope", input: {name: "second"}) { ... on Home { name } ...Refused }
+  third: updateHome(homeId: $id, input: {name: "third"}) { ... on Home { name } ...Refused }
 }"""
 BOTH_EXECUTORS = range(3)
 """graphql-core executes the first use of a document, and the compiled plan the others."""
@@ -97,6 +96,4 @@ def test_the_schema_says_where_null_means_an_error() -> None:
         for field in roots[root].fields or ()
         if "semanticNonNull" not in {directive.name.value for directive in field.directives or ()}
     ]
-    assert unmarked == [
-        f"Subscription.{to_camel_case(operation.name)}" for operation in OPERATIONS if operation.resumes
-    ]
+    assert unmarked == [f"Subscription.{operation.graphql_name}" for operation in OPERATIONS if operation.resumes]

@@ -300,8 +300,8 @@ async def test_scope_write_reads_only_the_results_of_its_changes(served: House) 
     assert closed.status_code == 200, closed.text
     assert closed.json()["resources"] == []
     change = (
-        "mutation ($id: ID!) { deactivateVirtualEntity(veId: $id) {"
-        " ... on VirtualEntity { veId resources { resourceId } } ...Refused } }"
+        "mutation ($id: ID!) { deactivateHome(homeId: $id) {"
+        " ... on Home { homeId resources { resourceId } } ...Refused } }"
     )
     assert "FORBIDDEN" in str(await served.graphql(change, writing, id=await caller.add_home()))
 

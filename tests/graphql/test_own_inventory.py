@@ -13,7 +13,9 @@ from wattgate.energy.meters.meter_points import check_digit
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")
 
-BY_POINT = "query ($id: ID!) { meterPointInventory(mpxn: $id) { inventory { eui deviceType } } }"
+BY_POINT = (
+    "query ($id: MeterPointNumber!) { meterPointInventory(meterPointNumber: $id) { inventory { eui deviceType } } }"
+)
 BY_EUI = "query ($id: ID!) { smartMeterInventory(eui: $id) { inventory { eui deviceType } } }"
 
 DISCOVERED = "query ($id: String!) { discoverHardware(hardwareId: $id) { device { deviceId } networkDevice { eui } } }"

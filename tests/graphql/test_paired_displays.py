@@ -127,9 +127,9 @@ async def test_codes_can_be_read_typed_and_scanned(interface: Interface, owner: 
 
 async def test_user_reads_displays_from_the_viewer(served: House, owner: Tenant) -> None:
     paired = await Interface(served, is_rest=False).pair(owner, owner.ids["virtual_entity"])
-    query = "{ viewer { pairedDisplays { name virtualEntity { name } } user { pairedDisplays { displayId } } } }"
+    query = "{ viewer { pairedDisplays { name home { name } } user { pairedDisplays { displayId } } } }"
     viewer = (await served.graphql(query, owner.headers["account"]))["data"]["viewer"]
-    assert viewer["pairedDisplays"] == [{"name": "Kitchen", "virtualEntity": {"name": "Home"}}]
+    assert viewer["pairedDisplays"] == [{"name": "Kitchen", "home": {"name": "Home"}}]
     assert viewer["user"]["pairedDisplays"] == [{"displayId": paired.display["displayId"]}]
 
 

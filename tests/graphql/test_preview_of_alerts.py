@@ -56,7 +56,7 @@ SUBJECT = "{{ value | quantity: unit }} {{ when | at: 'date' }}"
 DATA = {"value": 8.412, "unit": "kWh", "when": "2026-11-27T08:05:00Z", "cost": "1234.5", "share": 12.5}
 
 ADD_ALERT_TYPE = """mutation ($code: String!) {
-  addAlertType(input: {systemAlertTypeId: $code, name: "Use", variables: [
+  createAlertType(input: {systemAlertTypeId: $code, name: "Use", variables: [
     {name: "value", type: NUMBER}, {name: "unit", type: TEXT}, {name: "when", type: INSTANT}
     {name: "cost", type: MONEY, unit: "GBP"}, {name: "share", type: PERCENTAGE}
   ]}) { ... on AlertType { alertTypeId } ...Refused }
@@ -70,9 +70,10 @@ SEND = """mutation ($user: ID!, $type: String!, $culture: String, $data: JSON!) 
   }
 }"""
 PREVIEW = """query ($input: TemplateToPreview!) { previewTemplate(input: $input) { subject html text } }"""
-ADD = """mutation ($input: NewTemplate!) { addTemplate(input: $input) { ... on Template { templateId } ...Refused } }"""
+ADD = """mutation ($input: NewTemplate!) {
+  createTemplate(input: $input) { ... on Template { templateId } ...Refused } }"""
 ADD_VERSION = """mutation ($id: ID!, $html: String!) {
-  addTemplateVersion(templateId: $id, input: {htmlTemplate: $html}) { ... on TemplateVersion { version } ...Refused }
+  createTemplateVersion(templateId: $id, input: {htmlTemplate: $html}) { ... on TemplateVersion { version } ...Refused }
 }"""
 PUBLISH = """mutation ($id: ID!, $version: Int!) {
   publishTemplate(templateId: $id, version: $version) { ... on Template { templateId } ...Refused }
@@ -156,7 +157,7 @@ class Alerts:
 @pytest.fixture
 async def alerts(served: House) -> Alerts:
     answer = await served.graphql(ADD_ALERT_TYPE, served.one.headers["application"], code=uuid4().hex[:20])
-    return Alerts(served, answer["data"]["addAlertType"]["alertTypeId"])
+    return Alerts(served, answer["data"]["createAlertType"]["alertTypeId"])
 
 
 async def different_previews(alerts: Alerts, culture: str) -> list[str]:

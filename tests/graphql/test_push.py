@@ -273,15 +273,15 @@ async def test_message_to_a_browser_is_shortened_to_the_maximum(service: Sink) -
     assert len(json.loads(message)["body"]) > 400
 
 
-TOKENS = "query ($id: ID!) { mobileAppTokens(accountId: $id) { token createdAt } webPush { publicKey } }"
+TOKENS = "query ($id: ID!) { pushTokens(accountId: $id) { token createdAt } webPush { publicKey } }"
 
 
 async def test_account_lists_only_its_own_tokens(served: House) -> None:
     account = served.one.headers["account"]
-    add = 'mutation ($id: ID!) { addMobileAppToken(accountId: $id, newToken: "fcm:list") { ...Refused } }'
+    add = 'mutation ($id: ID!) { createPushToken(accountId: $id, pushToken: "fcm:list") { ...Refused } }'
     assert (await served.graphql(add, account, id=served.one.account_id))["data"]
     response = await served.graphql(TOKENS, account, id=served.one.account_id)
-    assert "fcm:list" in [token["token"] for token in response["data"]["mobileAppTokens"]]
+    assert "fcm:list" in [token["token"] for token in response["data"]["pushTokens"]]
     assert response["data"]["webPush"] == {"publicKey": None}
     refused = await served.graphql(TOKENS, served.other.headers["account"], id=served.one.account_id)
     assert refusal_of(refused)["code"] == "NOT_FOUND"
@@ -295,7 +295,7 @@ async def test_push_token_belongs_to_the_account_that_registered_it_last(served:
 
     async def listed(who: Tenant) -> list[str]:
         answer = await served.graphql(TOKENS, who.headers["account"], id=who.account_id)
-        return [token["token"] for token in answer["data"]["mobileAppTokens"]]
+        return [token["token"] for token in answer["data"]["pushTokens"]]
 
     for who in (first, second, second):
         for token in (phone, browser):
@@ -310,7 +310,7 @@ async def test_push_token_belongs_to_the_account_that_registered_it_last(served:
 
 async def test_subscriber_with_steps_receives_every_delivery_step(served: House) -> None:
     account, url = served.one.headers["account"], served.url.replace("http", "ws") + "/graphql"
-    add = 'mutation ($id: ID!) { addMobileAppToken(accountId: $id, newToken: "fcm:steps") { ...Refused } }'
+    add = 'mutation ($id: ID!) { createPushToken(accountId: $id, pushToken: "fcm:steps") { ...Refused } }'
     await served.graphql(add, account, id=served.one.account_id)
     transport = WebsocketsTransport(url=url, headers=account, subprotocols=["graphql-transport-ws"])
     document = gql("subscription { alerts(steps: true) { alertId notifications { state log { stage detail } } } }")

@@ -36,10 +36,10 @@ Refuse = Callable[[Budgets, Principal], Awaitable[tuple[GatewayError, Balance | 
 RESOURCES = 300
 READINGS = """readings(range: {start: "2026-01-01T00:00:00Z", end: "2026-02-01T00:00:00Z"}, period: PT30M)
     { buckets { start end value count completeness } }"""
-MONTH = f'{{ virtualEntity(veId: "HOME") {{ resources {{ {READINGS} }} }} }}'
+MONTH = f'{{ home(homeId: "HOME") {{ resources {{ {READINGS} }} }} }}'
 READINGS_OF_ONE = f'{{ a: resource(resourceId: "ID") {{ {READINGS} }} b: resource(resourceId: "ID") {{ {READINGS} }} }}'
-TYPES = '{ virtualEntity(veId: "HOME") { resources { name type { name } } } }'
-NAMES = '{ virtualEntity(veId: "HOME") { resources { name } } }'
+TYPES = '{ home(homeId: "HOME") { resources { name type { name } } } }'
+NAMES = '{ home(homeId: "HOME") { resources { name } } }'
 AROUND = 30 + 1 + 30 + 1 + 30
 """Cost of TYPES without its resources: the operation, the home, and the statements of two edges with a weight of 1."""
 USES = [pytest.param(0, id="first use, by graphql-core"), pytest.param(1, id="second use, compiled")]
@@ -128,7 +128,7 @@ async def test_charge_is_the_cost_of_the_real_sizes(crowded: House) -> None:
     estimate = AROUND + 3 * 5
     for _ in range(2):
         answer = await crowded.graphql(types_of(crowded.one), crowded.one.headers["account"])
-        count = len(answer["data"]["virtualEntity"]["resources"])
+        count = len(answer["data"]["home"]["resources"])
         assert count == RESOURCES
         cost = cost_of(answer)
         assert (cost["estimated"], cost["charged"]) == (estimate, AROUND + 3 * count)
@@ -137,14 +137,14 @@ async def test_charge_is_the_cost_of_the_real_sizes(crowded: House) -> None:
 
 
 async def test_lists_of_edges_are_counted_too(crowded: House) -> None:
-    home = f'{{ virtualEntity(veId: "{crowded.one.ids["crowded home"]}") {{ resources {{ name }} }} }}'
+    home = f'{{ home(homeId: "{crowded.one.ids["crowded home"]}") {{ resources {{ name }} }} }}'
     for _ in range(2):
         cost = cost_of(await crowded.graphql(home, crowded.one.headers["account"]))
         assert (cost["estimated"], cost["charged"]) == (30 + 1 + 30 + 1 + 5, 30 + 1 + 30 + 1 + RESOURCES)
 
 
 async def test_two_selections_of_a_fragment_are_counted_by_the_one_that_costs_more(crowded: House) -> None:
-    listed = 'listed: virtualEntity(veId: "HOME")'
+    listed = 'listed: home(homeId: "HOME")'
     fragment = f"fragment Of on Query {{ {listed} {{ resources {{ name {READINGS} }} }} }}"
     text = f"query {{ ...Of {listed} {{ resources {{ type {{ name }} }} }} }} {fragment}"
     pipeline, runner, request, document = build_pipeline(crowded, text)
@@ -163,8 +163,8 @@ async def test_dry_run_returns_the_estimate_and_charges_nothing(crowded: House) 
 @pytest.mark.parametrize("uses", USES)
 async def test_refused_selection_of_a_mutation_does_not_ask_to_send_it_again(crowded: House, uses: int) -> None:
     home = crowded.one.ids["crowded home"]
-    text = f"""mutation {{ updateVirtualEntity(veId: "{home}", input: {{name: "Renamed {uses}"}}) {{
-      ... on VirtualEntity {{
+    text = f"""mutation {{ updateHome(homeId: "{home}", input: {{name: "Renamed {uses}"}}) {{
+      ... on Home {{
           name resources {{ {READINGS} }}
       }}
       ...Refused
@@ -175,24 +175,24 @@ async def test_refused_selection_of_a_mutation_does_not_ask_to_send_it_again(cro
     assert error.extensions is not None
     assert (error.extensions["code"], error.extensions["retryable"]) == ("COST_TOO_HIGH", False)
     assert error.message.startswith("The mutation was executed")
-    renamed = await crowded.graphql(f'{{ virtualEntity(veId: "{home}") {{ name }} }}', crowded.one.headers["account"])
-    assert renamed["data"]["virtualEntity"]["name"] == f"Renamed {uses}"
+    renamed = await crowded.graphql(f'{{ home(homeId: "{home}") {{ name }} }}', crowded.one.headers["account"])
+    assert renamed["data"]["home"]["name"] == f"Renamed {uses}"
 
 
 @pytest.mark.parametrize("uses", USES)
 async def test_refused_edge_of_a_mutation_leaves_the_other_fields_of_its_result(crowded: House, uses: int) -> None:
     home = crowded.one.ids["crowded home"]
-    text = f"""mutation {{ updateVirtualEntity(veId: "{home}", input: {{name: "Named {uses}"}}) {{
-      ... on VirtualEntity {{
+    text = f"""mutation {{ updateHome(homeId: "{home}", input: {{name: "Named {uses}"}}) {{
+      ... on Home {{
           name resources {{ name type {{ name }} }}
       }}
       ...Refused
     }} }}"""
     pipeline, _, request, document = build_pipeline(crowded, text, uses=uses, capacity=250)
     result = await pipeline.execute(crowded.one.account, request, document)
-    assert result.data == {"updateVirtualEntity": {"name": f"Named {uses}", "resources": None}}
+    assert result.data == {"updateHome": {"name": f"Named {uses}", "resources": None}}
     (error,) = result.errors
-    assert error.path == ["updateVirtualEntity", "resources"]
+    assert error.path == ["updateHome", "resources"]
     assert error.message.startswith("The mutation was executed")
 
 
@@ -287,7 +287,7 @@ async def test_computed_costs_of_a_rest_call_are_charged_by_their_readings(crowd
 
 
 async def test_display_of_a_home_with_very_many_resources_is_refused(crowded: House) -> None:
-    home = f'{{ virtualEntity(veId: "{crowded.one.ids["crowded home"]}") {{ veId display {{ at }} }} }}'
+    home = f'{{ home(homeId: "{crowded.one.ids["crowded home"]}") {{ homeId display {{ at }} }} }}'
     answer = await crowded.graphql(home, crowded.one.headers["account"])
     (error,) = refusals(answer)
     assert error["code"] == "NOT_SUPPORTED"

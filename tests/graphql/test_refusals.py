@@ -12,9 +12,9 @@ from wattgate.operations.core.refusals import REFUSAL_KINDS, refusal_kinds
 from wattgate.operations.types.refusals import REFUSAL_TYPES
 
 RENAME = """mutation ($id: ID!, $name: String!) {
-  updateVirtualEntity(veId: $id, input: {name: $name}) {
+  updateHome(homeId: $id, input: {name: $name}) {
     __typename
-    ... on VirtualEntity { name }
+    ... on Home { name }
     ... on Refusal { code message docUrl traceId reason problems { path message } }
   }
 }"""
@@ -47,20 +47,20 @@ def test_refusals_have_the_codes_and_names_of_errors() -> None:
 async def test_a_refusal_says_what_to_do_and_changes_nothing(served: House) -> None:
     home = await served.one.add_home()
     headers = served.one.headers["account"]
-    missing = (await served.graphql(RENAME, headers, id="missing", name="Cottage"))["data"]["updateVirtualEntity"]
+    missing = (await served.graphql(RENAME, headers, id="missing", name="Cottage"))["data"]["updateHome"]
     assert (missing["__typename"], missing["code"], missing["problems"]) == ("NotFound", "NOT_FOUND", [])
     assert missing["docUrl"] == "/errors#NOT_FOUND"
     assert missing["traceId"]
-    wrong = (await served.graphql(RENAME, headers, id=home, name="x" * 201))["data"]["updateVirtualEntity"]
+    wrong = (await served.graphql(RENAME, headers, id=home, name="x" * 201))["data"]["updateHome"]
     assert (wrong["__typename"], wrong["code"]) == ("BadInput", "BAD_INPUT")
     assert [problem["path"] for problem in wrong["problems"]] == [["input", "name"]]
-    changed = (await served.graphql(RENAME, headers, id=home, name="Cottage"))["data"]["updateVirtualEntity"]
-    assert changed == {"__typename": "VirtualEntity", "name": "Cottage"}
+    changed = (await served.graphql(RENAME, headers, id=home, name="Cottage"))["data"]["updateHome"]
+    assert changed == {"__typename": "Home", "name": "Cottage"}
 
 
 async def test_other_errors_stay_errors(served: House) -> None:
     answer = await served.graphql(RENAME, {}, id="missing", name="Cottage")
-    assert answer["data"] == {"updateVirtualEntity": None}
+    assert answer["data"] == {"updateHome": None}
     assert [error["extensions"]["code"] for error in answer["errors"]] == ["UNAUTHENTICATED"]
 
 

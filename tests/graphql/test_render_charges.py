@@ -94,7 +94,7 @@ async def test_budget_that_the_work_exhausts_refuses_the_next_alias_and_the_next
 async def test_mutation_pays_for_its_check_of_a_template(served: House) -> None:
     html = "".join(f"{{% assign v{number} = {number} %}}" for number in range(4_000))
     text = """mutation ($id: ID!, $html: String!) {
-        addTemplateVersion(templateId: $id, input: {htmlTemplate: $html}) {
+        createTemplateVersion(templateId: $id, input: {htmlTemplate: $html}) {
             ... on TemplateVersion { version } ...Refused } }"""
     headers = served.one.headers["administrator"]
     answer = await served.graphql(text, headers, id=served.one.ids["template"], html=html)

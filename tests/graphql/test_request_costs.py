@@ -114,11 +114,8 @@ async def test_dry_run_returns_the_cost_of_a_subscription(tmp_path: Path) -> Non
 async def test_dry_run_returns_the_cost_and_executes_nothing(tmp_path: Path) -> None:
     async with gateway(tmp_path, caller_budget=1_000) as (_, http, tenant):
         headers = tenant.headers["account"]
-        name = "{ application { virtualEntityTypes { edges { node { name } } } } }"
-        mutation = (
-            'mutation { addVirtualEntityType(input: {name: "never made"}) {'
-            " ... on VirtualEntityType { name } ...Refused } }"
-        )
+        name = "{ application { homeTypes { edges { node { name } } } } }"
+        mutation = 'mutation { createHomeType(input: {name: "never made"}) { ... on HomeType { name } ...Refused } }'
         dry = await http.post(
             "/graphql",
             json={"query": with_refusals(mutation), "extensions": {"dryRun": True}},
@@ -156,7 +153,7 @@ async def test_only_development_reveals_the_schema(tmp_path: Path, environment: 
     async with gateway(tmp_path, environment=environment) as (_, http, tenant):
         introspection = await http.post("/graphql", json={"query": get_introspection_query(specified_by_url=True)})
         assert (not refusals(introspection.json())) is revealed
-        wrong = (await http.post("/graphql", json={"query": "{ virtualEntitie { name } }"})).json()
+        wrong = (await http.post("/graphql", json={"query": "{ applicatio { name } }"})).json()
         assert ("Did you mean" in refusal_of(wrong)["message"]) is revealed
         request = {"query": PERIOD, "variables": {"p": "P1X"}}
         unknown = (await http.post("/graphql", json=request, headers=tenant.headers["account"])).json()

@@ -7,7 +7,7 @@ from graphql import GraphQLEnumType, GraphQLObjectType
 
 from tests.support.gateway_schema import SCHEMA
 
-OTHER_NAMES = {"virtualEntityId": "veId", "veTypesId": "veTypeId", "meterPointNumber": "mpxn", "zone": "timeZone"}
+OTHER_NAMES = {"veId": "homeId", "veTypeId": "homeTypeId", "mpxn": "meterPointNumber", "zone": "timeZone"}
 """Names that would be second names of others."""
 
 

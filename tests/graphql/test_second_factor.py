@@ -327,4 +327,4 @@ async def test_administrator_without_a_second_factor_can_only_enrol(strict: Hous
     assert (await strict.call("GET", PATH, headers)).json()["required"] is False
     principal = await strict.gateway.authenticator.authenticate(headers)
     refused = await strict.call("DELETE", f"/account/{principal.account_id}/secondfactor", headers)
-    assert (refused.status_code, "removeSecondFactor" in refused.text) == (403, True)
+    assert (refused.status_code, "deleteSecondFactor" in refused.text) == (403, True)

@@ -340,7 +340,7 @@ PAIR_WALKS: dict[str, Callable[..., Awaitable[None]]] = {
         tenancies.test_a_repeated_move_corrects_since_when_the_next_household_lives_there
     ),
     "operations.moves.resource_changes:_check_own_stay": partial(
-        former_households.test_an_account_opens_no_resource_of_an_earlier_stay, way="addResource"
+        former_households.test_an_account_opens_no_resource_of_an_earlier_stay, way="createResource"
     ),
 }
 """Walks of two households, of functions that ask only when a move is repeated or a household has come back."""

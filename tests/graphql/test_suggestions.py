@@ -10,9 +10,9 @@ from wattgate.operations.catalogue import OPERATIONS
 
 def test_only_the_first_invalid_name_gets_suggestions() -> None:
     documents = DocumentCache(build_schema(OPERATIONS), DocumentLimits())
-    types = " ".join(f"...on VirtualEntityResource{number}0 {{ x }}" for number in range(5))
+    types = " ".join(f"...on FlexibilityParticipation{number}0 {{ x }}" for number in range(5))
     fields = "viewer { userIdd userIdd nam }"
-    long_name = f"... on {'VirtualEntityResource' * 2} {{ x }}"
+    long_name = f"... on {'FlexibilityParticipation' * 2} {{ x }}"
     for text, suggestions in ((f"{{ {types} }}", 1), (f"{{ {fields} }}", 1), (f"{{ {types} {long_name} }}", 0)):
         with pytest.raises(InvalidRequest) as refused:
             documents.get(text, None)

@@ -243,17 +243,14 @@ async def test_a_tariff_without_a_time_zone_has_that_of_the_home(served: House) 
     without_zone = tariff_fields(resource_id)
     del without_zone["timeZone"]
     set_tariff = "mutation ($input: NewTariff!) { setTariff(input: $input) { ... on Tariff { timeZone } ...Refused } }"
-    add_home = (
-        "mutation ($input: NewVirtualEntity!) { addVirtualEntity(input: $input) {"
-        " ... on VirtualEntity { veId } ...Refused } }"
-    )
+    add_home = "mutation ($input: NewHome!) { createHome(input: $input) { ... on Home { homeId } ...Refused } }"
 
     async def answer() -> Any:
         return await served.graphql(set_tariff, served.one.headers["account"], input=without_zone)
 
     async def home(zone: str | None) -> None:
         home_input: dict[str, Any] = {
-            "veTypeId": served.one.ids["virtual_entity_type"],
+            "homeTypeId": served.one.ids["virtual_entity_type"],
             "name": "Home",
             "timeZone": zone,
         }

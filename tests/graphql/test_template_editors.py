@@ -32,7 +32,7 @@ REFUSED = [case for case in CASES if case[0].needs not in GRANTS[Role.TEMPLATE_E
 FOREIGN_STREAMS = {
     "readings": 'readings(resourceIds: ["{resource}"]) { value }',
     "freshness": 'freshness(resourceIds: ["{resource}"]) { resourceId }',
-    "display": 'display(veId: "{virtual_entity}") { at }',
+    "display": 'display(homeId: "{virtual_entity}") { at }',
 }
 
 
@@ -55,8 +55,8 @@ async def test_editor_sees_no_record_of_another_user(served: House, editor: Tena
     headers = editor.headers["account"]
     document = """{
       viewer { alerts(first: 9) { edges { node { alertId } } }
-        homes(first: 9) { edges { node { veId } } } resources(first: 9) { edges { node { resourceId } } }
-        consents(first: 9) { edges { node { mpxn } } } alertRules { ruleId }
+        homes(first: 9) { edges { node { homeId } } } resources(first: 9) { edges { node { resourceId } } }
+        consents(first: 9) { edges { node { meterPointNumber } } } alertRules { ruleId }
         devices(first: 9) { edges { node { deviceId } } } accounts(first: 9) { edges { node { accountId } } } }
     }"""
     data = (await served.graphql(document, headers))["data"]
@@ -151,13 +151,13 @@ async def test_editor_reads_previews_and_publishes_templates(served: House, edit
     template_id = added.json()["templateId"]
     assert (await served.call("GET", f"/template/{template_id}", editor.headers["account"])).json()["name"] == "Edited"
     document = """mutation ($id: ID!) {
-      addTemplateVersion(templateId: $id, input: {subject: "New"}) {
+      createTemplateVersion(templateId: $id, input: {subject: "New"}) {
           ... on TemplateVersion { version createdBy } ...Refused }
       publishTemplate(templateId: $id, version: 2) { ... on Template { published { subject publishedBy } } ...Refused }
     }"""
     data = (await served.graphql(document, editor.headers["account"], id=template_id))["data"]
     assert data == {
-        "addTemplateVersion": {"version": 2, "createdBy": editor.account_id},
+        "createTemplateVersion": {"version": 2, "createdBy": editor.account_id},
         "publishTemplate": {"published": {"subject": "New", "publishedBy": editor.account_id}},
     }
     account = (await served.call("GET", "/template", (await resident(served.one)).headers["account"])).status_code

@@ -20,7 +20,7 @@ from wattgate.operations.vocabulary.node import encode_global_id
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
 ADD_TEMPLATE = (
-    "mutation ($input: NewTemplate!) { addTemplate(input: $input) {"
+    "mutation ($input: NewTemplate!) { createTemplate(input: $input) {"
     " ... on Template { templateId active published { version } } ...Refused } }"
 )
 STATE = """query ($id: ID!) { node(id: $id) { ... on Template {
@@ -49,8 +49,8 @@ async def state_of(served: House, template_id: str) -> dict[str, Any]:
 async def add_draft(served: House, code: str, html: str = "<p>draft</p>") -> str:
     new = {"alertTypeId": await add_alert_type(served, code), "name": "Draft", "channelType": "EMAIL"}
     added = await execute(served, ADD_TEMPLATE, input={**new, "cultureCode": "en-GB", "htmlTemplate": html})
-    assert added["addTemplate"] | {"templateId": None} == {"templateId": None, "active": False, "published": None}
-    return str(added["addTemplate"]["templateId"])
+    assert added["createTemplate"] | {"templateId": None} == {"templateId": None, "active": False, "published": None}
+    return str(added["createTemplate"]["templateId"])
 
 
 async def test_added_template_is_a_draft_that_no_alert_uses(served: House) -> None:

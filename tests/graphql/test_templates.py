@@ -13,7 +13,7 @@ VERSIONS = """versions { version subject preheader htmlTemplate text createdBy p
   published { version subject }"""
 READ = f"query ($id: ID!) {{ node(id: $id) {{ ... on Template {{ version: htmlTemplate {VERSIONS} }} }} }}"
 ADD = """mutation ($id: ID!, $input: NewTemplateVersion!) {
-  made: addTemplateVersion(templateId: $id, input: $input) { ... on TemplateVersion { version } ...Refused } }"""
+  made: createTemplateVersion(templateId: $id, input: $input) { ... on TemplateVersion { version } ...Refused } }"""
 PUBLISH = (
     "mutation ($id: ID!, $version: Int!) { publishTemplate(templateId: $id, version: $version) {"
     " ... on Template { htmlTemplate } ...Refused } }"
@@ -146,7 +146,7 @@ async def test_template_of_another_tenant_is_not_found(served: House) -> None:
             " ... on Template { name } ...Refused } }"
         ),
         (
-            "mutation ($templateId: ID!) { addTemplateVersion(templateId: $templateId, input: {}) {"
+            "mutation ($templateId: ID!) { createTemplateVersion(templateId: $templateId, input: {}) {"
             " ... on TemplateVersion { version } ...Refused } }"
         ),
     ):

@@ -143,7 +143,7 @@ async def test_a_move_in_date_of_the_same_household_deletes_nothing(served: Hous
     assert await stored(served, ada, point.resource_id) == [START, START]
 
 
-@pytest.mark.parametrize("way", ["moveResource", "addResource", "verifyMeterPoint", "close and add"])
+@pytest.mark.parametrize("way", ["moveResource", "createResource", "verifyMeterPoint", "close and add"])
 async def test_a_consent_ends_when_the_next_household_moved_in(
     served: House, ada: Tenant, bob: Tenant, way: str
 ) -> None:

@@ -317,7 +317,7 @@ async def test_changes_of_consents_lock_in_the_order_of_moves(
         other = send(served, ada, "PUT", f"/resource/{key}/owner", "application", userId=bob.user_id)
     elif way == "correction":
         verify = (
-            f'mutation {{ verifyMeterPoint(mpxn: "{numbers[0]}", movedInAt: "{format_iso(START)}") {{'
+            f'mutation {{ verifyMeterPoint(meterPointNumber: "{numbers[0]}", movedInAt: "{format_iso(START)}") {{'
             f" ... on MeterPointConsent {{ state }} ...Refused }} }}"
         )
         other = served.graphql(verify, ada.headers["acting"])

@@ -21,7 +21,7 @@ from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 LOG_IN = """
 mutation ($app: ID, $user: String!, $password: String!) {
   authenticate(applicationId: $app, username: $user, password: $password) {
-      ... on Login { valid token exp accountId applicationId }
+      ... on Login { valid token expiresAt accountId applicationId }
       ...Refused }
 }
 """
@@ -193,7 +193,7 @@ async def test_both_interfaces_let_the_same_callers_add_a_resource_type(served: 
     new_type = {"name": "heat", "classifier": "heat.consumption", "storage": [storage]}
     rest = await served.call("POST", "/resourcetype", headers, json=new_type)
     mutation = (
-        "mutation($input: NewResourceType!) { addResourceType(input: $input) {"
+        "mutation($input: NewResourceType!) { createResourceType(input: $input) {"
         " ... on ResourceType { resourceTypeId } ...Refused } }"
     )
     graphql = await served.graphql(mutation, headers, input=new_type)
@@ -202,7 +202,7 @@ async def test_both_interfaces_let_the_same_callers_add_a_resource_type(served: 
         assert refusal_of(graphql)["code"] == "FORBIDDEN"
     else:
         assert (rest.status_code, rest.json()["status"]) == (200, "OK")
-        assert graphql["data"]["addResourceType"]["resourceTypeId"]
+        assert graphql["data"]["createResourceType"]["resourceTypeId"]
 
 
 async def test_passwords_tokens_and_secrets_are_stored_as_hashes(served: House) -> None:

@@ -150,21 +150,21 @@ GRAPH = """{ viewer {
   userId accountId
   account { accountId user { userId } }
   user {
-    id userId applications { accountId } accounts { edges { node { username } } } homes { edges { node { veId } } }
+    id userId applications { accountId } accounts { edges { node { username } } } homes { edges { node { homeId } } }
   }
   homes(first: 100) { edges { node {
-    veId owner { userId } devices { deviceId owner { id } } resources { resourceId }
+    homeId owner { userId } devices { deviceId owner { id } } resources { resourceId }
   } } }
   resources(first: 100) { edges { node {
-    resourceId mpxn owner { userId homes(last: 1) { edges { node { veId } } } }
-    device { deviceId } consent { mpxn state } type { resourceTypeId }
+    resourceId meterPointNumber owner { userId homes(last: 1) { edges { node { homeId } } } }
+    device { deviceId } consent { meterPointNumber state } type { resourceTypeId }
   } } }
   alerts(last: 3) { edges { node {
-    alertId veId virtualEntity { veId } user { userId } notifications { alert { alertId } }
+    alertId homeId home { homeId } user { userId } notifications { alert { alertId } }
   } } }
-  alertRules { ruleId resource { resourceId } virtualEntity { veId } alertType { alertTypeId } }
-  consents { edges { node { mpxn state } } }
-  dfsEnrolments { mpxn }
+  alertRules { ruleId resource { resourceId } home { homeId } alertType { alertTypeId } }
+  consents { edges { node { meterPointNumber state } } }
+  flexibilityEnrolments { meterPointNumber }
   unreadAlerts
 } }"""
 
@@ -175,8 +175,8 @@ async def test_edges_lead_from_the_viewer_through_the_graph(served: House) -> No
     assert (viewer["userId"], viewer["accountId"]) == (tenant.user_id, tenant.account_id)
     assert viewer["account"] == {"accountId": tenant.account_id, "user": {"userId": tenant.user_id}}
     assert viewer["user"]["id"] == encode_global_id("User", tenant.user_id)
-    homes = {edge["node"]["veId"]: edge["node"] for edge in viewer["homes"]["edges"]}
-    assert {edge["node"]["veId"] for edge in viewer["user"]["homes"]["edges"]} <= homes.keys()
+    homes = {edge["node"]["homeId"]: edge["node"] for edge in viewer["homes"]["edges"]}
+    assert {edge["node"]["homeId"] for edge in viewer["user"]["homes"]["edges"]} <= homes.keys()
     home = homes[tenant.ids["virtual_entity"]]
     assert home["owner"] == {"userId": tenant.user_id}
     resources = {edge["node"]["resourceId"]: edge["node"] for edge in viewer["resources"]["edges"]}
@@ -194,7 +194,7 @@ async def test_edges_lead_from_the_viewer_through_the_graph(served: House) -> No
     assert {one["deviceId"] for one in home["devices"]} == feeding
     for edge in viewer["alerts"]["edges"]:
         alert = edge["node"]
-        assert (alert["virtualEntity"] or {}).get("veId") == alert["veId"]
+        assert (alert["home"] or {}).get("homeId") == alert["homeId"]
         assert {one["alert"]["alertId"] for one in alert["notifications"]} == {alert["alertId"]}
     rule = next(one for one in viewer["alertRules"] if one["ruleId"] == tenant.ids["alert_rule"])
     assert rule["resource"]["resourceId"] in resources
@@ -202,8 +202,8 @@ async def test_edges_lead_from_the_viewer_through_the_graph(served: House) -> No
     headers = tenant.headers["account"]
     rules = (await served.call("GET", "/alertrule", headers)).json()
     consented = (await served.call("GET", "/user/verification/status", headers)).text
-    assert [edge["node"]["mpxn"] for edge in viewer["consents"]["edges"]]
-    assert all(edge["node"]["mpxn"] in consented for edge in viewer["consents"]["edges"])
+    assert [edge["node"]["meterPointNumber"] for edge in viewer["consents"]["edges"]]
+    assert all(edge["node"]["meterPointNumber"] in consented for edge in viewer["consents"]["edges"])
     assert {one["ruleId"] for one in viewer["alertRules"]} == {one["ruleId"] for one in rules}
     counted = await served.graphql("{ viewer { unreadAlerts alerts(filter: {unread: true}) { totalCount } } }", headers)
     unread = counted["data"]["viewer"]
@@ -240,14 +240,14 @@ async def test_resources_of_a_type_are_those_that_the_caller_may_see(served: Hou
 async def test_consent_of_a_resource_is_that_of_its_owner(served: House) -> None:
     mpxn = str(uuid4().int)[:13]
     resource_id = await resource_at(served.one, mpxn)
-    text = "query ($id: ID!) { resource(resourceId: $id) { consent { mpxn state userId } } }"
+    text = "query ($id: ID!) { resource(resourceId: $id) { consent { meterPointNumber state userId } } }"
     for operation, arguments, state in (
         ("verify_meter_point", {"mpxn": mpxn}, "VALID"),
         ("revoke_consents", {"mpxns": [mpxn]}, "REVOKED"),
     ):
         await served.one.run(operation, **arguments)
         data = await by_both_executors(served, text, served.one.headers["account"], id=resource_id)
-        assert data["resource"]["consent"] == {"mpxn": mpxn, "state": state, "userId": served.one.user_id}
+        assert data["resource"]["consent"] == {"meterPointNumber": mpxn, "state": state, "userId": served.one.user_id}
 
 
 async def test_budget_has_the_numbers_of_the_headers(served: House) -> None:

@@ -35,9 +35,9 @@ CATCH_UPS = """subscription ($ids: [ID!]!, $since: String) {
   catchUpState(resourceIds: $ids, since: $since) { resourceId } }"""
 LOST = "1-1,1-1"
 """A position that the bus does not have. The stream then begins with the stored records."""
-DISPLAY = """subscription ($id: ID!) { display(veId: $id) {
+DISPLAY = """subscription ($id: ID!) { display(homeId: $id) {
   today { electricity { estimated } exported { estimated } gas { estimated } }
-  withheld { resourceId name kind mpxn reason message }
+  withheld { resourceId name kind meterPointNumber reason message }
 } }"""
 DEVICES = """subscription ($ids: [ID!]!) {
   deviceStates(deviceIds: $ids) { deviceId freshness { state } networkState { at } } }"""
@@ -71,7 +71,7 @@ class MeteredHome:
         assert "errors" not in answer, answer
 
     async def query(self, selection: str) -> dict[str, Any]:
-        document = f'{{ virtualEntity(veId: "{self.ve_id}") {{ {selection} }} }}'
+        document = f'{{ home(homeId: "{self.ve_id}") {{ {selection} }} }}'
         return await self.house.graphql(document, self.headers)
 
 
@@ -126,7 +126,7 @@ async def test_graphql_shows_the_other_meter_points_and_says_where_data_is_withh
     await home.change(gas)
     for _ in range(3):  # by graphql-core, and by the compiled plan
         answer = await home.query(selection)
-        found = answer["data"]["virtualEntity"]
+        found = answer["data"]["home"]
         by_id = {one.pop("resourceId"): one for one in found["resources"]}
         assert set(by_id[gas].values()) == {None}
         for resource_id in (electricity, exported):
@@ -163,8 +163,8 @@ async def test_display_of_a_home_without_any_consent_is_an_error(home: MeteredHo
     for resource_id in home.resource_ids:
         await home.change(resource_id)
     answer = await home.query("name display { at }")
-    assert answer["data"] == {"virtualEntity": {"name": "Home", "display": None}}
-    assert [error["path"] for error in answer["errors"]] == [["virtualEntity", "display"]]
+    assert answer["data"] == {"home": {"name": "Home", "display": None}}
+    assert [error["path"] for error in answer["errors"]] == [["home", "display"]]
     async with socket(home.house.url) as client:
         await client.init(**home.headers)
         await client.subscribe(DISPLAY, id=home.ve_id)
@@ -190,7 +190,7 @@ async def test_live_display_goes_on_without_the_revoked_meter_and_shows_it_again
             "resourceId": gas,
             "name": "My gas.consumption",
             "kind": "GAS",
-            "mpxn": home.mpxns[gas],
+            "meterPointNumber": home.mpxns[gas],
             "reason": "REVOKED",
         }
         await home.change(gas, "renewal")

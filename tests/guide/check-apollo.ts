@@ -7,18 +7,18 @@ import { Alerts, Home, Homes, Readings, RenameHome } from './operations.ts';
 
 const client = apollo(session);
 const homes = async () => nodesOf((await client.query({ query: Homes })).data!.viewer!.homes);
-const veId = (await homes())[0]!.veId;
+const homeId = (await homes())[0]!.homeId;
 step('list', (await homes()).map(({ name }) => name));
 step('list again', (await homes()).map(({ name }) => name));
 step('another field of the viewer', (await client.query<any>({ query: gql`{ viewer { unreadAlerts } }` })).data.viewer.unreadAlerts);
 step('list beside another field', (await homes()).map(({ name }) => name));
-step('record of the list', (await client.query({ query: Home, variables: { veId } })).data!.virtualEntity!.name);
+step('record of the list', (await client.query({ query: Home, variables: { homeId } })).data!.home!.name);
 
 let seen = await homes();
 client.watchQuery({ query: Homes }).subscribe(({ data, dataState }) => {
   if (dataState === 'complete') seen = nodesOf(data.viewer?.homes);
 });
-await client.mutate({ mutation: RenameHome, variables: { veId, name: 'Cottage' } });
+await client.mutate({ mutation: RenameHome, variables: { homeId, name: 'Cottage' } });
 step('list after a mutation', (await until(() => seen[0]!.name === 'Cottage' && seen)).map(({ name }) => name));
 
 let live = false;

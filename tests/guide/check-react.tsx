@@ -14,7 +14,7 @@ await prerenderStatic({ tree, context: { client }, renderFunction: renderToStrin
 step('homes', renderToString(tree));
 step('homes again', renderToString(tree));
 const { data } = await client.query({ query: Homes });
-await client.mutate({ mutation: RenameHome, variables: { veId: nodesOf(data!.viewer!.homes)[0]!.veId, name: 'Cottage' } });
+await client.mutate({ mutation: RenameHome, variables: { homeId: nodesOf(data!.viewer!.homes)[0]!.homeId, name: 'Cottage' } });
 step('homes after a mutation', renderToString(tree));
 step('end', null);
 process.exit();

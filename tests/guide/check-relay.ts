@@ -16,17 +16,17 @@ const homes = async () =>
 const listed = createOperationDescriptor(getRequest(HomesQuery), {});
 environment.retain(listed);
 const [first] = await homes();
-const { id, veId } = first!;
+const { id, homeId } = first!;
 step('list', (await homes()).map(({ name }) => name));
 step('list again', (await homes()).map(({ name }) => name));
-const one = await fetchQuery<documentsHomeQuery>(environment, HomeQuery, { veId }, cached).toPromise();
-step('record of the list', one!.virtualEntity!.name);
+const one = await fetchQuery<documentsHomeQuery>(environment, HomeQuery, { homeId }, cached).toPromise();
+step('record of the list', one!.home!.name);
 await fetchQuery<documentsHomeRefetchQuery>(environment, RefetchQuery, { id }, cached).toPromise();
 step('refetchable fragment of the list', environment.getStore().getSource().get(id)!.name);
 
 const seen = () =>
   nodesOf((environment.lookup(listed.fragment).data as documentsHomesQuery['response']).viewer.homes);
-commitMutation<documentsRenameMutation>(environment, { mutation: Rename, variables: { veId, name: 'Cottage' } });
+commitMutation<documentsRenameMutation>(environment, { mutation: Rename, variables: { homeId, name: 'Cottage' } });
 await until(() => seen()[0]!.name === 'Cottage');
 step('list after a mutation', seen().map(({ name }) => name));
 

@@ -6,18 +6,18 @@ import { urql } from './urql.ts';
 
 const client = urql(session);
 const homes = async () => nodesOf((await client.query(Homes, {})).data!.viewer!.homes);
-const veId = (await homes())[0]!.veId;
+const homeId = (await homes())[0]!.homeId;
 step('list', (await homes()).map(({ name }) => name));
 step('list again', (await homes()).map(({ name }) => name));
 step('another field of the viewer', (await client.query(gql`{ viewer { unreadAlerts } }`, {})).data.viewer.unreadAlerts);
 step('list beside another field', (await homes()).map(({ name }) => name));
-step('record of the list', (await client.query(Home, { veId })).data!.virtualEntity!.name);
+step('record of the list', (await client.query(Home, { homeId })).data!.home!.name);
 
 let seen = await homes();
 client.query(Homes, {}).subscribe(({ data }) => {
   if (data?.viewer) seen = nodesOf(data.viewer.homes);
 });
-await client.mutation(RenameHome, { veId, name: 'Cottage' });
+await client.mutation(RenameHome, { homeId, name: 'Cottage' });
 step('list after a mutation', (await until(() => seen[0]!.name === 'Cottage' && seen)).map(({ name }) => name));
 
 let live = false;

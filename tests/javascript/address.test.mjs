@@ -41,7 +41,7 @@ describe("the address", () => {
 });
 
 describe("the home of the address", () => {
-  const homes = [{ veId: "a1", name: "Attic" }, { veId: "b2", name: "A1" }, { veId: "c3", name: "Attic" }];
+  const homes = [{ homeId: "a1", name: "Attic" }, { homeId: "b2", name: "A1" }, { homeId: "c3", name: "Attic" }];
 
   test("is found by its ID, then by its name", () => {
     assert.equal(findHome(homes, "A1"), homes[0]);

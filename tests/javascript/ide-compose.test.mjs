@@ -14,10 +14,10 @@ const SCHEMA = new Schema({
   subscriptionType: { name: "Subscription" },
   directives: [],
   types: [
-    object("Query", "homes: [Home!]", "home(veId: ID!): Home", "alerts(first: Int, after: String): AlertConnection", "node(id: ID!): Node"),
-    object("Mutation", "rename(veId: ID!, name: String!): Home"),
-    object("Subscription", "readings(resourceIds: [ID!]!, since: String): Reading", "display(veId: ID!): Display"),
-    object("Home", "id: ID!", "veId: ID!", "ownerId: ID", "name: String", "city: String", "old: Int", "resources: [Resource!]!"),
+    object("Query", "homes: [Home!]", "home(homeId: ID!): Home", "alerts(first: Int, after: String): AlertConnection", "node(id: ID!): Node"),
+    object("Mutation", "rename(homeId: ID!, name: String!): Home"),
+    object("Subscription", "readings(resourceIds: [ID!]!, since: String): Reading", "display(homeId: ID!): Display"),
+    object("Home", "id: ID!", "homeId: ID!", "ownerId: ID", "name: String", "city: String", "old: Int", "resources: [Resource!]!"),
     object("Resource", "resourceId: ID!", "classifier: String", "current: Value", "readings(range: Range!, period: Period!, function: String): [Value!]!"),
     object("Value", "value: Float", "unit: String", "at: DateTime", "quality: Quality", "more: String"),
     object("Display", "at: DateTime", "today: Value"),
@@ -56,22 +56,22 @@ const path = (text) => text.split(".").map((name) => name.replace("on-", "..."))
 
 describe("add a field", () => {
   for (const [title, before, where, after] of [
-    ["to an empty document", "", "homes", "query Homes {\n  homes {\n    veId\n    name\n    city\n  }\n}\n"],
-    ["to one line", "{ homes { name } }", "homes.veId", "{ homes { name veId } }"],
+    ["to an empty document", "", "homes", "query Homes {\n  homes {\n    homeId\n    name\n    city\n  }\n}\n"],
+    ["to one line", "{ homes { name } }", "homes.homeId", "{ homes { name homeId } }"],
     ["with its parents", "{ homes { name } }", "homes.resources.current.unit", "{ homes { name resources { current { unit } } } }"],
     [
       "to lines, before the comment of the next one",
       "query Q {\n\thomes {\n\t\tname # the name\n\t\t# at the end\n\t}\n}",
-      "homes.veId",
-      "query Q {\n\thomes {\n\t\tname # the name\n\t\tveId\n\t\t# at the end\n\t}\n}",
+      "homes.homeId",
+      "query Q {\n\thomes {\n\t\tname # the name\n\t\thomeId\n\t\t# at the end\n\t}\n}",
     ],
     ["to an empty selection", "query Q {\n  homes {\n    # nothing\n  }\n}", "homes.name", "query Q {\n  homes {\n    # nothing\n    name\n  }\n}"],
     ["to a field without a selection", "{ homes }", "homes.name", "{ homes { name } }"],
     ["that is there already", "{ homes { name } }", "homes.name", "{ homes { name } }"],
-    ["that is there with an alias", "{ all: homes { name } }", "homes.veId", "{ all: homes { name veId } }"],
+    ["that is there with an alias", "{ all: homes { name } }", "homes.homeId", "{ all: homes { name homeId } }"],
     ["of a fragment", "{ homes { ...H } }\nfragment H on Home { resources { classifier } }", "homes.resources.resourceId", "{ homes { ...H } }\nfragment H on Home { resources { classifier resourceId } }"],
     ["of a member type", "{ node(id: 1) { id } }", "node.on-Home.name", "{ node(id: 1) { id ... on Home { name } } }"],
-    ["of a member type that is there", "{ node(id: 1) { ... on Home { veId } } }", "node.on-Home.name", "{ node(id: 1) { ... on Home { veId name } } }"],
+    ["of a member type that is there", "{ node(id: 1) { ... on Home { homeId } } }", "node.on-Home.name", "{ node(id: 1) { ... on Home { homeId name } } }"],
     ["beside a member type that is empty", "{ node(id: 1) { id ... on Home { } } }", "node.on-Home.name", "{ node(id: 1) { id ... on Home {\n  name\n} } }"],
   ]) {
     test(title, () => assert.equal(compose(before).addField(path(where)).text, after));
@@ -89,17 +89,17 @@ describe("add a field", () => {
   });
 
   test("with a variable that the operation has, or a new name if it has another type", () => {
-    const reused = compose("query Q($veId: ID!) { home(veId: $veId) { name } }", "query").addField(["node"]);
-    assert.match(reused.text, /^query Q\(\$veId: ID!, \$id: ID!\) /);
-    const other = compose("query Q(\n  $veId: String\n) { homes { name } }").addField(["home"]);
-    assert.match(other.text, /^query Q\(\n {2}\$veId: String\n {2}\$veId2: ID!\n\) .* home\(veId: \$veId2\) /s);
-    const same = compose("query Q($veId: ID!) { homes { name } }").addField(["home"]);
-    assert.deepEqual([same.added, /home\(veId: \$veId\)/.test(same.text)], [[], true]);
+    const reused = compose("query Q($homeId: ID!) { home(homeId: $homeId) { name } }", "query").addField(["node"]);
+    assert.match(reused.text, /^query Q\(\$homeId: ID!, \$id: ID!\) /);
+    const other = compose("query Q(\n  $homeId: String\n) { homes { name } }").addField(["home"]);
+    assert.match(other.text, /^query Q\(\n {2}\$homeId: String\n {2}\$homeId2: ID!\n\) .* home\(homeId: \$homeId2\) /s);
+    const same = compose("query Q($homeId: ID!) { homes { name } }").addField(["home"]);
+    assert.deepEqual([same.added, /home\(homeId: \$homeId\)/.test(same.text)], [[], true]);
   });
 
   test("of another operation names those without a name", () => {
     const { text, operationName } = compose("{ homes { name } }\n", "mutation").addField(["rename"]);
-    assert.match(text, /^query Homes \{ homes \{ name \} \}\n\nmutation Rename\(\$veId: ID!, \$name: String!\) \{\n {2}rename\(veId: \$veId, name: \$name\) \{/);
+    assert.match(text, /^query Homes \{ homes \{ name \} \}\n\nmutation Rename\(\$homeId: ID!, \$name: String!\) \{\n {2}rename\(homeId: \$homeId, name: \$name\) \{/);
     assert.equal(operationName, "Rename");
     const second = compose('"""About"""\n# why\nquery { homes { name } }', "mutation").addField(["rename"]).text;
     assert.match(second, /^"""About"""\n# why\nquery Homes \{ homes/);
@@ -107,33 +107,33 @@ describe("add a field", () => {
 
   test("to the operation of the given name", () => {
     const both = "query A { homes { name } }\nquery B { homes { name } }";
-    assert.equal(compose(both, "query", "B").addField(path("homes.veId")).text, "query A { homes { name } }\nquery B { homes { name veId } }");
+    assert.equal(compose(both, "query", "B").addField(path("homes.homeId")).text, "query A { homes { name } }\nquery B { homes { name homeId } }");
   });
 
   test("of a subscription replaces the other one and can resume", () => {
-    const before = "query Q { homes { name } }\n\nsubscription S($veId: ID!) { display(veId: $veId) { at } }";
+    const before = "query Q { homes { name } }\n\nsubscription S($homeId: ID!) { display(homeId: $homeId) { at } }";
     const { text, added, removed } = compose(before, "subscription").addField(["readings"]);
     assert.equal(text, "query Q { homes { name } }\n\nsubscription Readings($resourceIds: [ID!]!, $since: String) {\n  readings(resourceIds: $resourceIds, since: $since) {\n    value\n    unit\n  }\n}\n");
-    assert.deepEqual([added.length, removed], [2, ["veId"]]);
+    assert.deepEqual([added.length, removed], [2, ["homeId"]]);
   });
 
   test("not to a document with problems of syntax", () => {
     for (const broken of ["{ homes { name }", "query Q( { homes { name } }", "{ homes { name } } }"]) {
-      assert.equal(compose(broken).addField(path("homes.veId")), null);
+      assert.equal(compose(broken).addField(path("homes.homeId")), null);
     }
   });
 });
 
 describe("remove a field", () => {
   for (const [title, before, where, after] of [
-    ["of one line", "{ homes { veId name city } }", "homes.name", "{ homes { veId city } }"],
-    ["at the start", "{ homes { veId, name } }", "homes.veId", "{ homes { name } }"],
-    ["with its line", "query Q {\n  homes {\n    veId\n    name\n  }\n}\n", "homes.veId", "query Q {\n  homes {\n    name\n  }\n}\n"],
-    ["but not its comment", "{\n  homes {\n    veId # key\n    name\n  }\n}", "homes.veId", "{\n  homes {\n    # key\n    name\n  }\n}"],
-    ["with a parent that it leaves empty", "{ homes { veId resources { current { unit } } } }", "homes.resources.current.unit", "{ homes { veId } }"],
-    ["with its operation", "query A { homes { name } }\n\nquery B { homes { veId } }\n", "homes.name", "\nquery B { homes { veId } }\n"],
-    ["with its aliases", "{ homes { a: name veId name } }", "homes.name", "{ homes { veId } }"],
-    ["of a fragment", "{ homes { ...H } }\nfragment H on Home { veId name }", "homes.name", "{ homes { ...H } }\nfragment H on Home { veId }"],
+    ["of one line", "{ homes { homeId name city } }", "homes.name", "{ homes { homeId city } }"],
+    ["at the start", "{ homes { homeId, name } }", "homes.homeId", "{ homes { name } }"],
+    ["with its line", "query Q {\n  homes {\n    homeId\n    name\n  }\n}\n", "homes.homeId", "query Q {\n  homes {\n    name\n  }\n}\n"],
+    ["but not its comment", "{\n  homes {\n    homeId # key\n    name\n  }\n}", "homes.homeId", "{\n  homes {\n    # key\n    name\n  }\n}"],
+    ["with a parent that it leaves empty", "{ homes { homeId resources { current { unit } } } }", "homes.resources.current.unit", "{ homes { homeId } }"],
+    ["with its operation", "query A { homes { name } }\n\nquery B { homes { homeId } }\n", "homes.name", "\nquery B { homes { homeId } }\n"],
+    ["with its aliases", "{ homes { a: name homeId name } }", "homes.name", "{ homes { homeId } }"],
+    ["of a fragment", "{ homes { ...H } }\nfragment H on Home { homeId name }", "homes.name", "{ homes { ...H } }\nfragment H on Home { homeId }"],
     ["that a fragment has alone", "{ homes { ...H } }\nfragment H on Home { name }", "homes.name", "{ homes { ...H } }\nfragment H on Home { __typename }"],
     ["of a member type", "{ node(id: 1) { id ... on Home { name } } }", "node.on-Home.name", "{ node(id: 1) { id } }"],
   ]) {
@@ -141,12 +141,12 @@ describe("remove a field", () => {
   }
 
   test("with its variables, unless another field uses them", () => {
-    const before = "query Q($veId: ID!, $range: Range!, $period: Period!) { home(veId: $veId) { name resources { readings(range: $range, period: $period) { unit } } } node(id: $range) { id } }";
+    const before = "query Q($homeId: ID!, $range: Range!, $period: Period!) { home(homeId: $homeId) { name resources { readings(range: $range, period: $period) { unit } } } node(id: $range) { id } }";
     const { text, removed } = compose(before).removeField(path("home.resources.readings"));
-    assert.equal(text, "query Q($veId: ID!, $range: Range!) { home(veId: $veId) { name } node(id: $range) { id } }");
+    assert.equal(text, "query Q($homeId: ID!, $range: Range!) { home(homeId: $homeId) { name } node(id: $range) { id } }");
     assert.deepEqual(removed, ["period"]);
-    assert.equal(compose("query Q ($veId: ID!) { home(veId: $veId) { name } homes { name } }").removeField(["home"]).text, "query Q { homes { name } }");
-    assert.deepEqual(compose("query Q($veId: ID!) { home(veId: $veId) { name } }").removeField(["home"]), { text: "", operationName: "Q", added: [], removed: ["veId"] });
+    assert.equal(compose("query Q ($homeId: ID!) { home(homeId: $homeId) { name } homes { name } }").removeField(["home"]).text, "query Q { homes { name } }");
+    assert.deepEqual(compose("query Q($homeId: ID!) { home(homeId: $homeId) { name } }").removeField(["home"]), { text: "", operationName: "Q", added: [], removed: ["homeId"] });
   });
 
   test("undoes adding it", () => {

@@ -9,7 +9,7 @@ import { parse } from "../../wattgate/app/static/ide/language/parser.js";
 import { checkVariables, completeVariables, variablesOf } from "../../wattgate/app/static/ide/variables.js";
 import { SCHEMA, atCaret } from "./ide-schema.mjs";
 
-const QUERY = "query Q($veId: ID!, $range: TimeRange, $period: Period = P1D, $by: HomeBy, $ids: [ID!], $n: Int) { a }";
+const QUERY = "query Q($homeId: ID!, $range: TimeRange, $period: Period = P1D, $by: HomeBy, $ids: [ID!], $n: Int) { a }";
 const declared = variablesOf(parse(QUERY).definitions, "Q");
 
 describe("JSON", () => {
@@ -42,18 +42,18 @@ describe("JSON", () => {
 
 describe("problems of variables", () => {
   for (const [text, message, fix] of [
-    ["", 'The operation needs "veId" (ID!).'],
+    ["", 'The operation needs "homeId" (ID!).'],
     ["[]", "Write the variables as a JSON object."],
-    ['{"veid": "1"}', 'The operation has no variable "$veid". Did you mean "veId"?', '"veId"'],
-    ['{"veId": null}', "Null is not a ID!."],
-    ['{"veId": true}', "Expected a value of type ID."],
-    ['{"veId": "1", "n": 1.5}', "Expected a value of type Int."],
-    ['{"veId": "1", "period": "P1"}', 'Expected a value of the enum "Period": PT30M, P1D, DAY.', '"P1D"'],
-    ['{"veId": "1", "range": 1}', 'Expected an object of type "TimeRange".'],
-    ['{"veId": "1", "range": {}}', 'The input "TimeRange" needs "start" (String!).'],
-    ['{"veId": "1", "range": {"start": "x", "ende": "y"}}', 'The input "TimeRange" has no field "ende". Did you mean "end"?', '"end"'],
-    ['{"veId": "1", "by": {"veId": "1", "name": "x"}}', 'The input "HomeBy" takes exactly one of its fields.'],
-    ['{"veId": "1", "ids": [1, true]}', "Expected a value of type ID."],
+    ['{"homid": "1"}', 'The operation has no variable "$homid". Did you mean "homeId"?', '"homeId"'],
+    ['{"homeId": null}', "Null is not a ID!."],
+    ['{"homeId": true}', "Expected a value of type ID."],
+    ['{"homeId": "1", "n": 1.5}', "Expected a value of type Int."],
+    ['{"homeId": "1", "period": "P1"}', 'Expected a value of the enum "Period": PT30M, P1D, DAY.', '"P1D"'],
+    ['{"homeId": "1", "range": 1}', 'Expected an object of type "TimeRange".'],
+    ['{"homeId": "1", "range": {}}', 'The input "TimeRange" needs "start" (String!).'],
+    ['{"homeId": "1", "range": {"start": "x", "ende": "y"}}', 'The input "TimeRange" has no field "ende". Did you mean "end"?', '"end"'],
+    ['{"homeId": "1", "by": {"homeId": "1", "name": "x"}}', 'The input "HomeBy" takes exactly one of its fields.'],
+    ['{"homeId": "1", "ids": [1, true]}', "Expected a value of type ID."],
   ]) {
     test(text || "none", () => {
       const problems = checkVariables(text, declared, SCHEMA);
@@ -64,10 +64,10 @@ describe("problems of variables", () => {
   }
 
   test("none", () => {
-    const text = '{"veId": 1, "range": {"start": "x"}, "period": "DAY", "ids": "one", "by": {"name": "x"}, "n": null}';
+    const text = '{"homeId": 1, "range": {"start": "x"}, "period": "DAY", "ids": "one", "by": {"name": "x"}, "n": null}';
     assert.deepEqual(checkVariables(text, declared, SCHEMA), []);
     assert.deepEqual(checkVariables("{}", null, null), []);
-    assert.deepEqual(checkVariables('{"veId": "1"}', declared, null), []);
+    assert.deepEqual(checkVariables('{"homeId": "1"}', declared, null), []);
   });
 });
 
@@ -75,8 +75,8 @@ const offered = (marked) => completeVariables(...atCaret(marked), declared, SCHE
 
 describe("completion of variables", () => {
   for (const [marked, expected] of [
-    ['{ "ve|', ['"veId": ']],
-    ['{ "veId": "1", | }', ['"range": ', '"period": ', '"by": ', '"ids": ', '"n": ']],
+    ['{ "ho|', ['"homeId": ']],
+    ['{ "homeId": "1", | }', ['"range": ', '"period": ', '"by": ', '"ids": ', '"n": ']],
     ['{ "period": "P|" }', ['"PT30M', '"P1D']], // the closing quote is there
     ['{ "period": | }', ['"PT30M"', '"P1D"', '"DAY"']],
     ['{ "range": { | } }', ['"start": ', '"end": ']],
@@ -87,7 +87,7 @@ describe("completion of variables", () => {
 
   test("an empty editor gets all variables at once", () => {
     const [insert] = offered("|");
-    assert.deepEqual(JSON.parse(insert), { veId: "", range: { start: "" }, period: "PT30M", by: { veId: "" }, ids: [], n: 0 });
+    assert.deepEqual(JSON.parse(insert), { homeId: "", range: { start: "" }, period: "PT30M", by: { homeId: "" }, ids: [], n: 0 });
   });
 });
 

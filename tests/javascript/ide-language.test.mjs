@@ -14,32 +14,32 @@ describe("problems with the schema", () => {
     ["{ hmes { name } }", 'The type "Query" has no field "hmes". Did you mean "homes"?', "homes"],
     ["{ homes }", '"homes" is a Home: select its fields in "{ }".'],
     ["{ homes { name { a } } }", '"name" is a String and has no fields.'],
-    ["{ home { name } }", 'The field "home" needs the argument "veId" (ID!).'],
-    ['{ home(veid: "1") { name } }', 'The field "home" has no argument "veid". Did you mean "veId"?', "veId"],
-    ['{ home(veId: "1", veId: "2") { name } }', 'The argument "veId" is there twice.'],
-    ["{ home(veId: null) { name } }", "Null is not a ID!."],
-    ["{ home(veId: true) { name } }", "Expected a value of type ID.", '"true"'],
+    ["{ home { name } }", 'The field "home" needs the argument "homeId" (ID!).'],
+    ['{ home(homid: "1") { name } }', 'The field "home" has no argument "homid". Did you mean "homeId"?', "homeId"],
+    ['{ home(homeId: "1", homeId: "2") { name } }', 'The argument "homeId" is there twice.'],
+    ["{ home(homeId: null) { name } }", "Null is not a ID!."],
+    ["{ home(homeId: true) { name } }", "Expected a value of type ID.", '"true"'],
     ["{ homes(first: 1.5) { name } }", "Expected a value of type Int."],
     ["{ homes(first: 3000000000) { name } }", "An Int has 32 bits: this number is too large."],
     ['{ readings(range: {start: "x"}, period: PT30) }', 'The enum "Period" has no value "PT30". Did you mean "PT30M"?', "PT30M"],
     ['{ readings(range: {start: "x"}, period: "P1D") }', 'Expected a value of "Period", without quotes.', "P1D"],
     ["{ readings(range: {}, period: P1D) }", 'The input "TimeRange" needs "start" (String!).'],
     ['{ readings(range: {start: "x", stop: "y"}, period: P1D) }', 'The input "TimeRange" has no field "stop".'],
-    ['{ readings(range: {start: "x"}, period: P1D, by: {veId: "1", name: "x"}) }', 'The input "HomeBy" takes exactly one of its fields.'],
+    ['{ readings(range: {start: "x"}, period: P1D, by: {homeId: "1", name: "x"}) }', 'The input "HomeBy" takes exactly one of its fields.'],
     ['{ readings(range: {start: "x"}, period: P1D, by: {}) }', 'The input "HomeBy" takes exactly one of its fields.'],
     ['{ readings(range: "x", period: P1D) }', 'Expected an object of type "TimeRange".'],
     ["{ homes { name @inclde(if: true) } }", 'There is no directive "@inclde". Did you mean "include"?', "include"],
     ["{ homes { name @include } }", 'The directive "@include" needs the argument "if" (Boolean!).'],
-    ['{ home(veId: "1") { ... on Power { watts } } }', 'An object of type "Home" is never a "Power".'],
+    ['{ home(homeId: "1") { ... on Power { watts } } }', 'An object of type "Home" is never a "Power".'],
     ['{ node(id: "1") { ... on Hme { name } } }', 'There is no type "Hme". Did you mean "Home"?', "Home"],
     ["{ ...F } fragment F on ID { a }", '"ID" has no fields, so a fragment cannot be on it.'],
     ["{ ...G } fragment F on Query { homes { name } }", 'The fragment "G" is not defined. Did you mean "F"?', "F"],
     ["{ homes { name } } fragment F on Query { homes { name } }", 'The fragment "F" is not used.'],
     ["{ ...F } fragment F on Query { ...F }", "The fragment contains itself."],
     ["query ($id: ID!) { homes { name } }", 'The variable "$id" is not used.'],
-    ["query ($veId: ID!) { home(veId: $veld) { name } }", 'The variable "$veld" is not defined. Did you mean "$veId"?', "veId"],
-    ["query ($veId: IDs!) { home(veId: $veId) { name } }", 'There is no type "IDs". Did you mean "ID"?', "ID"],
-    ["query ($home: Home) { home(veId: $home) { name } }", '"Home" is not a type of inputs.'],
+    ["query ($homeId: ID!) { home(homeId: $homedId) { name } }", 'The variable "$homedId" is not defined. Did you mean "$homeId"?', "homeId"],
+    ["query ($homeId: IDs!) { home(homeId: $homeId) { name } }", 'There is no type "IDs". Did you mean "ID"?', "ID"],
+    ["query ($home: Home) { home(homeId: $home) { name } }", '"Home" is not a type of inputs.'],
     ["{ homes { name } } query B { homes { name } }", "With several operations, each needs a name."],
     ["query B { homes { name } } query B { homes { name } }", 'The name "B" is there twice.'],
   ]) {
@@ -55,7 +55,7 @@ describe("problems with the schema", () => {
     '{ __typename homes { __typename } __schema { types { name } } __type(name: "Home") { name } }',
     'query ($a: [ID!] = "1") { readings(range: {start: "x"}, period: P1D, ids: $a, by: {name: "x"}) }',
     '{ node(id: 1) { id ... on Home { name } } found { ... on Node { id } __typename } }',
-    "subscription ($id: ID!) { power(veId: $id) { watts } }",
+    "subscription ($id: ID!) { power(homeId: $id) { watts } }",
     "query @trace { homes(first: 5) { ...F @skip(if: true) } } fragment F on Home { name }",
   ]) {
     test(`none in ${source}`, () => assert.deepEqual(analyze(source, SCHEMA).problems, []));
@@ -85,10 +85,10 @@ test("the operation that runs is the chosen one, else the one at the caret, else
 });
 
 test("near names", () => {
-  const names = ["virtualEntities", "resources", "veId"];
-  assert.equal(nearestName("virtualEntites", names), "virtualEntities");
+  const names = ["homes", "resources", "homeId"];
+  assert.equal(nearestName("hoems", names), "homes");
   assert.equal(nearestName("reosurces", names), "resources");
-  assert.equal(nearestName("veid", names), "veId");
+  assert.equal(nearestName("homid", names), "homeId");
   assert.equal(nearestName("alerts", names), null);
 });
 
@@ -98,18 +98,18 @@ describe("completion", () => {
   for (const [marked, expected] of [
     ["|", ["query", "mutation", "subscription", "fragment"]],
     ["{ ho|", ["homes", "home", "house"]],
-    ["{ homes { | } }", ["veId", "name", "resources", "id", "__typename"]],
+    ["{ homes { | } }", ["homeId", "name", "resources", "id", "__typename"]],
     ["mutation { | }", ["authenticate", "__typename"]],
-    ["{ home(|) { name } }", ["veId"]],
+    ["{ home(|) { name } }", ["homeId"]],
     ['{ readings(period: P1D, |) }', ["range", "by", "ids", "live"]],
     ["{ readings(period: |) }", ["PT30M", "P1D", "DAY"]],
     ["{ readings(period: P|) }", ["PT30M", "P1D"]],
     ["{ readings(live: |) }", ["true", "false", "null"]],
     ["{ readings(range: |) }", ["{ }"]],
     ["{ readings(range: {|}) }", ["start", "end"]],
-    ["{ readings(by: {|}) }", ["veId", "name"]],
-    ["query ($b: Int, $a: ID!) { home(veId: $|) }", ["a", "b"]],
-    ["query ($a: ID!) { home(veId: |) }", ["$a"]],
+    ["{ readings(by: {|}) }", ["homeId", "name"]],
+    ["query ($b: Int, $a: ID!) { home(homeId: $|) }", ["a", "b"]],
+    ["query ($a: ID!) { home(homeId: |) }", ["$a"]],
     ["query ($a: Per|) { a }", ["Period"]],
     ["query ($p: Period = |) { a }", ["PT30M", "P1D", "null", "DAY"]],
     ["{ homes { name @|", ["include", "skip"]],
@@ -127,7 +127,7 @@ describe("completion", () => {
 
   test("a field brings its required arguments and its selection, where there are none", () => {
     const [home] = complete(...atCaret("{ home| }"), SCHEMA).items;
-    assert.deepEqual([home.insert, home.caretBack, home.asks], ["home(veId: ) {  }", 6, true]);
+    assert.deepEqual([home.insert, home.caretBack, home.asks], ["home(homeId: ) {  }", 6, true]);
     const [only] = complete(...atCaret("{ homes|(first: 1) { name } }"), SCHEMA).items;
     assert.equal(only.insert, "homes");
   });

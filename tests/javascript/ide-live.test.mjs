@@ -29,7 +29,7 @@ describe("the position", () => {
   });
 
   test("is of no use to a document without the argument", () => {
-    const without = request("subscription { display(veId: 1) { at } }");
+    const without = request("subscription { display(homeId: 1) { at } }");
     assert.equal(canResume(without), false);
     assert.equal(requestSince(without, "9-2"), without);
     assert.equal(canResume(request(byVariable)), true);
@@ -54,7 +54,7 @@ describe("the log", () => {
     const log = new StreamLog();
     log.add(reading(230, { at: "2026-01-01T00:00:10Z", resourceId: "0123456789abcdef-123456" }), 0);
     log.add(reading(2, { unit: "kWh", field: "ENERGY" }), 0);
-    log.add({ data: { display: { today: { cost: { total: "3.47" } }, mpxn: "2000012345678", list: [{ x: 1 }, { x: 2 }] } } }, 7);
+    log.add({ data: { display: { today: { cost: { total: "3.47" } }, meterPointNumber: "2000012345678", list: [{ x: 1 }, { x: 2 }] } } }, 7);
     log.add({ data: null, errors: [{ message: "no" }] }, 8);
     const labels = log.series.map(({ label, unit, points }) => [label, unit, points[0].value]);
     assert.deepEqual(labels, [

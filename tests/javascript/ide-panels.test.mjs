@@ -20,8 +20,8 @@ const OWN = {
   applicationId: "app",
   userId: "user",
   homes: [
-    { veId: "empty", timeZone: null, resources: [] },
-    { veId: "home", timeZone: "Europe/Paris", resources: [
+    { homeId: "empty", timeZone: null, resources: [] },
+    { homeId: "home", timeZone: "Europe/Paris", resources: [
       { resourceId: "gas", classifier: "gas.consumption", resourceTypeId: "g" },
       { resourceId: "power", classifier: "electricity.consumption", resourceTypeId: "e" },
     ] },
@@ -46,13 +46,13 @@ const fill = (definitions, own = OWN) => fillVariables(variablesIn(`query Q(${de
 
 describe("variables", () => {
   test("get values of the caller", () => {
-    const { values, missing } = fill(`$veId: ID!, $resourceId: ID!, $resourceIds: [ID!]!, $resourceTypeId: ID!, $start: DateTime!, $end: DateTime,
-      $range: TimeRange!, $period: Period!, $timeZone: TimeZone, $since: String, $userId: ID!, $veId2: ID, $ids: [ID!]`);
+    const { values, missing } = fill(`$homeId: ID!, $resourceId: ID!, $resourceIds: [ID!]!, $resourceTypeId: ID!, $start: DateTime!, $end: DateTime,
+      $range: TimeRange!, $period: Period!, $timeZone: TimeZone, $since: String, $userId: ID!, $homeId2: ID, $ids: [ID!]`);
     assert.deepEqual(values, {
-      veId: "home", resourceId: "power", resourceIds: ["power"], resourceTypeId: "e",
+      homeId: "home", resourceId: "power", resourceIds: ["power"], resourceTypeId: "e",
       start: "2026-11-16T00:00:00Z", end: "2026-11-23T00:00:00Z",
       range: { start: "2026-11-16T00:00:00Z", end: "2026-11-23T00:00:00Z" },
-      period: "P1D", timeZone: "Europe/Paris", since: null, userId: "user", veId2: "home", ids: ["power"],
+      period: "P1D", timeZone: "Europe/Paris", since: null, userId: "user", homeId2: "home", ids: ["power"],
     });
     assert.deepEqual(missing, []);
   });
@@ -61,7 +61,7 @@ describe("variables", () => {
     const { values, missing } = fill("$hardwareId: String!, $input: NewHome!, $order: Order!, $count: Int!, $list: [Int!]!, $all: Boolean!, $name: String");
     assert.deepEqual(values, { hardwareId: "", input: { name: "" }, order: "NEWEST", count: 0, list: [], all: false, name: null });
     assert.deepEqual(missing, ["hardwareId", "input", "order", "count", "list"]);
-    assert.deepEqual(fill("$veId: ID!, $resourceIds: [ID!]!", NOTHING).missing, ["veId", "resourceIds"]);
+    assert.deepEqual(fill("$homeId: ID!, $resourceIds: [ID!]!", NOTHING).missing, ["homeId", "resourceIds"]);
   });
 
   test("with names of the prototype of all objects are variables as others", () => {
@@ -77,13 +77,13 @@ describe("variables", () => {
 
   test("come from an answer that may have failed in part", () => {
     assert.deepEqual(readOwnData(null), NOTHING);
-    const home = { veId: "1", ownerId: "owner", timeZone: null, resources: [] };
+    const home = { homeId: "1", ownerId: "owner", timeZone: null, resources: [] };
     const page = (...homes) => ({ edges: homes.map((node) => ({ node })) });
     const user = { tokenStatus: null, viewer: { userId: "owner", homes: page(home) }, application: null };
     assert.deepEqual(readOwnData(user), { ...NOTHING, userId: "owner", homes: [home] });
     const newUser = { ...user, viewer: { userId: "u", homes: page() } };
     assert.deepEqual(readOwnData(newUser), { ...NOTHING, userId: "u" });
-    const application = { tokenStatus: null, viewer: null, application: { virtualEntities: page(home) } };
+    const application = { tokenStatus: null, viewer: null, application: { homes: page(home) } };
     assert.deepEqual(readOwnData(application), { ...NOTHING, userId: "owner", homes: [home] });
     const administrator = { ...application, viewer: newUser.viewer };
     assert.deepEqual(readOwnData(administrator), { ...NOTHING, userId: "owner", homes: [home] });

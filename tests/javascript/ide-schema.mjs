@@ -17,8 +17,8 @@ const scalar = (name) => ({ kind: "SCALAR", name });
 const TYPES = [
   object("Query", [
     field("homes", "[Home!]!", [input("first", "Int", { defaultValue: "10" })]),
-    field("home", "Home", [input("veId", "ID!")]),
-    field("house", "Home", [input("veId", "ID!")], { isDeprecated: true, deprecationReason: "Use home." }),
+    field("home", "Home", [input("homeId", "ID!")]),
+    field("house", "Home", [input("homeId", "ID!")], { isDeprecated: true, deprecationReason: "Use home." }),
     field("node", "Node", [input("id", "ID!")]),
     field("found", "Found"),
     field("readings", "[Float]", [
@@ -26,8 +26,8 @@ const TYPES = [
     ]),
   ]),
   object("Mutation", [field("authenticate", "Login", [input("username", "String!"), input("password", "String!")])]),
-  object("Subscription", [field("power", "Power", [input("veId", "ID!")])]),
-  object("Home", [field("veId", "ID!"), field("name", "String"), field("resources", "[Resource!]!"), field("id", "ID!")]),
+  object("Subscription", [field("power", "Power", [input("homeId", "ID!")])]),
+  object("Home", [field("homeId", "ID!"), field("name", "String"), field("resources", "[Resource!]!"), field("id", "ID!")]),
   object("Resource", [field("resourceId", "ID!"), field("name", "String"), field("id", "ID!")]),
   object("Login", [field("token", "String!")]),
   object("Power", [field("watts", "Float")]),
@@ -35,7 +35,7 @@ const TYPES = [
   { kind: "UNION", name: "Found", possibleTypes: [{ name: "Home" }, { name: "Resource" }] },
   { kind: "ENUM", name: "Period", enumValues: [{ name: "PT30M", description: "Half an hour." }, { name: "P1D" }, { name: "DAY", isDeprecated: true, deprecationReason: "Use P1D." }] },
   { kind: "INPUT_OBJECT", name: "TimeRange", inputFields: [input("start", "String!"), input("end", "String")] },
-  { kind: "INPUT_OBJECT", name: "HomeBy", isOneOf: true, inputFields: [input("veId", "ID"), input("name", "String")] },
+  { kind: "INPUT_OBJECT", name: "HomeBy", isOneOf: true, inputFields: [input("homeId", "ID"), input("name", "String")] },
   ...["ID", "String", "Int", "Float", "Boolean"].map(scalar),
 ];
 

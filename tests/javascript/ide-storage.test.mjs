@@ -271,8 +271,8 @@ describe("history", () => {
     const storage = new MemoryStorage();
     const history = new History(storage);
     history.add(RUN);
-    history.add({ ...RUN, text: "{ mine }", variables: '{"veId": "my-home"}', isPersonal: true });
-    history.add({ ...RUN, text: "{ pinned }", variables: '{"veId": "my-home"}', isPersonal: true });
+    history.add({ ...RUN, text: "{ mine }", variables: '{"homeId": "my-home"}', isPersonal: true });
+    history.add({ ...RUN, text: "{ pinned }", variables: '{"homeId": "my-home"}', isPersonal: true });
     history.togglePin(history.entries.find(({ text }) => text === "{ pinned }"));
     history.forgetPersonal();
     assert.deepEqual(history.entries.map(({ text, variables }) => [text, variables]), [["{ pinned }", ""], ["{ a }", ""]]);

@@ -8,7 +8,7 @@ import { Pairing, timeLeft } from "../../wattgate/app/static/display/pairing.js"
 import { GatewayError } from "../../wattgate/app/static/shared/gateway.js";
 
 const PENDING = { state: "PENDING", interval: 5, paired: null };
-const APPROVED = { state: "APPROVED", interval: 5, paired: { token: "t", exp: 1 } };
+const APPROVED = { state: "APPROVED", interval: 5, paired: { token: "t", expiresAt: "1970-01-01T00:00:01.000Z" } };
 const DENIED = { state: "DENIED", interval: 5, paired: null };
 
 /** Timers and a clock that a test advances. Due timers run in order, each before later ones. */

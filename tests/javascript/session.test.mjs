@@ -6,7 +6,7 @@ import { afterEach, beforeEach, mock, test } from "node:test";
 import { logIn } from "../../wattgate/app/static/shared/gateway.js";
 import { Session } from "../../wattgate/app/static/shared/session.js";
 
-const LOGIN = { token: "first", exp: 9_000_000_000, accountId: "ada", applicationId: "app" };
+const LOGIN = { token: "first", expiresAt: "2255-03-14T16:00:00.000Z", accountId: "ada", applicationId: "app" };
 const STORED = { token: "first", since: 0, expires: 9_000_000_000_000 };
 
 /** The storage of the browser, by key. */
@@ -24,7 +24,7 @@ beforeEach(() => {
   };
   mock.method(globalThis, "fetch", async (_, { body }) => {
     sent.push(JSON.parse(body).query);
-    return Response.json({ data: { authenticate: LOGIN, newToken: { token: "second", exp: 9_500_000_000 } } });
+    return Response.json({ data: { authenticate: LOGIN, createToken: { token: "second", expiresAt: "2271-01-16T16:53:20.000Z" } } });
   });
 });
 afterEach(() => {

@@ -13,7 +13,7 @@ from tests.support.socket import Socket, socket
 from tests.support.timed import Timed
 
 SUBSCRIPTION = """
-subscription ($id: ID!) { display(veId: $id) {
+subscription ($id: ID!) { display(homeId: $id) {
   name at power { net { value } at } today { electricity { energy { value } estimated } cost { total { amount } } }
   tariff { rateWithVat { amount } until next { start rateWithVat { amount } } } freshness { state } unreadAlerts
 } }

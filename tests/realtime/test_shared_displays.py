@@ -23,8 +23,8 @@ from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions import snapshot_group
 from wattgate.realtime.subscriptions.snapshot_group import SnapshotGroup
 
-FRAME = "subscription ($id: ID!) { display(veId: $id) { power { net { value } } unreadAlerts tariff { name } } }"
-OTHER_FRAME = "subscription ($id: ID!) { display(veId: $id) { power { net { value } } } }"
+FRAME = "subscription ($id: ID!) { display(homeId: $id) { power { net { value } } unreadAlerts tariff { name } } }"
+OTHER_FRAME = "subscription ($id: ID!) { display(homeId: $id) { power { net { value } } } }"
 
 
 @dataclass

@@ -38,10 +38,12 @@ def problems_of(answer: dict[str, Any]) -> list[str]:
 # Flexibility events
 
 JOIN = (
-    "mutation ($id: ID!) { participateInDfsEvent(dfsEventId: $id) {"
-    " ... on DfsParticipations { items { mpxn } } ...Refused } }"
+    "mutation ($id: ID!) { joinFlexibilityEvent(flexibilityEventId: $id) {"
+    " ... on FlexibilityParticipations { items { meterPointNumber } } ...Refused } }"
 )
-PARTICIPATIONS = "{ viewer { dfsParticipations { edges { node { mpxn event { dfsEventId } } } } } }"
+PARTICIPATIONS = (
+    "{ viewer { flexibilityParticipations { edges { node { meterPointNumber event { flexibilityEventId } } } } } }"
+)
 
 
 async def household(tenant: Tenant) -> tuple[dict[str, str], str]:
@@ -72,7 +74,9 @@ async def test_nobody_joins_an_event_after_its_end(timed: Timed, minutes: int, j
     path, body = "/dfs/event/user/participation", {"dfsEventId": event_id}
     answer = await timed.house.call("POST", path, headers, json=body)
     assert answer.status_code == (200 if joins else 409), answer.text
-    assert await call(timed.house, JOIN, headers, id=event_id) == ({"items": [{"mpxn": mpxn}]} if joins else "CONFLICT")
+    assert await call(timed.house, JOIN, headers, id=event_id) == (
+        {"items": [{"meterPointNumber": mpxn}]} if joins else "CONFLICT"
+    )
 
 
 async def test_opting_out_leaves_events_that_have_not_begun(timed: Timed) -> None:
@@ -86,8 +90,8 @@ async def test_opting_out_leaves_events_that_have_not_begun(timed: Timed) -> Non
     assert (await house.call("DELETE", "/dfs/user", headers, json={"mpxn": mpxn})).status_code == 200
     events = (await house.call("GET", "/dfs/event/user", headers)).json()
     assert [event["dfsEventId"] for event in events] == [begun]
-    listed = (await call(house, PARTICIPATIONS, headers))["dfsParticipations"]["edges"]
-    assert [each["node"] for each in listed] == [{"mpxn": mpxn, "event": {"dfsEventId": begun}}]
+    listed = (await call(house, PARTICIPATIONS, headers))["flexibilityParticipations"]["edges"]
+    assert [each["node"] for each in listed] == [{"meterPointNumber": mpxn, "event": {"flexibilityEventId": begun}}]
     left = (await house.call("GET", f"/dfs/event/{ahead}/user", house.one.headers["application"])).json()
     assert [participation["mpxn"] for participation in left] == [other]
 
@@ -103,12 +107,15 @@ async def test_opting_out_of_one_meter_point_keeps_the_others(timed: Timed) -> N
     await call(house, JOIN, headers, id=event_id)
     assert await call(
         house,
-        ("mutation ($m: String!) { optOutOfDfs(mpxn: $m) { ... on DfsUsers { items { active } } ...Refused } }"),
+        (
+            "mutation ($m: MeterPointNumber!) { optOutOfFlexibility(meterPointNumber: $m) {"
+            " ... on FlexibilityEnrolments { items { active } } ...Refused } }"
+        ),
         headers,
         m=first,
     ) == {"items": [{"active": False}]}
-    listed = (await call(house, PARTICIPATIONS, headers))["dfsParticipations"]["edges"]
-    assert [each["node"]["mpxn"] for each in listed] == [second]
+    listed = (await call(house, PARTICIPATIONS, headers))["flexibilityParticipations"]["edges"]
+    assert [each["node"]["meterPointNumber"] for each in listed] == [second]
 
 
 # Alerts, their types and templates
@@ -157,7 +164,9 @@ async def test_active_alert_types_have_different_short_codes(served: House) -> N
     first = (await served.call("POST", "/alerttype", headers, json=body)).json()["alertTypeId"]
     again = await served.call("POST", "/alerttype", headers, json={**body, "name": "B"})
     assert (again.status_code, again.json()["code"]) == (409, "CONFLICT")
-    query = "mutation ($i: NewAlertType!) { addAlertType(input: $i) { ... on AlertType { alertTypeId } ...Refused } }"
+    query = (
+        "mutation ($i: NewAlertType!) { createAlertType(input: $i) { ... on AlertType { alertTypeId } ...Refused } }"
+    )
     assert await call(served, query, headers, i=body) == "CONFLICT"
     other = (await served.call("POST", "/alerttype", headers, json={**body, "systemAlertTypeId": new_code()})).json()
     change = (
@@ -180,7 +189,7 @@ async def test_template_with_the_short_code_of_another_type_is_refused(served: H
     body |= {"channelType": "email", "systemAlertTypeId": code}
     answer = await served.call("POST", "/template", headers, json=body)
     assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -systemAlertTypeId")
-    query = "mutation ($i: NewTemplate!) { addTemplate(input: $i) { ... on Template { templateId } ...Refused } }"
+    query = "mutation ($i: NewTemplate!) { createTemplate(input: $i) { ... on Template { templateId } ...Refused } }"
     refused = await served.graphql(query, headers, i={**body, "channelType": "EMAIL"})
     assert problems_of(refused) == ["input.systemAlertTypeId"]
 
@@ -203,7 +212,7 @@ async def test_culture_of_a_template_is_found_in_any_case(served: House, stored:
 
 # Consents, homes, content and webhooks
 
-CONSENTS = "{ viewer { consents { edges { node { mpxn state } } } } }"
+CONSENTS = "{ viewer { consents { edges { node { meterPointNumber state } } } } }"
 
 
 async def test_state_of_a_consent_is_the_same_in_rest(served: House) -> None:
@@ -219,7 +228,7 @@ async def test_state_of_a_consent_is_the_same_in_rest(served: House) -> None:
     async def states() -> dict[str, tuple[bool, str]]:
         listed = (await served.call("GET", "/user/verification/status", headers)).json()["meterPointVerification"]
         edges = (await call(served, CONSENTS, headers))["consents"]["edges"]
-        assert {each["node"]["mpxn"]: each["node"]["state"] for each in edges} == {
+        assert {each["node"]["meterPointNumber"]: each["node"]["state"] for each in edges} == {
             each["mpxn"]: each["state"].upper() for each in listed
         }
         return {each["mpxn"]: (each["isVerified"], each["state"]) for each in listed}
@@ -239,9 +248,9 @@ async def test_resources_of_a_home_type_change(served: House, required: bool) ->
     wanted = [{"resourceTypeId": kind, "required": required}]
     assert (await served.call("PUT", path, headers, json={"resources": wanted})).status_code == 201
     assert (await served.call("GET", path, headers)).json()["resources"] == wanted
-    query = """mutation ($id: ID!, $i: VirtualEntityTypeChange!) {
-        updateVirtualEntityType(veTypeId: $id, input: $i) {
-            ... on VirtualEntityType { name resources { required } }
+    query = """mutation ($id: ID!, $i: HomeTypeChange!) {
+        updateHomeType(homeTypeId: $id, input: $i) {
+            ... on HomeType { name resources { required } }
             ...Refused } }"""
     changed = await call(served, query, headers, id=added.json()["veTypeId"], i={"resources": []})
     assert changed == {"name": "Flat", "resources": []}
@@ -258,7 +267,9 @@ async def test_storage_field_needs_a_name_and_a_unit(served: House, member: str,
     answer = await served.call("POST", "/resourcetype", headers, json=body)
     path = f"storage.0.fields.0.{member}"
     assert (answer.status_code, answer.json()["error"]) == (400, f"incorrect elements -{path}")
-    query = "mutation ($i: NewResourceType!) { addResourceType(input: $i) { ... on ResourceType { name } ...Refused } }"
+    query = (
+        "mutation ($i: NewResourceType!) { createResourceType(input: $i) { ... on ResourceType { name } ...Refused } }"
+    )
     assert problems_of(await served.graphql(query, headers, i=body)) == [f"input.{path}"]
 
 
@@ -287,7 +298,7 @@ async def test_minimum_version_of_questions_is_not_newer(
     answer = await served.call("POST", "/faq", headers, json=body)
     assert answer.status_code == (200 if accepted else 400)
     assert accepted or answer.json()["error"] == "incorrect elements -minimumVersion"
-    query = "mutation ($i: NewFaq!) { addFaq(input: $i) { ... on Faq { version } ...Refused } }"
+    query = "mutation ($i: NewFaq!) { createFaq(input: $i) { ... on Faq { version } ...Refused } }"
     response = await served.graphql(query, headers, i=body)
     assert accepted or problems_of(response) == ["input.minimumVersion"]
     assert bool(refusals(response)) is not accepted
@@ -371,7 +382,7 @@ async def test_application_without_a_user_learns_which_header_names_one(served: 
     answer = await served.call("POST", "/promptuser", headers, json={**body, "userId": served.one.user_id})
     assert (answer.status_code, answer.json()["error"]) == (400, "missing elements -userId")
     assert answer.json()["description"].startswith("Name the user in the header userId. ")
-    query = "mutation ($i: NewPromptUser!) { addPromptUser(input: $i) { ... on PromptUser { userId } ...Refused } }"
+    query = "mutation ($i: NewPromptUser!) { createPromptUser(input: $i) { ... on PromptUser { userId } ...Refused } }"
     assert refusal_of(await served.graphql(query, headers, i=body))["message"] == answer.json()["description"]
     named = await served.call("POST", "/promptuser", {**headers, "userId": served.one.user_id}, json=body)
     assert named.json()["userId"] == served.one.user_id

@@ -57,8 +57,8 @@ async def move_resource(house: House, resource_id: str, to: Tenant, **more: Any)
 
 async def move_meter_point(house: House, mpxn: str, to: Tenant) -> dict[str, str]:
     """Move a meter point to a user by GraphQL, and return the id of the new resource by that of the old one."""
-    document = """mutation ($mpxn: ID!, $userId: ID!) {
-      moveMeterPoint(mpxn: $mpxn, userId: $userId) {
+    document = """mutation ($mpxn: MeterPointNumber!, $userId: ID!) {
+      moveMeterPoint(meterPointNumber: $mpxn, userId: $userId) {
           ... on MeterPointMove { resources { resourceId successorId } }
           ...Refused } }"""
     answer = await house.graphql(document, house.one.headers["application"], mpxn=mpxn, userId=to.user_id)

@@ -37,8 +37,8 @@ assert isinstance(_SUBSCRIPTIONS, GraphQLObjectType)
 WHOLE_FRAME = selection(_SUBSCRIPTIONS.fields["display"])
 """The selection of everything that a frame has."""
 
-SUBSCRIPTION = f"subscription ($id: ID!) {{ display(veId: $id) {WHOLE_FRAME} }}"
-QUERY = f"query ($id: ID!) {{ virtualEntity(veId: $id) {{ display {WHOLE_FRAME} }} }}"
+SUBSCRIPTION = f"subscription ($id: ID!) {{ display(homeId: $id) {WHOLE_FRAME} }}"
+QUERY = f"query ($id: ID!) {{ home(homeId: $id) {{ display {WHOLE_FRAME} }} }}"
 COMPILED_AT = 3
 """The gateway executes the first requests of a document with graphql-core, and compiles it for later ones."""
 
@@ -78,7 +78,7 @@ class DisplayHome:
         """Return the frame by a query."""
         answer = await self.timed.house.graphql(QUERY, self.headers, id=self.ve_id)
         assert "errors" not in answer, answer
-        return answer["data"]["virtualEntity"]["display"]
+        return answer["data"]["home"]["display"]
 
     async def frames_everywhere(self) -> list[Any]:
         """Return the frame by graphql-core, by the compiled plan, over a WebSocket and over server-sent events."""

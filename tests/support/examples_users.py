@@ -3,6 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -261,7 +262,24 @@ REST_ARGUMENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "POST /auth/oauth/access": _in_snake_case,
     "POST /auth/oauth/device": lambda variables: {"client_id": variables["applicationId"], "name": variables["name"]},
 }
+
+
+def _with_epoch_seconds(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result with `exp` in place of `expiresAt`."""
+    expires_at = datetime.fromisoformat(result["expiresAt"])
+    return {"exp": int(expires_at.timestamp()), **{name: item for name, item in result.items() if name != "expiresAt"}}
+
+
+def _login(result: dict[str, Any]) -> dict[str, Any]:
+    empty = {"userGroups": [], "functionalGroupAccounts": [], "isTempAuth": False}
+    return {**_with_epoch_seconds(result), **empty}
+
+
 REST_RESULTS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "POST /auth": _login,
+    "GET /auth": _with_epoch_seconds,
+    "GET /auth/newToken": _with_epoch_seconds,
+    "POST /auth/oauth": _with_epoch_seconds,
     "GET /auth/token": _tokens,  # type: ignore[dict-item]
     "DELETE /user/{userId}": lambda result: {"valid": True},
     "GET /user/{userId}/export.zip application/zip": lambda result: {"content": result["content"]},

@@ -73,7 +73,7 @@ async def held_changes(url: str, headers: Mapping[str, str], role: Role) -> dict
 async def held_reads(url: str, headers: Mapping[str, str]) -> dict[str, HeldRequest]:
     """Begin a read by each kind of request."""
     query, stream = (
-        {"query": "{ viewer { homes { edges { node { veId } } } } }"},
+        {"query": "{ viewer { homes { edges { node { homeId } } } } }"},
         {"query": "subscription { alerts { alertId } }"},
     )
     begin = HeldRequest.begin

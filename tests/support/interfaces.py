@@ -26,14 +26,15 @@ from tests.support.house import House
 from tests.support.refusals import refusals, with_refusals
 from wattgate.app.workers.user_jobs import PART_BYTES
 from wattgate.clock import format_iso
-from wattgate.enums import to_camel_case
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.fields import edge_of
 from wattgate.operations.core.operation import JSON, Operation, RestRoute
 from wattgate.operations.personal_data.data_exports import ZIP
 from wattgate.operations.readings.raw_readings import ARROW
 from wattgate.operations.vocabulary.node import encode_global_id, is_global_id
+from wattgate.operations.vocabulary.strawberry_adapter import rest_name_of
 from wattgate.rest_compat.openapi.graphql_twins import path_of
+from wattgate.values.graphql_names import graphql_path, graphql_type_name
 
 GRAPHQL, REST = "graphql", "rest"
 INTERFACES = (GRAPHQL, REST)
@@ -58,7 +59,7 @@ def field_of(operation: Operation) -> GraphQLField:
     """Return the root field of an operation in the schema. One that has no root field there is outside the schema."""
     root = SCHEMA.get_type(operation.kind.value) if operation.has_field else GATEWAY_SCHEMA.rest_root
     assert isinstance(root, GraphQLObjectType)
-    field: GraphQLField = root.fields[to_camel_case(operation.name)]
+    field: GraphQLField = root.fields[operation.graphql_name]
     return field
 
 
@@ -70,6 +71,7 @@ def document(
     With `edge_depth`, it selects all edges without required arguments down to this depth.
     """
     field = field_of(operation)
+    argument_names = to_graphql_names(dict.fromkeys(argument_names))
     if operation.in_graphql:
         selected = deep_selection(field, edge_depth) if edge_depth else selection(field, edges)
         return _document_of_path(operation, tuple(argument_names), selected)
@@ -78,7 +80,7 @@ def document(
     variables, argument_list = (f"({declared})", f"({passed})") if declared else ("", "")
     kind = operation.kind.value.lower()
     selected = deep_selection(field, edge_depth) if edge_depth else selection(field, edges)
-    return with_refusals(f"{kind} {variables} {{ answer: {to_camel_case(operation.name)}{argument_list} {selected} }}")
+    return with_refusals(f"{kind} {variables} {{ answer: {operation.graphql_name}{argument_list} {selected} }}")
 
 
 def selection(field: GraphQLField, edges: tuple[str, ...] = ()) -> str:
@@ -109,7 +111,7 @@ def is_list_of(type_: GraphQLObjectType) -> bool:
     return type_.name in _LIST_TYPES
 
 
-_LIST_TYPES = {operation.list_type.__name__ for operation in OPERATIONS if operation.list_type}
+_LIST_TYPES = {graphql_type_name(operation.list_type.__name__) for operation in OPERATIONS if operation.list_type}
 
 
 def _selection_of_result(union: GraphQLUnionType, record: str) -> str:
@@ -203,13 +205,25 @@ def _document_of_path(operation: Operation, argument_names: tuple[str, ...], sel
 
 
 def to_graphql_variables(operation: Operation, variables: dict[str, Any]) -> dict[str, Any]:
-    """Return the variables of the document of an operation. `node` takes the global id for the key of a record."""
+    """Return the variables of the document of an operation, for those with the names of REST.
+
+    `node` takes the global id for the key of a record.
+    """
     path = path_of(operation)
     if not operation.in_graphql or path[0] != "node":
-        return variables
+        return dict(to_graphql_names(variables))
     key, *others = variables.values()
     assert not others
     return {"id": encode_global_id(path[1], str(key))}
+
+
+def to_graphql_names(value: Any) -> Any:
+    """Return a value with the names of GraphQL in place of those of REST, at any depth."""
+    if isinstance(value, list):
+        return [to_graphql_names(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {graphql_path((name,))[0]: to_graphql_names(item) for name, item in value.items()}
 
 
 def is_in_graphql(operation: Operation) -> bool:
@@ -262,10 +276,10 @@ READERS: Mapping[str, Callable[[bytes], dict[str, Any]]] = {ARROW: read_columns,
 
 
 def to_rest_values(operation: Operation, value: Any) -> Any:
-    """Convert a GraphQL result to REST values: enum values instead of names, and numbers instead of decimal text."""
+    """Convert a GraphQL result to REST: to its names, the values of enums, and numbers in place of decimal text."""
     type_ = field_of(operation).type
     if operation.list_type is not None:  # `value` has the items
-        holder = SCHEMA.type_map[operation.list_type.__name__]
+        holder = SCHEMA.type_map[graphql_type_name(operation.list_type.__name__)]
         assert is_object_type(holder)
         type_ = holder.fields["items"].type
     return _to_rest_value(type_, value)
@@ -285,7 +299,13 @@ def _to_rest_value(type_: Any, value: Any) -> Any:
         named = named.types[0]
         if value == DONE:
             return value
-    return {name: _to_rest_value(named.fields[name].type, item) for name, item in value.items()}
+    return {
+        _rest_name(named.fields[name]): _to_rest_value(named.fields[name].type, item) for name, item in value.items()
+    }
+
+
+def _rest_name(field: GraphQLField) -> str:
+    return rest_name_of(field.extensions["strawberry-definition"])
 
 
 def rest_endpoints() -> list[tuple[Operation, RestRoute]]:

@@ -59,9 +59,9 @@ SENDER: Any = {
 TRACED_RUNS = 3
 RUNS = 1 + TRACED_RUNS
 
-HOME = "query ($id: ID!) { virtualEntity(veId: $id) { name resources { name } } }"
+HOME = "query ($id: ID!) { home(homeId: $id) { name resources { name } } }"
 READINGS = "subscription ($id: ID!) { readings(resourceIds: [$id]) { at value } }"
-DISPLAY = "subscription ($id: ID!) { display(veId: $id) { power { net { value } } } }"
+DISPLAY = "subscription ($id: ID!) { display(homeId: $id) { power { net { value } } } }"
 
 
 class Journey(NamedTuple):

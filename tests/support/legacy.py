@@ -122,7 +122,6 @@ def _answer(result: dict[str, Any]) -> dict[str, Any]:
 
 
 REST_RESULTS: dict[str, Change] = {
-    "POST /auth": lambda result: {**result, "userGroups": [], "functionalGroupAccounts": [], "isTempAuth": False},
     "GET /webhook/{webhookId}": _webhook,
     "GET /webhook/error/{errorId}": lambda result: {**result, "attempt": _attempt(result["attempt"])},
     "POST /termsconditionsuser": _answer,

@@ -8,6 +8,7 @@ import httpx
 from tests.support.house import House, Tenant
 from tests.support.refusals import refusal_of, refusals
 
+# Aliases give the answers of GraphQL the names of REST.
 START = """mutation ($name: String! = "") {
   startDisplayPairing(name: $name) {
     ... on DisplayPairing {
@@ -19,13 +20,13 @@ START = """mutation ($name: String! = "") {
 CLAIM = """mutation ($deviceCode: String!) {
   claimDisplayPairing(deviceCode: $deviceCode) {
     ... on DisplayPairingClaim {
-      state interval token expiresAt display { displayId userId veId name createdAt lastSeenAt expiresAt }
+      state interval token expiresAt display { displayId userId veId: homeId name createdAt lastSeenAt expiresAt }
     }
     ...Refused
   }
 }"""
 APPROVE = """mutation ($userCode: String!, $veId: ID!, $name: String) {
-  approveDisplayPairing(userCode: $userCode, veId: $veId, name: $name) {
+  approveDisplayPairing(userCode: $userCode, homeId: $veId, name: $name) {
       ... on DisplayPairingRequest { name expiresAt }
       ...Refused }
 }"""
@@ -34,13 +35,13 @@ CHECK = (
     "mutation ($userCode: String!) { checkDisplayPairing(userCode: $userCode) {"
     " ... on DisplayPairingRequest { name expiresAt } ...Refused } }"
 )
-LIST = "{ viewer { pairedDisplays { displayId userId veId name createdAt lastSeenAt expiresAt } } }"
+LIST = "{ viewer { pairedDisplays { displayId userId veId: homeId name createdAt lastSeenAt expiresAt } } }"
 RENAME = (
     "mutation ($displayId: ID!, $name: String!) { renamePairedDisplay(displayId: $displayId, name: $name) {"
     " ... on PairedDisplay { name } ...Refused } }"
 )
 REVOKE = "mutation ($displayId: ID!) { revokePairedDisplay(displayId: $displayId) { ...Refused } }"
-OWN = "{ ownDisplay { displayId veId name virtualEntity { veId name resources { resourceId } } } }"
+OWN = "{ ownDisplay { displayId homeId name home { homeId name resources { resourceId } } } }"
 END = "mutation { endOwnDisplay { ...Refused } }"
 
 

@@ -22,11 +22,9 @@ MARKS = ("xyzzyq", "plugh", HARDWARE_ID, "frobozz", "quuxotic", "wibblewobble")
 
 HALF_HOURS = [datetime(2026, 1, 5, hour // 2, hour % 2 * 30, tzinfo=UTC) for hour in range(4)]
 
-ADD_RESOURCE = "mutation ($i: NewResource!) { addResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
-ADD_HOME = (
-    "mutation ($i: NewVirtualEntity!) { addVirtualEntity(input: $i) { ... on VirtualEntity { veId } ...Refused } }"
-)
-ADD_DEVICE = "mutation ($i: NewDevice!) { addDevice(input: $i) { ... on Device { deviceId } ...Refused } }"
+ADD_RESOURCE = "mutation ($i: NewResource!) { createResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
+ADD_HOME = "mutation ($i: NewHome!) { createHome(input: $i) { ... on Home { homeId } ...Refused } }"
+ADD_DEVICE = "mutation ($i: NewDevice!) { createDevice(input: $i) { ... on Device { deviceId } ...Refused } }"
 SET_TARIFF = "mutation ($i: NewTariff!) { setTariff(input: $i) { ... on Tariff { tariffId } ...Refused } }"
 RECORD = "mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { ... on Recorded { recorded } ...Refused } }"
 SEND_ALERT = "mutation ($i: NewAlert!) { sendAlert(input: $i) { ... on Alert { alertId } ...Refused } }"
@@ -60,7 +58,7 @@ async def plant(house: House, tenant: Tenant) -> Planted:
     application = tenant.headers["application"]
     added = await planted.ask(
         (
-            "mutation ($i: NewUser!) { addUser(input: $i) {"
+            "mutation ($i: NewUser!) { createUser(input: $i) {"
             " ... on User { userId applications { accountId } } ...Refused } }"
         ),
         application,
@@ -83,7 +81,7 @@ async def _add_home(planted: Planted) -> None:
     ids, tenant = planted.ids, planted.tenant
     resource = {"resourceTypeId": tenant.ids["resource_type"], "name": f"{NAME} meter", "description": TEXT}
     for name, mpxn in (("billed", MPAN), ("unbilled", None)):
-        ids[name] = (await planted.ask(ADD_RESOURCE, i={**resource, "mpxn": mpxn}))["resourceId"]
+        ids[name] = (await planted.ask(ADD_RESOURCE, i={**resource, "meterPointNumber": mpxn}))["resourceId"]
         readings = [{"at": at.isoformat(), "value": f"0.{position}25"} for position, at in enumerate(HALF_HOURS)]
         energy = {"resourceId": ids[name], "readings": readings}
         power = {"resourceId": ids[name], "field": "POWER", "readings": [{"at": HALF_HOURS[0].isoformat(), "value": 9}]}
@@ -91,9 +89,9 @@ async def _add_home(planted: Planted) -> None:
         tariff = {"resourceId": ids[name], "name": f"{NAME} rate", "kind": "FLAT", "currency": "GBP", "rate": "0.245"}
         tariff |= {"validFrom": "2024-01-01T00:00:00Z", "timeZone": "Europe/London"}
         ids[f"{name} tariff"] = (await planted.ask(SET_TARIFF, i=tariff))["tariffId"]
-    home = {"veTypeId": tenant.ids["virtual_entity_type"], "name": f"{NAME}'s home", "location": ADDRESS}
+    home = {"homeTypeId": tenant.ids["virtual_entity_type"], "name": f"{NAME}'s home", "location": ADDRESS}
     home["resources"] = [{"resourceId": ids["billed"]}]  # type: ignore[assignment]
-    ids["home"] = (await planted.ask(ADD_HOME, i=home))["veId"]
+    ids["home"] = (await planted.ask(ADD_HOME, i=home))["homeId"]
     path = f"/virtualentity/{ids['home']}/attribute"
     added = await planted.house.call("POST", path, planted.acting, json={"attributes": {"note": TEXT}})
     assert added.status_code == 201, added.text
@@ -108,19 +106,23 @@ async def _add_account_records(planted: Planted) -> None:
     assert stored.status_code == 200, stored.text
     stored = await house.call("PUT", "/accountsession", own, json={"page": TEXT})
     assert stored.status_code == 200, stored.text
-    token = "mutation ($a: ID!, $t: String!) { addMobileAppToken(accountId: $a, newToken: $t) { ...Refused } }"
+    token = "mutation ($a: ID!, $t: String!) { createPushToken(accountId: $a, pushToken: $t) { ...Refused } }"
     await planted.ask(token, own, a=planted.account_id, t=PUSH_TOKEN)
     await planted.ask('mutation { changeEmail(email: "xyzzyq.new@strange.example") { ...Refused } }', own)
     ids = planted.tenant.ids
     prompt = (
-        "mutation ($i: NewPromptUser!) { addPromptUser(input: $i) { ... on PromptUser { promptUserId } ...Refused } }"
+        "mutation ($i: NewPromptUser!) { createPromptUser(input: $i) {"
+        " ... on PromptUser { promptUserId } ...Refused } }"
     )
     await planted.ask(prompt, own, i={"promptId": ids["prompt"], "status": TEXT, "data": {"said": NAME}})
     action = (
-        "mutation ($i: NewUserAction!) { addUserAction(input: $i) { ... on UserAction { userActionId } ...Refused } }"
+        "mutation ($i: NewUserAction!) { createUserAction(input: $i) {"
+        " ... on UserAction { userActionId } ...Refused } }"
     )
     await planted.ask(action, own, i={"userActionTypeId": ids["user_action_type"], "data": {"said": NAME}})
-    await planted.ask(f'mutation {{ verifyMeterPoint(mpxn: "{MPAN}", purpose: "{TEXT}") {{ ...Refused }} }}')
+    await planted.ask(
+        f'mutation {{ verifyMeterPoint(meterPointNumber: "{MPAN}", purpose: "{TEXT}") {{ ...Refused }} }}'
+    )
     read = f'{{ resource(resourceId: "{planted.ids["billed"]}") {{ firstTime }} }}'
     await planted.ask(read, {**planted.acting, "X-Access-Purpose": TEXT})
     for is_claimed in (True, False):
@@ -133,7 +135,8 @@ async def _pair_display(planted: Planted, *, is_claimed: bool) -> None:
     start = "mutation { startDisplayPairing { ... on DisplayPairing { deviceCode userCode } ...Refused } }"
     started = await planted.ask(start, anonymous)
     approve = """mutation ($c: String!, $v: ID!, $n: String!) {
-      approveDisplayPairing(userCode: $c, veId: $v, name: $n) { ... on DisplayPairingRequest { name } ...Refused } }"""
+      approveDisplayPairing(userCode: $c, homeId: $v, name: $n) {
+        ... on DisplayPairingRequest { name } ...Refused } }"""
     await planted.ask(approve, planted.headers, c=started["userCode"], v=planted.ids["home"], n=f"{NAME}'s hall")
     if is_claimed:
         claim = (

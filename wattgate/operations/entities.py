@@ -303,7 +303,7 @@ ENTITIES: tuple[Entity, ...] = (
         write_permission=Permission.VIRTUAL_ENTITY_TYPE_WRITE,
         write_status=201,
         acknowledged_fields=("veTypeId",),
-        list_in_graphql=("application", "virtualEntityTypes"),
+        list_in_graphql=("application", "homeTypes"),
     ),
     Entity(
         name="device_type",

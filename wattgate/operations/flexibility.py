@@ -64,7 +64,7 @@ async def dfs_terms_conditions(call: Call) -> list[models.TermsConditions]:
     returns=list[types.DfsUser],
     needs=Permission.FLEXIBILITY_READ,
     rest=RestRoute("GET", "/dfs/user", Tag.DEMAND_FLEXIBILITY),
-    in_graphql=("viewer", "dfsEnrolments"),
+    in_graphql=("viewer", "flexibilityEnrolments"),
 )
 async def dfs_users(call: Call) -> list[models.DfsUser]:
     """List the active DFS enrolments that the caller may see, oldest first."""
@@ -143,7 +143,7 @@ async def dfs_events(call: Call) -> list[models.DfsEvent]:
     needs=Permission.FLEXIBILITY_READ,
     rest=RestRoute("GET", "/dfs/event/user", Tag.DEMAND_FLEXIBILITY),
     raises=(BadInput,),
-    in_graphql=("viewer", "dfsParticipations", "event"),
+    in_graphql=("viewer", "flexibilityParticipations", "event"),
 )
 async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
     """List the demand flexibility events that the acting user takes part in, ordered by start."""
@@ -160,7 +160,7 @@ async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
     needs=Permission.FLEXIBILITY_MANAGE,
     rest=RestRoute("GET", "/dfs/event/{dfsEventId}/user", Tag.DEMAND_FLEXIBILITY),
     sizes=[ListSize(GROWING_LIST_SIZE)],
-    in_graphql=("application", "dfsEvents", "participations"),
+    in_graphql=("application", "flexibilityEvents", "participations"),
 )
 async def dfs_event_users(call: Call, *, dfs_event_id: ids.DfsEventId) -> list[models.DfsParticipation]:
     """List the participations in a demand flexibility event, oldest first."""
@@ -201,7 +201,7 @@ async def participate_in_dfs_event(call: Call, *, dfs_event_id: ids.DfsEventId) 
     if not opted_in:
         raise Conflict(
             "The user is not opted in to the demand flexibility service with a meter point where the user lives and "
-            "whose consent is in force. Call optInToDfs first."
+            "whose consent is in force. Call optInToFlexibility first."
         )
     joined = await call.rows.all(
         models.DfsParticipation,
@@ -282,7 +282,7 @@ async def _choose_meter_point(call: Call, user_id: str, requested: str | None) -
     if requested is None and len(points) != 1:
         message = "the user has several meter points" if points else "the user has no meter point"
         problem = Problem(("mpxn",), f"is missing: {message}", is_missing=True)
-        raise BadInput(f"Give the meter point in mpxn: {message}.", problems=[problem])
+        raise BadInput(f"Name the meter point: {message}.", problems=[problem])
     if requested is not None and canonical_meter_point(requested) not in points:
         raise BadInput(
             f"The user has no meter point {requested}.", problems=[Problem(("mpxn",), f"{requested} does not exist")]

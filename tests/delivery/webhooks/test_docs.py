@@ -13,7 +13,6 @@ import pytest
 from wattgate.delivery.channels import webhook
 from wattgate.delivery.schedule import WEBHOOK_SCHEDULE
 from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS
-from wattgate.enums import to_camel_case
 from wattgate.operations.catalogue import OPERATIONS
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -90,7 +89,7 @@ def test_table_of_attempts_matches_the_schedule() -> None:
 
 @pytest.mark.parametrize("name", re.findall(r"`([a-z]+Webhook[A-Za-z]*|webhook[A-Z][A-Za-z]*s?)`", GUIDE + REFERENCE))
 def test_operations_named_on_the_pages_exist(name: str) -> None:
-    known = {to_camel_case(op.name) for op in OPERATIONS}
+    known = {op.graphql_name for op in OPERATIONS}
     assert name in known or name in ("webhookId",)
 
 

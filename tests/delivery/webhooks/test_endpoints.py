@@ -98,7 +98,7 @@ async def test_invalid_endpoint_is_rejected_with_the_path_of_the_problem(
     updated = await served.call("PUT", endpoint_path, headers, json=changed)
     assert updated.status_code == 400
     mutation = (
-        "mutation ($input: NewWebhookEndpoint!) { addWebhookEndpoint(input: $input) {"
+        "mutation ($input: NewWebhookEndpoint!) { createWebhookEndpoint(input: $input) {"
         " ... on IssuedSecret { secret } ...Refused } }"
     )
     response = await served.graphql(mutation, headers, input={**NEW, **changed})

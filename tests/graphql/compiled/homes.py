@@ -136,18 +136,18 @@ async def _add_homes(homes: Homes) -> None:
     ]
     homes.ids |= {
         "resourceId": [*resources, *resources[:-1], "nonsense"],
-        "veId": [*[home, mixed, tenant.ids["virtual_entity"]] * 3, homes.other.ids["virtual_entity"], "nonsense"],
+        "homeId": [*[home, mixed, tenant.ids["virtual_entity"]] * 3, homes.other.ids["virtual_entity"], "nonsense"],
         "deviceId": [*[device, tenant.ids["device"]] * 4, homes.other.ids["device"]],
         "userId": [tenant.user_id, homes.other.user_id],
         "accountId": [tenant.account_id, homes.other.account_id],
         "username": [tenant.username, homes.other.username, "nobody"],
-        "mpxn": [*(point.mpxn for point in points), tenant.ids["mpxn"], "1"],
+        "meterPointNumber": [*(point.mpxn for point in points), tenant.ids["mpxn"], "1"],
         "eui": [points[0].eui, points[1].eui, "nonsense"],
         "hardwareId": [points[0].eui, "nonsense"],
     }
     homes.ids["id"] = [
         *(encode_global_id("Resource", resource) for resource in resources),
-        *(encode_global_id("VirtualEntity", each) for each in (home, mixed)),
+        *(encode_global_id("Home", each) for each in (home, mixed)),
         encode_global_id("Device", device),
     ]
     homes.ids["ids"] = homes.ids["id"]

@@ -35,6 +35,8 @@ _SCALARS: Mapping[str, Callable[[Random], Any]] = {
     "Decimal": lambda rng: rng.choice((1, 2.5, "3.500", "-0")),
     "Celsius": lambda rng: rng.choice((-3, 21.5, 0)),
     "TimeZone": lambda rng: rng.choice(("Europe/London", "+05:30", "UTC")),
+    "LocalTime": lambda rng: rng.choice(("22:00", "00:30")),
+    "MeterPointNumber": lambda rng: rng.choice(("1234567890123", "20 0000-1", "")),
     "JSON": lambda rng: rng.choice((1, "a", [1, [None]], {"a": {"b": [True]}}, 0.5, {})),
 }
 

@@ -22,7 +22,7 @@ EXCLUDED = frozenset({"previewTemplate", "inspectReadingFile", "previewReadingFi
 """Root fields that are not compared: a preview contains its duration, and a random text is no file of readings."""
 
 
-CENTRAL = frozenset({"virtualEntity", "resource", "device", "viewer", "application", "node", "nodes"})
+CENTRAL = frozenset({"home", "resource", "device", "viewer", "application", "node", "nodes"})
 """Root fields that are requested most."""
 
 

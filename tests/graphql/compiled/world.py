@@ -12,13 +12,13 @@ from graphql import GraphQLObjectType
 from tests.graphql.compiled.types import Counter, Raised
 from tests.graphql.compiled.values import Fault, Values
 from wattgate.access_log import RequestReads
-from wattgate.enums import to_camel_case
 from wattgate.errors import Conflict
 from wattgate.graphql.execution.schema import Schema
 from wattgate.operations.core.fields import edge_of
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.principal import Principal
+from wattgate.values.graphql_names import graphql_operation_name
 
 NO_FAULTS: Mapping[str, Fault] = MappingProxyType({})
 
@@ -69,7 +69,8 @@ class World:
             return self._counter
         root = self._schema.query_type
         assert root is not None
-        return _return_or_raise(self.values.of(root.fields[to_camel_case(name)].type, rng, path, f"Query.{name}"))
+        type_ = root.fields[graphql_operation_name(name)].type
+        return _return_or_raise(self.values.of(type_, rng, path, f"Query.{name}"))
 
     async def load_each(self, name: str, parents: list[Any], arguments: dict[str, Any]) -> list[Any]:
         """Return one result of an edge for each parent. A fault affects one parent or the whole call."""

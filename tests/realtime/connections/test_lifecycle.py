@@ -156,7 +156,7 @@ async def test_expired_token_only_renews_itself_within_the_grace_period(open_hou
             "{ viewer { user { userId } } }",
             f'{{ resource(resourceId: "{resource_id}") {{ name }} }}',
             'mutation { changeName(name: "Mallory") { __typename } }',
-            'mutation { newToken { ... on NewToken { token } } changeName(name: "Mallory") { __typename } }',
+            'mutation { createToken { ... on IssuedToken { token } } changeName(name: "Mallory") { __typename } }',
             "mutation { deleteToken { __typename } }",
             f'subscription {{ readings(resourceIds: ["{resource_id}"]) {{ value }} }}',
         )
@@ -168,9 +168,9 @@ async def test_expired_token_only_renews_itself_within_the_grace_period(open_hou
             by_http = await house.call("GET", "/auth/newToken", {"token": dying})
             assert by_http.status_code == 401
             house.pass_time(24)
-            renewed, code = await answer(client, "mutation { newToken { ... on NewToken { token } } }")
+            renewed, code = await answer(client, "mutation { createToken { ... on IssuedToken { token } } }")
             assert code is None
-            await renew_token(client, renewed["newToken"]["token"])
+            await renew_token(client, renewed["createToken"]["token"])
             assert await answer(client, refused[0]) == ({"tokenStatus": {"valid": True}}, None)
             house.pass_time(1_000)
             await assert_open(client)
@@ -190,7 +190,9 @@ async def test_token_that_ended_in_the_grace_period_does_not_renew_itself(
                 is_token = col(Token.token_id) == caller.token_id
                 await session.execute(delete(Token).where(is_token), execution_options=SCOPED_OPTION)
                 await session.commit()
-            assert (await answer(client, "mutation { newToken { ... on NewToken { token } } }"))[1] == "UNAUTHENTICATED"
+            assert (await answer(client, "mutation { createToken { ... on IssuedToken { token } } }"))[
+                1
+            ] == "UNAUTHENTICATED"
 
 
 async def test_expiry_is_no_revocation(open_house: OpenHouse) -> None:
@@ -300,7 +302,7 @@ async def test_each_display_has_connection_slots_of_its_own(open_house: OpenHous
     async with open_house(limits=ConnectionLimits(max_account_connections=1, max_display_connections=2)) as house:
         kitchen, hall = [(await people.paired_display(house.one))[0] for _ in range(2)]
         phone = house.one.headers["account"]
-        query = f'subscription {{ display(veId: "{house.one.ids["virtual_entity"]}") {{ veId }} }}'
+        query = f'subscription {{ display(homeId: "{house.one.ids["virtual_entity"]}") {{ homeId }} }}'
         async with connected(house, kitchen, phone, hall, kitchen) as (first, *others):
             await assert_open(first, *others)
             async with connected(house, kitchen) as (newest,):

@@ -71,7 +71,7 @@ async def test_mutation_returns_its_result_and_its_readings_are_sent(live: LiveH
         ("query a { __typename } query b { __typename }", {"operationName": "c"}, "c"),
         ("query a { __typename }", {"operationName": ""}, ""),
         ("subscription a { alerts { alertId } } subscription b { alerts { alertId } }", {}, "operationName"),
-        ("subscription { alerts { alertId } dfsEventChanges { name } }", {}, "only one top level field"),
+        ("subscription { alerts { alertId } flexibilityEventChanges { name } }", {}, "only one top level field"),
         ("subscription { __typename }", {}, "introspection"),
         ("subscription ($no: Boolean!) { alerts @include(if: $no) { alertId } }", {"variables": {"no": False}}, ""),
         (READINGS, {}, "$ids"),

@@ -27,7 +27,7 @@ async def new_device(walk: Walk, resource_id: str) -> dict[str, Any]:
 
 
 async def _resource(walk: Walk, person: Person) -> str:
-    add = "mutation ($i: NewResource!) { addResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
+    add = "mutation ($i: NewResource!) { createResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
     new = {"resourceTypeId": walk.tenant.ids["resource_type"], "name": "electricity"}
     return str((await walk.graphql(add, person.acting, i=new))["resourceId"])
 
@@ -41,7 +41,7 @@ async def walk_devices(walk: Walk) -> None:
         shown = await walk.node("Device", first, "hardwareId ownerId resources { resourceId }", person.token)
         expected = {"hardwareId": body["hardwareId"], "ownerId": person.user_id}
         assert shown == {**expected, "resources": [{"resourceId": resources[0]}]}
-    add = "mutation ($i: NewDevice!) { addDevice(input: $i) { ... on Device { deviceId } ...Refused } }"
+    add = "mutation ($i: NewDevice!) { createDevice(input: $i) { ... on Device { deviceId } ...Refused } }"
     other = await new_device(walk, resources[1])
     second = (await walk.graphql(add, person.token, i=other))["deviceId"]
     with walk.purpose("/device/{id}", "find a device"):
@@ -81,7 +81,9 @@ async def _walk_status(walk: Walk, person: Person, device_id: str, resource_id: 
 async def walk_inventory(walk: Walk) -> None:
     """Commission a meter and its display in the network, and ask for them."""
     point, account = await metered(walk.tenant), walk.tenant.headers["account"]
-    inventory = "query ($m: ID!) { meterPointInventory(mpxn: $m) { inventory { eui deviceType } } }"
+    inventory = (
+        "query ($m: MeterPointNumber!) { meterPointInventory(meterPointNumber: $m) { inventory { eui deviceType } } }"
+    )
     devices = (await walk.graphql(inventory, account, m=point.mpxn))["inventory"]
     path = "/device/meter-point/{meterPointNumber}"
     with walk.purpose(f"{path}/inventory", "data communications company inventory of a meter point"):
@@ -95,7 +97,9 @@ async def walk_inventory(walk: Walk) -> None:
         assert point.eui in {each["EUI"] for each in by_eui["inventory"]}
     with walk.purpose(f"{path}/resources", "resources associated to a meter point"):
         answer = await walk.rest("GET", f"/device/meter-point/{point.mpxn}/resources", account)
-        query = "query ($m: ID!) { meterPointResources(mpxn: $m) { resources { resourceId } } }"
+        query = (
+            "query ($m: MeterPointNumber!) { meterPointResources(meterPointNumber: $m) { resources { resourceId } } }"
+        )
         shown = (await walk.graphql(query, account, m=point.mpxn))["resources"]
         assert [each["resourceId"] for each in answer["resources"]] == [point.resource_id]
         assert shown == [{"resourceId": point.resource_id}]

@@ -6,19 +6,19 @@ from uuid import uuid4
 
 from tests.rest_compat.purposes.walk import Person, Walk, nodes
 
-HOMES = "{ viewer { homes { edges { node { veId name } } } } }"
+HOMES = "{ viewer { homes { edges { node { homeId name } } } } }"
 
 
 async def new_resource(walk: Walk, person: Person) -> str:
     """Add a resource of a person over GraphQL and return its ID."""
-    mutation = "mutation ($i: NewResource!) { addResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
+    mutation = "mutation ($i: NewResource!) { createResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
     new = {"resourceTypeId": walk.tenant.ids["resource_type"], "name": "electricity"}
     return str((await walk.graphql(mutation, person.acting, i=new))["resourceId"])
 
 
 async def home_of(walk: Walk, ve_id: str, person: Person) -> Any:
     fields = "name active attributes resources { resourceId }"
-    return await walk.node("VirtualEntity", ve_id, fields, person.token)
+    return await walk.node("Home", ve_id, fields, person.token)
 
 
 async def walk_homes(walk: Walk) -> None:
@@ -30,11 +30,9 @@ async def walk_homes(walk: Walk) -> None:
         first = (await walk.rest("POST", "/virtualentity", person.token, json=body))["veId"]
         home = await home_of(walk, first, person)
         assert (home["name"], home["resources"]) == ("First", [{"resourceId": resource_id}])
-    mutation = (
-        "mutation ($i: NewVirtualEntity!) { addVirtualEntity(input: $i) { ... on VirtualEntity { veId } ...Refused } }"
-    )
-    new = {"veTypeId": type_id, "name": "Second", "postalCode": "A1 1AA"}
-    second = (await walk.graphql(mutation, person.token, i=new))["veId"]
+    mutation = "mutation ($i: NewHome!) { createHome(input: $i) { ... on Home { homeId } ...Refused } }"
+    new = {"homeTypeId": type_id, "name": "Second", "postalCode": "A1 1AA"}
+    second = (await walk.graphql(mutation, person.token, i=new))["homeId"]
     with walk.purpose("/virtualentity/{id}", "find"):
         found = await walk.rest("GET", f"/virtualentity/{second}", person.token)
         assert (found["name"], found["postalCode"], found["ownerId"]) == ("Second", "A1 1AA", person.user_id)
@@ -42,14 +40,14 @@ async def walk_homes(walk: Walk) -> None:
         listed = {(each["veId"], each["name"]) for each in await walk.rest("GET", "/virtualentity", person.token)}
         assert listed == {(first, "First"), (second, "Second")}
         homes = nodes((await walk.graphql(HOMES, person.token))["homes"])
-        assert listed == {(each["veId"], each["name"]) for each in homes}
+        assert listed == {(each["homeId"], each["name"]) for each in homes}
     with walk.purpose("/virtualentity/{id}", "update"):
         await walk.rest("PUT", f"/virtualentity/{first}", person.token, json={"name": "Renamed"})
         assert (await home_of(walk, first, person))["name"] == "Renamed"
     with walk.purpose("/virtualentity/{id}/resources", "resources belonging to the virtual entity"):
         added = await new_resource(walk, person)
         join = """mutation ($v: ID!, $r: ID!) {
-            addVirtualEntityResource(veId: $v, resourceId: $r) { ... on VirtualEntity { veId } ...Refused } }"""
+            addResourceToHome(homeId: $v, resourceId: $r) { ... on Home { homeId } ...Refused } }"""
         await walk.graphql(join, person.token, v=first, r=added)
         answer = await walk.rest("GET", f"/virtualentity/{first}/resources", person.token)
         assert {each["resourceId"] for each in answer["resources"]} == {resource_id, added}
@@ -59,17 +57,15 @@ async def walk_homes(walk: Walk) -> None:
     with walk.purpose("/virtualentity/{id}", "delete a virtual entity"):
         await walk.rest("DELETE", f"/virtualentity/{first}", person.token)
         homes = nodes((await walk.graphql(HOMES, person.token))["homes"])
-        assert [each["veId"] for each in homes if each["veId"] != first] == [second]
+        assert [each["homeId"] for each in homes if each["homeId"] != first] == [second]
         assert (await home_of(walk, first, person))["active"] is False
 
 
 async def walk_attributes(walk: Walk) -> None:
     person, path = await walk.person(), "/virtualentity/{id}/attribute"
-    mutation = (
-        "mutation ($i: NewVirtualEntity!) { addVirtualEntity(input: $i) { ... on VirtualEntity { veId } ...Refused } }"
-    )
-    new = {"veTypeId": walk.tenant.ids["virtual_entity_type"], "name": "Home"}
-    ve_id = (await walk.graphql(mutation, person.token, i=new))["veId"]
+    mutation = "mutation ($i: NewHome!) { createHome(input: $i) { ... on Home { homeId } ...Refused } }"
+    new = {"homeTypeId": walk.tenant.ids["virtual_entity_type"], "name": "Home"}
+    ve_id = (await walk.graphql(mutation, person.token, i=new))["homeId"]
     own = f"/virtualentity/{ve_id}/attribute"
     with walk.purpose(path, "add or update"):
         await walk.rest("POST", own, person.token, json={"rooms": 3, "kind": "flat"})
@@ -77,8 +73,8 @@ async def walk_attributes(walk: Walk) -> None:
         assert (await home_of(walk, ve_id, person))["attributes"] == {"rooms": 4, "kind": "flat"}
     with walk.purpose(path, "find"):
         change = (
-            "mutation ($v: ID!, $a: JSON!) { setVirtualEntityAttributes(veId: $v, attributes: $a) {"
-            " ... on VirtualEntity { veId } ...Refused } }"
+            "mutation ($v: ID!, $a: JSON!) { setHomeAttributes(homeId: $v, attributes: $a) {"
+            " ... on Home { homeId } ...Refused } }"
         )
         await walk.graphql(change, person.token, v=ve_id, a={"floors": 2})
         expected = {"rooms": 4, "kind": "flat", "floors": 2}
@@ -105,33 +101,37 @@ async def walk_flexibility(walk: Walk) -> None:
     numbers = [str(uuid4().int)[:13] for _ in range(2)]
     for number in numbers:
         verify = (
-            "mutation ($m: String!) { verifyMeterPoint(mpxn: $m) { ... on MeterPointConsent { state } ...Refused } }"
+            "mutation ($m: MeterPointNumber!) { verifyMeterPoint(meterPointNumber: $m) {"
+            " ... on MeterPointConsent { state } ...Refused } }"
         )
         await walk.graphql(verify, person.acting, m=number)
-    enrolments = "{ viewer { dfsEnrolments { mpxn active } } }"
+    enrolments = "{ viewer { flexibilityEnrolments { meterPointNumber active } } }"
     with walk.purpose("/dfs/user", "opt in for a meter point"):
         assert await walk.refused("POST", "/dfs/user", person.token) == 400, "the user has two meter points"
         for number in numbers:
             await walk.rest("POST", "/dfs/user", person.token, json={"mpxn": number})
-        found = (await walk.graphql(enrolments, person.token))["dfsEnrolments"]
-        assert {each["mpxn"] for each in found if each["active"]} == set(numbers)
+        found = (await walk.graphql(enrolments, person.token))["flexibilityEnrolments"]
+        assert {each["meterPointNumber"] for each in found if each["active"]} == set(numbers)
     with walk.purpose("/dfs/user", "list users opted in"):
         everyone = await walk.rest("GET", "/dfs/user", app)
         assert {each["mpxn"] for each in everyone if each["userId"] == person.user_id} == set(numbers)
     with walk.purpose("/dfs/user", "opt out"):
         await walk.rest("DELETE", "/dfs/user", person.token, json={"mpxn": numbers[1]})
-        found = (await walk.graphql(enrolments, person.token))["dfsEnrolments"]
-        assert {each["mpxn"] for each in found if each["active"]} == {numbers[0]}
+        found = (await walk.graphql(enrolments, person.token))["flexibilityEnrolments"]
+        assert {each["meterPointNumber"] for each in found if each["active"]} == {numbers[0]}
     event_id = await _open_event(walk)
     with walk.purpose("/dfs/event/user/participation", "indicate a user participating in an event"):
         await walk.rest("POST", "/dfs/event/user/participation", person.token, json={"dfsEventId": event_id})
-        query = "{ viewer { dfsParticipations { edges { node { mpxn event { dfsEventId } } } } } }"
-        joined = nodes((await walk.graphql(query, person.token))["dfsParticipations"])
-        assert joined == [{"mpxn": numbers[0], "event": {"dfsEventId": event_id}}]
+        query = (
+            "{ viewer { flexibilityParticipations { edges { node { meterPointNumber event {"
+            " flexibilityEventId } } } } } }"
+        )
+        joined = nodes((await walk.graphql(query, person.token))["flexibilityParticipations"])
+        assert joined == [{"meterPointNumber": numbers[0], "event": {"flexibilityEventId": event_id}}]
     other = await _open_event(walk)
     join = (
-        "mutation ($e: ID!) { participateInDfsEvent(dfsEventId: $e) {"
-        " ... on DfsParticipations { items { mpxn } } ...Refused } }"
+        "mutation ($e: ID!) { joinFlexibilityEvent(flexibilityEventId: $e) {"
+        " ... on FlexibilityParticipations { items { meterPointNumber } } ...Refused } }"
     )
     await walk.graphql(join, person.token, e=other)
     with walk.purpose("/dfs/event/user", "events a user signed up for"):
@@ -152,9 +152,15 @@ async def _open_event(walk: Walk) -> str:
         "reward": "3",
         "currency": "GBP",
     }
-    add = "mutation ($i: NewDfsEvent!) { addDfsEvent(input: $i) { ... on DfsEvent { dfsEventId } ...Refused } }"
-    event_id = str((await walk.graphql(add, walk.application, i=event))["dfsEventId"])
-    move = "mutation ($e: ID!) { moveDfsEvent(dfsEventId: $e, state: OPEN) { ... on DfsEvent { state } ...Refused } }"
+    add = (
+        "mutation ($i: NewFlexibilityEvent!) { createFlexibilityEvent(input: $i) {"
+        " ... on FlexibilityEvent { flexibilityEventId } ...Refused } }"
+    )
+    event_id = str((await walk.graphql(add, walk.application, i=event))["flexibilityEventId"])
+    move = (
+        "mutation ($e: ID!) { setFlexibilityEventState(flexibilityEventId: $e, state: OPEN) {"
+        " ... on FlexibilityEvent { state } ...Refused } }"
+    )
     await walk.graphql(move, walk.application, e=event_id)
     return event_id
 

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.rest_compat.purposes.walk import Headers, Walk, nodes
+from wattgate.values.graphql_names import graphql_path, graphql_type_name
 
 Body = Callable[[Walk], dict[str, Any]]
 
@@ -180,7 +181,7 @@ KINDS = [
         "list",
         "add virtual entity types",
         "find",
-        "application { virtualEntityTypes(first: 100) {",
+        "application { homeTypes(first: 100) {",
         lambda walk: {"name": text(), "description": "A flat"},
         "veTypeId",
     ),
@@ -211,8 +212,9 @@ async def walk_kind(kind: Kind, walk: Walk) -> None:
         ours = (await walk.rest("POST", kind.path, headers, json=body))[kind.key]
         shown = await walk.query(_query_of(kind), headers, **{kind.key: ours})
         assert members(shown, kind.shown(body)) == kind.shown(body)
-    selected = f"{{ ... on {kind.name} {{ {kind.key} }} ...Refused }}"
-    mutation = f"mutation ($i: New{kind.name}!) {{ add{kind.name}(input: $i) {selected} }}"
+    name, key = graphql_type_name(kind.name), graphql_path((kind.key,))[0]
+    selected = f"{{ ... on {name} {{ {kind.key}: {key} }} ...Refused }}"
+    mutation = f"mutation ($i: New{name}!) {{ create{name}(input: $i) {selected} }}"
     theirs = (await walk.graphql(mutation, headers, i=other))[kind.key]
     with walk.purpose(kind.one, kind.found):
         found = await walk.rest("GET", f"{kind.path}/{theirs}", headers)
@@ -231,7 +233,8 @@ def _query_of(kind: Kind) -> str:
 
 async def _ids_of_graphql(walk: Walk, kind: Kind, headers: Headers) -> set[str]:
     is_list = "first" not in kind.connection
-    inner = kind.key if is_list else f"edges {{ node {{ {kind.key} }} }}"
+    key = f"{kind.key}: {graphql_path((kind.key,))[0]}"
+    inner = key if is_list else f"edges {{ node {{ {key} }} }}"
     root = await walk.graphql(f"{{ {kind.connection} {inner} }} }} }}", headers)
     (found,) = root.values()
     return {record[kind.key] for record in (found if is_list else nodes(found))}
@@ -254,14 +257,14 @@ async def walk_changes(walk: Walk) -> None:
     with walk.purpose("/vetype/{id}", "update a virtual entity type"):
         home_type = ids["virtual_entity_type"]
         await walk.rest("PUT", f"/vetype/{home_type}", app, json={"description": "Changed"})
-        assert await walk.node("VirtualEntityType", home_type, "description", app) == {"description": "Changed"}
+        assert await walk.node("HomeType", home_type, "description", app) == {"description": "Changed"}
 
 
 async def walk_terms_in_force(walk: Walk) -> None:
     """Publish newer terms over GraphQL. REST has them in force, for the application and for flexibility."""
     app = walk.application
     mutation = (
-        "mutation ($i: NewTermsConditions!) { addTermsConditions(input: $i) {"
+        "mutation ($i: NewTermsConditions!) { createTermsConditions(input: $i) {"
         " ... on TermsConditions { tcId } ...Refused } }"
     )
     added = {}

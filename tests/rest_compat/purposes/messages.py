@@ -61,7 +61,7 @@ async def walk_templates(walk: Walk) -> None:
         query = """query ($t: ID!) {
             templateFor(alertTypeId: $t, channelType: PUSH, cultureCode: "de-DE") { templateId } }"""
         assert await walk.graphql(query, app, t=alert_type) == {"templateId": second}
-    add = "mutation ($i: NewTemplate!) { addTemplate(input: $i) { ... on Template { templateId } ...Refused } }"
+    add = "mutation ($i: NewTemplate!) { createTemplate(input: $i) { ... on Template { templateId } ...Refused } }"
     new = {"alertTypeId": alert_type, "channelType": "PUSH", "cultureCode": "it-IT", **text}
     third = (await walk.graphql(add, app, i=new))["templateId"]
     with walk.purpose(key, "find"):
@@ -84,7 +84,7 @@ async def walk_webhooks(walk: Walk) -> None:
     """Send an alert over GraphQL to an endpoint: REST has the webhook."""
     person, app = await walk.person(), walk.application
     add = (
-        "mutation ($i: NewWebhookEndpoint!) { addWebhookEndpoint(input: $i) {"
+        "mutation ($i: NewWebhookEndpoint!) { createWebhookEndpoint(input: $i) {"
         " ... on IssuedSecret { endpoint { endpointId } } ...Refused } }"
     )
     url = f"https://hooks.invalid/{uuid4().hex}"

@@ -137,7 +137,7 @@ async def walk_accounts(walk: Walk) -> None:
             "accountId": second,
         }
     with walk.purpose("/account/{accountId}", "get"):
-        mutation = "mutation ($i: NewAccount!) { addAccount(input: $i) { ... on Account { accountId } ...Refused } }"
+        mutation = "mutation ($i: NewAccount!) { createAccount(input: $i) { ... on Account { accountId } ...Refused } }"
         new = {"username": f"{uuid4().hex}@example.org", "userId": person.user_id, "password": PASSWORD}
         third = (await walk.graphql(mutation, app, i=new))["accountId"]
         assert (await walk.rest("GET", f"/account/{third}", app))["username"] == new["username"]
@@ -194,7 +194,7 @@ async def walk_account_status(walk: Walk) -> None:
         assert status == await walk.query("own_account_status", person.token)
     with walk.purpose(of_account, "status of an account"):
         assert (await walk.rest("GET", path, administrator))["status"] == "active"
-        delete = "mutation ($a: ID!) { deleteAccount(accountId: $a) { ... on Account { status } ...Refused } }"
+        delete = "mutation ($a: ID!) { closeAccount(accountId: $a) { ... on Account { status } ...Refused } }"
         await walk.graphql(delete, walk.application, a=person.account_id)
         changed = await walk.rest("GET", path, administrator)
         assert (changed["status"], changed["active"]) == ("inactive", False)
@@ -211,7 +211,7 @@ async def walk_account_status(walk: Walk) -> None:
 async def _walk_directory(walk: Walk, provider: Any, administrator: Headers) -> None:
     directory = new_directory(provider.issuer, accountRule="CREATE")
     mutation = (
-        "mutation ($i: NewDirectory!) { addDirectory(input: $i) { ... on Directory { directoryId } ...Refused } }"
+        "mutation ($i: NewDirectory!) { createDirectory(input: $i) { ... on Directory { directoryId } ...Refused } }"
     )
     directory_id = (await walk.graphql(mutation, walk.application, i=directory))["directoryId"]
     presented = provider.sign(sub=uuid4().hex, name="Ada")
@@ -242,7 +242,7 @@ async def walk_users(walk: Walk) -> None:
         body = {"username": username, "name": "Grace", "password": PASSWORD}
         user_id = (await walk.rest("POST", "/user", app, json=body))["userId"]
         assert await walk.graphql(FIND, app, u=username) == {"userId": user_id, "status": "ACTIVE"}
-    add = "mutation ($i: NewUser!) { addUser(input: $i) { ... on User { userId } ...Refused } }"
+    add = "mutation ($i: NewUser!) { createUser(input: $i) { ... on User { userId } ...Refused } }"
     name = f"{uuid4().hex}@example.org"
     other = (await walk.graphql(add, app, i={"username": name, "password": PASSWORD}))["userId"]
     with walk.purpose("/user", "find a user by username"):
@@ -266,7 +266,10 @@ async def walk_users(walk: Walk) -> None:
 
 async def walk_consents(walk: Walk) -> None:
     person, root = await walk.person(), "/user/verification/status"
-    verify = "mutation ($m: String!) { verifyMeterPoint(mpxn: $m) { ... on MeterPointConsent { state } ...Refused } }"
+    verify = (
+        "mutation ($m: MeterPointNumber!) { verifyMeterPoint(meterPointNumber: $m) {"
+        " ... on MeterPointConsent { state } ...Refused } }"
+    )
     first, second = (str(uuid4().int)[:13] for _ in range(2))
     for number in (first, second):
         await walk.graphql(verify, person.acting, m=number)
@@ -298,9 +301,9 @@ async def walk_consents(walk: Walk) -> None:
 
 
 async def _states(walk: Walk, person: Person) -> dict[str, str]:
-    query = "{ viewer { consents { edges { node { mpxn state } } } } }"
+    query = "{ viewer { consents { edges { node { meterPointNumber state } } } } }"
     consents = nodes((await walk.graphql(query, person.acting))["consents"])
-    return {each["mpxn"]: each["state"] for each in consents}
+    return {each["meterPointNumber"]: each["state"] for each in consents}
 
 
 async def walk_profiles(walk: Walk) -> None:

@@ -35,7 +35,7 @@ async def walk_resource_types(walk: Walk) -> None:
         assert storage == {"start": STORAGE[0]["start"], "fields": [{"fieldName": "ENERGY", "unit": "kWh"}]}
         assert shown == {name: body[name] for name in shown}
     add = (
-        "mutation ($i: NewResourceType!) { addResourceType(input: $i) {"
+        "mutation ($i: NewResourceType!) { createResourceType(input: $i) {"
         " ... on ResourceType { resourceTypeId } ...Refused } }"
     )
     second = (await walk.graphql(add, administrator, i={**body, "name": "other gas"}))["resourceTypeId"]
@@ -59,7 +59,7 @@ async def _walk_resources(walk: Walk, type_id: str) -> None:
         first = (await walk.rest("POST", "/resource", person.acting, json=body))["resourceId"]
         shown = await walk.node("Resource", first, "resourceTypeId name description ownerId", person.token)
         assert shown == {**body, "ownerId": person.user_id}
-    add = "mutation ($i: NewResource!) { addResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
+    add = "mutation ($i: NewResource!) { createResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
     second = (await walk.graphql(add, other.acting, i=body))["resourceId"]
     with walk.purpose("/resource/{id}", "find a resource"):
         found = await walk.rest("GET", f"/resource/{second}", other.token)
@@ -84,7 +84,7 @@ async def _walk_resources(walk: Walk, type_id: str) -> None:
 
 async def _recorded(walk: Walk, person: Person) -> str:
     """Record three half hours and a power of a new resource over GraphQL, and return its ID."""
-    add = "mutation ($i: NewResource!) { addResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
+    add = "mutation ($i: NewResource!) { createResource(input: $i) { ... on Resource { resourceId } ...Refused } }"
     new = {"resourceTypeId": walk.tenant.ids["resource_type"], "name": "electricity"}
     resource_id = (await walk.graphql(add, person.acting, i=new))["resourceId"]
     values = [{"at": at, "value": value} for at, value in zip(TIMES, ("0.125", "0.25", "1.5"), strict=True)]

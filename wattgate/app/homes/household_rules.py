@@ -84,7 +84,7 @@ def _find_alert_type(kind: RuleKind, alert_types: Sequence[AlertType]) -> str:
     if not found:
         raise NotFound(
             f"The application has no alert type for rules of kind {kind.name}. `wattgate home create` adds one, unless "
-            "the application has alert types for rules of its own: then add one with addAlertType."
+            "the application has alert types for rules of its own: then add one with createAlertType."
         )
     return found[0].alert_type_id
 

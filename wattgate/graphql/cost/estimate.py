@@ -13,7 +13,7 @@ Rules:
 - An interface or union costs the sum of the selections of all its members.
 - A field that a variable in @skip or @include may exclude counts as included. A constant directive excludes it.
 
-For example, `{ virtualEntity(veId: $id) { resources { name type { name } } } }` with an assumed size of 5 resources
+For example, `{ home(homeId: $id) { resources { name type { name } } } }` with an assumed size of 5 resources
 costs 107: the operation 30, the home 1, the statements of both edges 60, the weight of the first edge 1, and for each
 resource 3 (itself, the weight of the edge `type`, and its type).
 

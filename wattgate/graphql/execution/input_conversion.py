@@ -6,6 +6,7 @@ Strawberry looks them up for each object, which takes ten times as long. A call 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING
+from datetime import tzinfo
 from typing import Any, NamedTuple
 
 from graphql import (
@@ -24,6 +25,7 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types import get_object_definition
 
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.scalars import UnknownTimeZone, time_zone_name
 from wattgate.operations.vocabulary.strawberry_adapter import (
     StrawberryArgument,
     StrawberryList,
@@ -32,6 +34,7 @@ from wattgate.operations.vocabulary.strawberry_adapter import (
     StrawberryOptional,
     convert_argument,
 )
+from wattgate.values.graphql_names import graphql_scalar
 
 
 class _Field(NamedTuple):
@@ -102,7 +105,12 @@ def _build_converter(definition: StrawberryObjectDefinition) -> Any:
 def _field(definition: StrawberryObjectDefinition, field: Any) -> _Field:
     type_ = field.resolve_type(type_definition=definition)
     has_default = field.default_factory is not MISSING or field.default_value not in (MISSING, None, UNSET)
-    return _Field(field.python_name, has_default, _converter_of(type_))
+    is_zone_name = graphql_scalar(definition.name, field.python_name) == "TimeZone"
+    return _Field(field.python_name, has_default, _to_time_zone_name if is_zone_name else _converter_of(type_))
+
+
+def _to_time_zone_name(value: Any, context: Any) -> Any:
+    return time_zone_name(value) if isinstance(value, tzinfo | UnknownTimeZone) else value
 
 
 def _converter_of(type_: Any) -> Callable[[Any, Any], Any] | None:

@@ -13,10 +13,22 @@ from graphql import (
     GraphQLList,
     GraphQLNamedType,
     GraphQLNonNull,
+    GraphQLObjectType,
+    GraphQLScalarType,
 )
 
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
+from wattgate.operations.vocabulary.scalars import parse_time_zone
 from wattgate.operations.vocabulary.strawberry_adapter import copy_enum, rest_name_of
+
+ROOTS = ("Query", "Mutation", "Subscription", "RestQuery")
+"""The types whose fields are operations. REST has the arguments of these alone."""
+
+_REST_ARGUMENTS = "wattgate.rest-arguments"
+"""The extension of a root field that holds its arguments of REST."""
+
+_TIME_ZONE = GraphQLScalarType("TimeZone", parse_value=parse_time_zone)
+"""REST refuses an unknown time zone before the operation. In GraphQL, the operation does."""
 
 
 class RestInputs:
@@ -30,9 +42,19 @@ class RestInputs:
         for type_ in types:
             if isinstance(type_, GraphQLInputObjectType | GraphQLEnumType) and not type_.name.startswith("__"):
                 self._type(type_)
+            if isinstance(type_, GraphQLObjectType) and type_.name in ROOTS:
+                for field in type_.fields.values():
+                    field.extensions[_REST_ARGUMENTS] = self._copy_arguments(field)
+        for copied in self.types.values():
+            getattr(copied, "fields", None)  # computed at first use
 
-    def arguments(self, field: GraphQLField) -> Mapping[str, GraphQLArgument]:
-        """Return the arguments of a field by their GraphQL names, with the types of REST."""
+    @staticmethod
+    def arguments(field: GraphQLField) -> Mapping[str, GraphQLArgument]:
+        """Return the arguments of a root field by their GraphQL names, with the types of REST."""
+        arguments: Mapping[str, GraphQLArgument] = field.extensions[_REST_ARGUMENTS]
+        return arguments
+
+    def _copy_arguments(self, field: GraphQLField) -> Mapping[str, GraphQLArgument]:
         return {
             name: GraphQLArgument(
                 self._type(argument.type),
@@ -55,7 +77,7 @@ class RestInputs:
                     copy_enum(name, type_) if isinstance(type_, GraphQLEnumType) else self._copy_object(name, type_)
                 )
             return self.types[name]
-        return type_
+        return _TIME_ZONE if type_.name == _TIME_ZONE.name else type_
 
     def _copy_object(self, name: str, type_: GraphQLInputObjectType) -> GraphQLInputObjectType:
         fields = dict(type_.fields)

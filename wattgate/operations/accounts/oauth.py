@@ -92,7 +92,7 @@ async def authorise(
     return types.Authorisation(
         valid=True,
         code=issued_code,
-        exp=to_ms(expires_at) // 1000,
+        expires_at=expires_at,
         account_id=Id(account.account_id),
         name=account.name,
         state=state,
@@ -325,7 +325,7 @@ async def _issue_tokens(call: Call, rows: Rows, source: GrantSource, grant_type:
     return types.OAuthTokens(
         token_type="bearer",  # noqa: S106 (not a credential)
         access_token=access.token,
-        expires_in=access.exp - to_ms(rows.now) // 1000,
+        expires_in=to_ms(access.expires_at) // 1000 - to_ms(rows.now) // 1000,
         refresh_token=refresh,
         scope=source.scope,
     )

@@ -259,7 +259,7 @@ async def _find_resource(
 ) -> tuple[models.Resource | None, list[Problem]]:
     """Return the user's resource that the input names by id, or by home and classifier; otherwise the problems."""
     if (input.resource_id is None) == (input.ve_id is None):
-        return None, [Problem(("input", "resourceId"), "must be given, or veId, but not both")]
+        return None, [Problem(("input", "resourceId"), "must be given, or a home, but not both")]
     if input.resource_id is not None:
         resource = (await call.rows.get_many(models.Resource, [input.resource_id])).get(input.resource_id)
         if resource is None or resource.owner_id != user_id:

@@ -150,7 +150,9 @@ async def create_alert(call: Call, input: types.NewAlert, *, resource_id: str | 
     alert_type = await find_alert_type(call.rows, input.alert_type_id)
     if alert_type is None:
         problem = Problem(("input", "alertTypeId"), f"{input.alert_type_id} does not exist")
-        raise BadInput(f"Unknown alert type {input.alert_type_id!r}. Create it with addAlertType.", problems=[problem])
+        raise BadInput(
+            f"Unknown alert type {input.alert_type_id!r}. Create it with createAlertType.", problems=[problem]
+        )
     if unsendable := sending_problem(alert_type):
         problem = Problem(("input", "alertTypeId"), unsendable)
         raise BadInput("Invalid alert type. See `problems`.", problems=[problem])
@@ -208,7 +210,7 @@ async def _check_home(call: Call, input: types.NewAlert) -> None:
     home = (await call.rows.get_many(models.VirtualEntity, [input.ve_id])).get(input.ve_id)
     if home is None or home.owner_id != input.user_id:
         problem = Problem(("input", "veId"), f"{input.ve_id} is not a home of the user")
-        raise BadInput(f"Unknown home {input.ve_id!r}. Give a home of the user, or omit veId.", problems=[problem])
+        raise BadInput(f"Unknown home {input.ve_id!r}. Give a home of the user, or omit it.", problems=[problem])
 
 
 def check_data(alert_type: AlertType, data: Any) -> None:

@@ -7,6 +7,7 @@ without a bound.
 import inspect
 import types
 from collections.abc import Callable, Collection, Mapping
+from datetime import tzinfo
 from functools import cache
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -24,7 +25,7 @@ from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.operations.core.operation import Call, Operation
 from wattgate.operations.vocabulary.decoded_readings import DecodedReadings
 from wattgate.operations.vocabulary.node import EdgeField
-from wattgate.operations.vocabulary.scalars import Json
+from wattgate.operations.vocabulary.scalars import Json, UnknownTimeZone
 from wattgate.operations.vocabulary.strawberry_adapter import rest_name_of
 from wattgate.values.annotations import Facts, facts_of
 from wattgate.values.stored_json import UnstorableJson, check_json, is_storable_text
@@ -104,6 +105,8 @@ def _check_of(hint: Any, facts: Facts) -> Check | None:
         return _list_check(list_limit(facts), _check_of(parts[0], facts))
     if hint is Json:
         return _check_json_value
+    if hint is tzinfo:
+        return _check_time_zone
     if hint is strawberry.ID:
         return _text_check(MAX_ID_CHARACTERS)
     if hint is str:
@@ -153,6 +156,12 @@ def _object_check(input_type: Any, definition: Any) -> Check | None:
             check(getattr(value, attribute, None), (*path, name), problems)
 
     return check_object
+
+
+def _check_time_zone(value: Any, path: ProblemPath, problems: list[Problem]) -> None:
+    if isinstance(value, UnknownTimeZone):
+        problem = f"{value.name!r} is not an IANA time zone"
+        raise BadInput(problem, problems=[Problem(path, problem)])
 
 
 def _check_json_value(value: Any, path: ProblemPath, problems: list[Problem]) -> None:

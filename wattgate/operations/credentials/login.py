@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlmodel import col
 
-from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.identity import passwords
 from wattgate.db.identity.login_backoff import LoginAttempt, backoff_id
@@ -54,13 +53,10 @@ class WeakPassword(BadInput):
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """A newly issued token. `token` is the only copy of the secret, because only its hash is stored.
-
-    `exp` is the expiry time in seconds since 1970.
-    """
+    """A newly issued token. `token` is the only copy of the secret, because only its hash is stored."""
 
     token: str
-    exp: int
+    expires_at: datetime
     valid: bool = True
 
 
@@ -212,7 +208,7 @@ async def issue_token(
             **columns,
         )
     )
-    return IssuedToken(token, to_ms(expires_at) // 1000)
+    return IssuedToken(token, expires_at)
 
 
 async def validate_new_username(rows: Rows, username: str, directory_id: str) -> str:

@@ -140,7 +140,7 @@ async def reset_second_factor(call: Call, *, account_id: ids.AccountId) -> model
     The call succeeds if the account has none.
     """
     if account_id == call.principal.account_id:
-        raise Forbidden("Remove your own second factor with removeSecondFactor, which needs the password and a code.")
+        raise Forbidden("Remove your own second factor with deleteSecondFactor, which needs the password and a code.")
     await remove_factor(call.rows, account_id)
     return await call.rows.get(models.Account, account_id)
 

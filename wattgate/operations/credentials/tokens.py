@@ -5,7 +5,6 @@ from typing import Annotated
 
 from sqlmodel import col
 
-from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.rows.rows import Rows
@@ -143,7 +142,7 @@ async def authenticate(
     return types.Login(
         valid=True,
         token=issued.token,
-        exp=issued.exp,
+        expires_at=issued.expires_at,
         account_id=Id(account.account_id),
         application_id=Id(account.application_id),
         name=account.name,
@@ -166,11 +165,9 @@ async def token_status(call: Call) -> types.TokenStatus:
     Invalid credentials return an error.
     """
     account = await require_account(call)
-    expires = call.principal.expires_at
-    exp = None if expires is None else to_ms(expires) // 1000
     return types.TokenStatus(
         valid=True,
-        exp=exp,
+        expires_at=call.principal.expires_at,
         account_id=Id(account.account_id),
         application_id=Id(account.application_id),
     )
@@ -200,7 +197,7 @@ async def new_token(call: Call) -> types.NewToken:
         await hold_directory(call.rows, account.directory_id)
     until = call.principal.expires_at if is_external else None
     issued = await issue_token(call, call.rows, account, until=until, authenticated_at=await _login_of_caller(call))
-    return types.NewToken(valid=True, exp=issued.exp, token=issued.token)
+    return types.NewToken(valid=True, expires_at=issued.expires_at, token=issued.token)
 
 
 async def _login_of_caller(call: Call) -> datetime | None:

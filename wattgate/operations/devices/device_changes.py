@@ -184,7 +184,7 @@ async def register_device_claim(call: Call, *, input: types.NewDeviceClaim) -> t
 async def _edit_open_device(rows: Rows, device_id: str) -> models.Device:
     device = await rows.edit(models.Device, device_id)
     if not device.active:
-        raise Conflict(f"Device {device_id} was removed. Add it again with addDevice.")
+        raise Conflict(f"Device {device_id} was removed. Add it again with createDevice.")
     return device
 
 

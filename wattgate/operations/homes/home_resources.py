@@ -132,7 +132,7 @@ def _merge_attributes(stored: dict[str, Any], added: dict[str, Any]) -> dict[str
     if size > MAX_ATTRIBUTES_BYTES and size > len(json.dumps(stored)):
         raise TooLarge(
             f"The attributes would have {size:,} bytes of JSON, and the maximum is {MAX_ATTRIBUTES_BYTES:,}. Remove "
-            "members with removeVirtualEntityAttributes first."
+            "members with removeHomeAttributes first."
         )
     return merged
 

@@ -152,9 +152,9 @@ async def approve_display_pairing(
     chosen_name = pairing.name if name is None else _require_name(name)
     home = await call.rows.get(models.VirtualEntity, ve_id)
     if home.owner_id != account.user_id:
-        raise NotFound(f"You have no virtual entity with ID {ve_id}.")
+        raise NotFound(f"You have no home with ID {ve_id}.")
     if not home.active:
-        raise Conflict(f"Virtual entity {ve_id} is closed. Open it again with updateVirtualEntity.")
+        raise Conflict(f"Home {ve_id} is closed. Open it again with updateHome.")
     await check_display_quota(call.rows, account.user_id)
     await answer_pairing(call.rows, pairing, PairingState.APPROVED, name=chosen_name, account=account, ve_id=home.ve_id)
     return types.DisplayPairingRequest(name=chosen_name, expires_at=pairing.expires_at)

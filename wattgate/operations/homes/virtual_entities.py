@@ -96,7 +96,7 @@ async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> mo
         *_time_zone_problems(input.time_zone),
     ]
     if problems:
-        raise BadInput("Invalid virtual entity. See `problems`.", problems=problems)
+        raise BadInput("Invalid home. See `problems`.", problems=problems)
     values = to_column_values(input, models.VirtualEntity, exclude={"resources"})
     added = await call.rows.add(models.VirtualEntity(owner_id=owner_id, **values))
     await home_resources.add_resources(call.rows, added.ve_id, dict.fromkeys(resource_ids))
@@ -119,7 +119,7 @@ async def update_virtual_entity(
     The resources of a closed one do not change until it is open again.
     """
     if problems := _time_zone_problems(input.time_zone):
-        raise BadInput("Invalid virtual entity. See `problems`.", problems=problems)
+        raise BadInput("Invalid home. See `problems`.", problems=problems)
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
     was_active = entity.active
     apply_input(entity, input, exclude={"resources"})
@@ -140,7 +140,7 @@ async def _replace_resources(call: Call, entity: models.VirtualEntity, resource_
     joined = await home_resources.load_resource_ids(call.rows, entity.ve_id)
     path = ("input", "resources")
     if problems := await home_resources.find_problems(call.rows, entity.owner_id, resource_ids, path, joined):
-        raise BadInput("Invalid virtual entity. See `problems`.", problems=problems)
+        raise BadInput("Invalid home. See `problems`.", problems=problems)
     await home_resources.replace_resources(call.rows, entity.ve_id, resource_ids, joined)
     emit_resources_changed(call, set(joined) - set(resource_ids))
 

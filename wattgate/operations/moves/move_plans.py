@@ -102,7 +102,7 @@ async def plan_meter_point_move(rows: Rows, principal: Principal, request: MoveR
     if first is None:
         raise Conflict(
             f"The user who lives at meter point {former.mpxn} has no open resource there. Add one for the next user "
-            "with addResource and movedInAt."
+            "with createResource and movedInAt."
         )
     plan = await plan_resource_move(rows, principal, first, request.user_id, request.moved_in_at)
     assert plan.tenancy is not None  # the resource has a meter point
@@ -125,12 +125,14 @@ async def _find_former(rows: Rows, number: str, user_id: str) -> models.MeterPoi
     """Return the tenancy of the household that lives at a meter point, unless it is that of the next user."""
     known = await tenancies_at(rows, number)
     if not known:
-        raise NotFound(f"No user lives at meter point {number}, or has lived there. Add a resource with addResource.")
+        raise NotFound(
+            f"No user lives at meter point {number}, or has lived there. Add a resource with createResource."
+        )
     former = next((tenancy for tenancy in known if tenancy.ended_at is None), None)
     if former is None:
         raise Conflict(
             f"The last user has moved out at meter point {number} already. Add a resource for the next one with "
-            "addResource, or set up a home with `wattgate home create`."
+            "createResource, or set up a home with `wattgate home create`."
         )
     if former.user_id == user_id:
         raise Conflict(f"User {user_id} lives at meter point {number} already.")
@@ -140,8 +142,8 @@ async def _find_former(rows: Rows, number: str, user_id: str) -> models.MeterPoi
 async def _resources_that_leave(rows: Rows, named: models.Resource) -> list[models.Resource]:
     """Return the resources that leave with a named one, which is the first: those at its meter point, with their costs.
 
-    Closed resources at the meter point leave as well, so that they cannot be opened again. `addResource` accepts costs
-    only at the meter point of their energy or at none, so that all of them leave with it.
+    Closed resources at the meter point leave as well, so that they cannot be opened again. `createResource` accepts
+    costs only at the meter point of their energy or at none, so that all of them leave with it.
     """
     others = []
     if named.mpxn is not None:
@@ -248,5 +250,5 @@ async def _plan_home(rows: Rows, name: str, plan: MovePlan, former_id: str) -> N
         order_by=[models.VirtualEntityType.created_at, models.VirtualEntityType.ve_type_id],
     )
     if home_type is None:
-        raise Conflict("The application has no type of homes. Add one with addVirtualEntityType, or give no home name.")
+        raise Conflict("The application has no type of homes. Add one with createHomeType, or give no home name.")
     return NextHome(name, None, home_type.ve_type_id)

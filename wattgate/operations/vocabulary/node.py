@@ -57,9 +57,9 @@ def invalid_global_id(global_id: str, argument: str = "id") -> BadInput:
 
 
 def _resolve_global_id(root: Any, info: strawberry.Info) -> strawberry.ID:
-    type_name = info.path.typename
-    kind: Any = info.schema.get_type_by_name(type_name or "")
-    return strawberry.ID(encode_global_id(kind.name, getattr(root, kind.origin.node_key)))
+    type_name = info.path.typename or ""
+    kind: Any = info.schema.get_type_by_name(type_name)
+    return strawberry.ID(encode_global_id(type_name, getattr(root, kind.origin.node_key)))
 
 
 @strawberry.interface(description="Record that `node` returns by its global ID.")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Any, NewType, TypeVar
+from typing import Annotated, Any, NamedTuple, NewType, TypeVar
 from zoneinfo import ZoneInfo
 
 import strawberry
@@ -55,16 +55,40 @@ def parse_datetime(text: Any) -> datetime:
     return instant.astimezone(UTC)
 
 
-def _parse_time_zone(name: Any) -> tzinfo:
+class UnknownTimeZone(NamedTuple):
+    """A text in the place of a time zone. The check of the arguments refuses it, or the operation that takes texts."""
+
+    name: str
+
+
+def parse_time_zone(name: Any) -> tzinfo:
+    """Return the time zone of a TimeZone. Raise ValueError if it is not one."""
+    zone = _read_time_zone(name)
+    if isinstance(zone, UnknownTimeZone):
+        raise ValueError(f"{name!r} is not an IANA time zone")
+    return zone
+
+
+def time_zone_name(zone: tzinfo | UnknownTimeZone) -> str:
+    """Return the text that stands for a time zone in a TimeZone."""
+    if isinstance(zone, UnknownTimeZone):
+        return zone.name
+    if isinstance(zone, ZoneInfo):
+        return zone.key
+    minutes = zone.utcoffset(None) // timedelta(minutes=1)  # type: ignore[operator]
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+
+
+def _read_time_zone(name: Any) -> tzinfo | UnknownTimeZone:
     if isinstance(name, str) and (match := _OFFSET.fullmatch(name)):
         sign, hours, minutes = match.groups()
         offset = timedelta(hours=int(hours), minutes=int(minutes))
         return timezone(-offset if sign == "-" else offset)
     if isinstance(name, str) and len(name) > MAX_SCALAR_CHARACTERS:
         raise ValueError(f"a TimeZone has at most {MAX_SCALAR_CHARACTERS} characters")
-    if not (isinstance(name, str) and is_time_zone(name)):
+    if not isinstance(name, str):
         raise ValueError(f"{name!r} is not an IANA time zone")
-    return ZoneInfo(name)
+    return ZoneInfo(name) if is_time_zone(name) else UnknownTimeZone(name)
 
 
 def _parse_currency(code: Any) -> str:
@@ -106,7 +130,7 @@ SCALARS: dict[object, ScalarDefinition] = {
         description="Time zone: an IANA name such as Europe/London, or a fixed offset from UTC such as +05:30.",
         specified_by_url="https://www.iana.org/time-zones",
         serialize=str,
-        parse_value=_parse_time_zone,
+        parse_value=_read_time_zone,
     ),
     Json: strawberry.scalar(
         name="JSON",

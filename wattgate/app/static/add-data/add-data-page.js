@@ -85,7 +85,7 @@ export class AddDataPage {
   #offerHomes() {
     const select = findAs(this.#fileForm, "[name=home]", HTMLSelectElement);
     const asked = new URLSearchParams(location.search).get("home");
-    const toOption = (/** @type {Home} */ { veId, name }) => element("option", { value: veId, selected: veId === asked }, name);
+    const toOption = (/** @type {Home} */ { homeId, name }) => element("option", { value: homeId, selected: homeId === asked }, name);
     select.replaceChildren(...this.#homes.map(toOption));
     find(this.#fileForm, ".home-choice").hidden = this.#homes.length < 2;
   }

@@ -60,7 +60,7 @@ export function readAddress(search) {
 
 /**
  * Return the home that a text names: by its ID, else by its name in any case. Undefined if there is none.
- * @template {{ veId: string, name: string }} T
+ * @template {{ homeId: string, name: string }} T
  * @param {T[]} homes
  * @param {string} wanted
  * @returns {T | undefined}
@@ -68,7 +68,7 @@ export function readAddress(search) {
 export function findHome(homes, wanted) {
   const lower = wanted.toLowerCase();
   return (
-    homes.find(({ veId }) => veId.toLowerCase() === lower) ?? homes.find(({ name }) => name.toLowerCase() === lower)
+    homes.find(({ homeId }) => homeId.toLowerCase() === lower) ?? homes.find(({ name }) => name.toLowerCase() === lower)
   );
 }
 

@@ -15,7 +15,7 @@ export class BudgetPanel {
   /** @type {HTMLFormElement} */
   #form;
   /** @type {string | null} */
-  #veId = null;
+  #homeId = null;
   /** @type {Record<string, unknown>} */
   #attributes = {};
 
@@ -35,18 +35,18 @@ export class BudgetPanel {
   }
 
   clear() {
-    this.#veId = null;
+    this.#homeId = null;
     this.#attributes = {};
     this.#form.hidden = true;
     this.#say(text("budget.loading"));
   }
 
   /**
-   * @param {string} veId
+   * @param {string} homeId
    * @param {Record<string, unknown>} attributes  Of the home.
    */
-  show(veId, attributes) {
-    this.#veId = veId;
+  show(homeId, attributes) {
+    this.#homeId = homeId;
     this.#attributes = attributes;
     this.#form.hidden = false;
     const { budget, basis } = budgetEntries(preferencesOf(attributes));
@@ -57,26 +57,26 @@ export class BudgetPanel {
 
   /** Report that the budget could not be read. */
   fail() {
-    if (this.#veId === null) this.#say(text("budget.failed"));
+    if (this.#homeId === null) this.#say(text("budget.failed"));
   }
 
   /** Texts are in the document. Only the notice is written here, and it lasts for a moment. */
   draw() {
-    if (this.#veId !== null) this.#say("");
+    if (this.#homeId !== null) this.#say("");
   }
 
   async #save() {
-    const veId = this.#veId;
-    if (veId === null) return;
+    const homeId = this.#homeId;
+    if (homeId === null) return;
     const changed = withEntries(preferencesOf(this.#attributes), { budget: this.#budget.value, basis: this.#basis.value });
     if ("problem" in changed) {
       this.#say(changed.problem);
       return;
     }
-    const send = () => setPreferences(this.#requester.token, veId, changed.preferences);
+    const send = () => setPreferences(this.#requester.token, homeId, changed.preferences);
     const attributes = await this.#requester.act(send);
     if (attributes) {
-      this.show(veId, attributes);
+      this.show(homeId, attributes);
       this.#say(text("budget.saved"));
     } else this.#say(text("inbox.actionFailed"));
   }

@@ -175,11 +175,11 @@ export class Display {
     this.#history.setHome(energies, this.#wallClock, zoneOf(home));
     const addData = findAs(this.#root, ".add-data", HTMLAnchorElement);
     if (this.#session?.isPaired) addData.removeAttribute("href"); // its credential only reads
-    else addData.href = pageAddress("/add-data", home.veId);
+    else addData.href = pageAddress("/add-data", home.homeId);
     const { electricity: resourceId } = energies;
     this.#prices.setHome(resourceId ? { resourceId, timeZone: zoneOf(home), wallClock: this.#wallClock } : null);
-    this.#household.setHome(home.veId, this.#wallClock, this.#session?.isPaired === false);
-    this.#connection.open(() => ({ query: SUBSCRIPTION, variables: { veId: home.veId } }));
+    this.#household.setHome(home.homeId, this.#wallClock, this.#session?.isPaired === false);
+    this.#connection.open(() => ({ query: SUBSCRIPTION, variables: { homeId: home.homeId } }));
     this.#readHistory();
   }
 

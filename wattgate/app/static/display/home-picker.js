@@ -34,7 +34,7 @@ export class HomePicker {
     this.#select.addEventListener("change", () => {
       localStorage.setItem(KEY, this.#select.value);
       this.#wanted = null;
-      const home = this.#homes.find(({ veId }) => veId === this.#select.value);
+      const home = this.#homes.find(({ homeId }) => homeId === this.#select.value);
       if (home) onSelect(home);
     });
   }
@@ -48,8 +48,8 @@ export class HomePicker {
   setHomes(homes) {
     this.#homes = homes;
     const storedId = localStorage.getItem(KEY);
-    const first = this.#findWanted(homes) ?? homes.find((home) => home.veId === storedId) ?? homes[0];
-    this.#select.replaceChildren(...homes.map((home) => new Option(home.name, home.veId, false, home === first)));
+    const first = this.#findWanted(homes) ?? homes.find((home) => home.homeId === storedId) ?? homes[0];
+    this.#select.replaceChildren(...homes.map((home) => new Option(home.name, home.homeId, false, home === first)));
     this.#select.hidden = homes.length < 2;
     this.#name.hidden = homes.length >= 2;
     this.#name.textContent = first?.name ?? "";

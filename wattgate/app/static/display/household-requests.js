@@ -26,7 +26,7 @@ import { call } from "../shared/gateway.js";
  * @property {Record<string, unknown>} attributes  Of the home.
  */
 
-/** @typedef {{ tenancyId: string, mpxn: string, beganAt: string | null, endedAt: string | null }} Tenancy */
+/** @typedef {{ tenancyId: string, meterPointNumber: string, beganAt: string | null, endedAt: string | null }} Tenancy */
 
 /** The gateway's maximum of a list. */
 const MAX_TENANCIES = 100;
@@ -58,21 +58,21 @@ const RULE = `fragment Rule on AlertRule {
   quietFrom quietTo
 }`;
 
-const SETTINGS = `query Settings($veId: ID!) {
+const SETTINGS = `query Settings($homeId: ID!) {
   viewer { alertRules { ...Rule } }
   application { alertTypes { alertTypeId active ruleKind } }
-  virtualEntity(veId: $veId) {
+  home(homeId: $homeId) {
     attributes
     resources { resourceId name classifier type { storage { fields { fieldName unit } } } }
   }
 } ${RULE}`;
 
 const TENANCIES = `query Tenancies($size: Int!) {
-  viewer { tenancies(last: $size) { edges { node { tenancyId mpxn beganAt endedAt } } } }
+  viewer { tenancies(last: $size) { edges { node { tenancyId meterPointNumber beganAt endedAt } } } }
 }`;
 
 const ADD_RULE = `mutation AddRule($input: NewAlertRule!) {
-  addAlertRule(input: $input) { ... on AlertRule { ...Rule } ...Refused }
+  createAlertRule(input: $input) { ... on AlertRule { ...Rule } ...Refused }
 } ${RULE}`;
 
 const CHANGE_RULE = `mutation ChangeRule($ruleId: ID!, $input: AlertRuleChange!) {
@@ -80,11 +80,11 @@ const CHANGE_RULE = `mutation ChangeRule($ruleId: ID!, $input: AlertRuleChange!)
 } ${RULE}`;
 
 const REMOVE_RULE = `mutation RemoveRule($ruleId: ID!) {
-  removeAlertRule(ruleId: $ruleId) { ... on AlertRule { ruleId } ...Refused }
+  deleteAlertRule(ruleId: $ruleId) { ... on AlertRule { ruleId } ...Refused }
 }`;
 
-const SET_PREFERENCES = `mutation SetPreferences($veId: ID!, $attributes: JSON!) {
-  setVirtualEntityAttributes(veId: $veId, attributes: $attributes) { ... on VirtualEntity { attributes } ...Refused }
+const SET_PREFERENCES = `mutation SetPreferences($homeId: ID!, $attributes: JSON!) {
+  setHomeAttributes(homeId: $homeId, attributes: $attributes) { ... on Home { attributes } ...Refused }
 }`;
 
 /**
@@ -113,16 +113,16 @@ export async function markRead(token, alertIds) {
 /**
  * Return the rules of the user, and what a home offers for new ones.
  * @param {string} token
- * @param {string} veId
+ * @param {string} homeId
  * @returns {Promise<HouseholdSettings>}
  */
-export async function readSettings(token, veId) {
-  const { viewer, application, virtualEntity } = await call(SETTINGS, { veId }, token);
+export async function readSettings(token, homeId) {
+  const { viewer, application, home } = await call(SETTINGS, { homeId }, token);
   return {
     rules: viewer.alertRules,
     alertTypes: application.alertTypes,
-    meters: virtualEntity.resources.map(toMeter),
-    attributes: virtualEntity.attributes,
+    meters: home.resources.map(toMeter),
+    attributes: home.attributes,
   };
 }
 
@@ -142,7 +142,7 @@ export async function readTenancies(token) {
  * @returns {Promise<AlertRule>}
  */
 export async function addRule(token, input) {
-  return (await call(ADD_RULE, { input }, token)).addAlertRule;
+  return (await call(ADD_RULE, { input }, token)).createAlertRule;
 }
 
 /**
@@ -166,13 +166,13 @@ export async function removeRule(token, ruleId) {
 /**
  * Store the preferences of a home's display. Return all attributes of the home.
  * @param {string} token
- * @param {string} veId
+ * @param {string} homeId
  * @param {DisplayPreferences} preferences
  * @returns {Promise<Record<string, unknown>>}
  */
-export async function setPreferences(token, veId, preferences) {
-  const data = await call(SET_PREFERENCES, { veId, attributes: { display: preferences } }, token);
-  return data.setVirtualEntityAttributes.attributes;
+export async function setPreferences(token, homeId, preferences) {
+  const data = await call(SET_PREFERENCES, { homeId, attributes: { display: preferences } }, token);
+  return data.setHomeAttributes.attributes;
 }
 
 /**

@@ -43,7 +43,7 @@ export class Household {
   /** @type {TenancyPanel} */
   #tenancy;
   /** @type {string | null} */
-  #veId = null;
+  #homeId = null;
   #unread = 0;
   #isOffered = false;
 
@@ -73,13 +73,13 @@ export class Household {
 
   /**
    * Prepare for a home of a session. A paired display has none of the panels.
-   * @param {string} veId
+   * @param {string} homeId
    * @param {WallClock} wallClock
    * @param {boolean} isOffered
    */
-  setHome(veId, wallClock, isOffered) {
+  setHome(homeId, wallClock, isOffered) {
     this.clear();
-    this.#veId = veId;
+    this.#homeId = homeId;
     this.#isOffered = isOffered;
     this.#inbox.setWallClock(wallClock);
     this.#tenancy.setWallClock(wallClock);
@@ -89,7 +89,7 @@ export class Household {
   /** Close the dialog and forget everything. */
   clear() {
     this.#dialog.close();
-    this.#veId = null;
+    this.#homeId = null;
     this.#unread = 0;
     this.#isOffered = false;
     for (const panel of [this.#inbox, this.#rules, this.#budget, this.#tenancy]) panel.clear();
@@ -127,9 +127,9 @@ export class Household {
   }
 
   async #readSettings() {
-    const veId = this.#veId;
-    if (veId === null) return;
-    const read = () => readSettings(this.#requester.token, veId);
+    const homeId = this.#homeId;
+    if (homeId === null) return;
+    const read = () => readSettings(this.#requester.token, homeId);
     const settings = await this.#requester.read("settings", read, {
       retry: () => this.#retry(() => this.#readSettings()),
       onFailure: () => {
@@ -139,7 +139,7 @@ export class Household {
     });
     if (!settings) return;
     this.#rules.show(settings);
-    this.#budget.show(veId, settings.attributes);
+    this.#budget.show(homeId, settings.attributes);
   }
 
   async #readTenancies() {

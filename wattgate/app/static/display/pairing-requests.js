@@ -58,7 +58,7 @@ export async function claimPairing(applicationId, deviceCode) {
     { applicationId, deviceCode },
   );
   const { state, interval, token, expiresAt } = data.claimDisplayPairing;
-  return { state, interval, paired: token ? { token, exp: Date.parse(expiresAt) / 1000 } : null };
+  return { state, interval, paired: token ? { token, expiresAt } : null };
 }
 
 /**

@@ -91,7 +91,7 @@
  * @typedef {object} Withheld
  * @property {string} resourceId
  * @property {"ELECTRICITY" | "EXPORTED" | "GAS"} kind
- * @property {string | null} mpxn
+ * @property {string | null} meterPointNumber
  * @property {WithheldReason} reason
  */
 
@@ -108,8 +108,8 @@
 /** The newest version of frames that this page understands. */
 export const FRAME_VERSION = 1;
 
-export const SUBSCRIPTION = `subscription Display($veId: ID!) {
-  display(veId: $veId) {
+export const SUBSCRIPTION = `subscription Display($homeId: ID!) {
+  display(homeId: $homeId) {
     frameVersion
     linkTimeoutSeconds
     at
@@ -137,7 +137,7 @@ export const SUBSCRIPTION = `subscription Display($veId: ID!) {
     cheapest { start end rateWithVat { amount } }
     carbon { intensity unit at validUntil index }
     freshness { state asOf expectedEverySeconds cause }
-    withheld { resourceId kind mpxn reason }
+    withheld { resourceId kind meterPointNumber reason }
   }
 }
 fragment Period on DisplayPeriod {

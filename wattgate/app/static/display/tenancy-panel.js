@@ -73,7 +73,7 @@ export class TenancyPanel {
     return element(
       "li",
       { class: `tenancy-item${state}`, "data-tenancy": tenancy.tenancyId },
-      element("h3", {}, text("tenancy.meterPoint", { number: tenancy.mpxn })),
+      element("h3", {}, text("tenancy.meterPoint", { number: tenancy.meterPointNumber })),
       element("p", {}, periodText(tenancy, this.#wallClock)),
     );
   }

@@ -41,15 +41,15 @@ export class WithheldNotice {
  */
 export function withheldText(withheld) {
   return withheld
-    .map(({ kind, mpxn, reason }) => text(`withheld.${reason}`, { meter: nameOf(kind, mpxn) }))
+    .map(({ kind, meterPointNumber, reason }) => text(`withheld.${reason}`, { meter: nameOf(kind, meterPointNumber) }))
     .join(" ");
 }
 
 /**
  * @param {Withheld["kind"]} kind
- * @param {string | null} mpxn
+ * @param {string | null} meterPointNumber
  */
-function nameOf(kind, mpxn) {
+function nameOf(kind, meterPointNumber) {
   const name = text(`withheld.${kind}`);
-  return mpxn ? text("withheld.meterPoint", { kind: name, mpxn }) : name;
+  return meterPointNumber ? text("withheld.meterPoint", { kind: name, meterPointNumber }) : name;
 }

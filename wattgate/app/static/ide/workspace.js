@@ -244,7 +244,7 @@ export class Workspace {
     const parsed = parseJson(variables);
     if (parsed.problems.length) throw new Error(`The variables are not JSON: ${parsed.problems[0].message}`);
     if (parsed.value === null || typeof parsed.value !== "object" || Array.isArray(parsed.value)) {
-      throw new Error("Write the variables as a JSON object, such as {\"veId\": \"...\"}.");
+      throw new Error("Write the variables as a JSON object, such as {\"homeId\": \"...\"}.");
     }
     const [problem] = parseHeaders(headers).problems;
     if (problem) throw new Error(problem.message);

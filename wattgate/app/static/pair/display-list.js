@@ -65,8 +65,8 @@ export class DisplayList {
    * @param {OwnHome[]} homes
    */
   #row(display, homes) {
-    const { displayId, name, veId, lastSeenAt } = display;
-    const home = homes.find((one) => one.veId === veId)?.name ?? null;
+    const { displayId, name, homeId, lastSeenAt } = display;
+    const home = homes.find((one) => one.homeId === homeId)?.name ?? null;
     const rename = actionButton("rename", text("pair.rename"), text("pair.renameOf", { name }));
     const revoke = actionButton("revoke", text("pair.revoke"), text("pair.revokeOf", { name }));
     const row = element(

@@ -143,7 +143,7 @@ export class PairPage {
    * @param {string} name
    */
   async #approve(home, name) {
-    const approval = { userCode: this.#code, veId: home.veId, name };
+    const approval = { userCode: this.#code, homeId: home.homeId, name };
     if (!(await this.#decide(() => approve(this.#token, approval)))) return;
     this.#finish(text("pair.approved", { name, home: home.name }));
     this.#awaitDisplay(this.#displays.length, LIST_ATTEMPTS);
@@ -214,8 +214,8 @@ export class PairPage {
 
   /** @param {PairedDisplay} display */
   async #revoke(display) {
-    const { displayId, veId, name } = display;
-    const home = this.#homes.find((one) => one.veId === veId)?.name ?? text("pair.home");
+    const { displayId, homeId, name } = display;
+    const home = this.#homes.find((one) => one.homeId === homeId)?.name ?? text("pair.home");
     const confirmed = await this.#dialog.ask({
       title: text("pair.revokeTitle", { name }),
       details: [element("p", {}, text("pair.revokeDetail", { home }))],

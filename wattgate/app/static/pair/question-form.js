@@ -27,7 +27,7 @@ export class QuestionForm {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const name = this.#name.value.trim();
-      if (name) onApprove({ veId: this.#home.value, name: this.#home.selectedOptions[0].text }, name);
+      if (name) onApprove({ homeId: this.#home.value, name: this.#home.selectedOptions[0].text }, name);
       else this.showError(text("pair.nameMissing"), true);
     });
   }
@@ -42,7 +42,7 @@ export class QuestionForm {
     find(this.#form, ".code-shown").textContent = code;
     find(this.#form, ".code-spelled").textContent = spellCode(code);
     find(this.#form, "datalist").replaceChildren(...SUGGESTED_ROOMS.map((key) => element("option", { value: text(key) })));
-    this.#home.replaceChildren(...homes.map((home) => new Option(home.name, home.veId)));
+    this.#home.replaceChildren(...homes.map((home) => new Option(home.name, home.homeId)));
     this.#name.value = name;
     this.showError("");
     this.setVisible(true);

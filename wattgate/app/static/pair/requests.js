@@ -2,14 +2,14 @@
 
 import { call } from "../shared/gateway.js";
 
-/** @typedef {{ veId: string, name: string }} OwnHome */
+/** @typedef {{ homeId: string, name: string }} OwnHome */
 
 /**
  * A screen with a credential for one home. `lastSeenAt` is exact to an hour.
- * @typedef {{ displayId: string, veId: string, name: string, lastSeenAt: string }} PairedDisplay
+ * @typedef {{ displayId: string, homeId: string, name: string, lastSeenAt: string }} PairedDisplay
  */
 
-const DISPLAY_FIELDS = "displayId veId name lastSeenAt";
+const DISPLAY_FIELDS = "displayId homeId name lastSeenAt";
 
 /**
  * Return the homes and the paired displays of an account.
@@ -20,7 +20,7 @@ export async function readAccount(token) {
   const data = await call(
     `query PairingAccount {
       viewer {
-        homes(first: 100) { edges { node { veId name } } }
+        homes(first: 100) { edges { node { homeId name } } }
         pairedDisplays { ${DISPLAY_FIELDS} }
       }
     }`,
@@ -62,12 +62,12 @@ export async function checkCode(token, userCode) {
 /**
  * Give a screen access to a home.
  * @param {string} token
- * @param {{ userCode: string, veId: string, name: string }} approval
+ * @param {{ userCode: string, homeId: string, name: string }} approval
  */
 export async function approve(token, approval) {
   await call(
-    `mutation ApprovePairing($userCode: String!, $veId: ID!, $name: String) {
-      approveDisplayPairing(userCode: $userCode, veId: $veId, name: $name) { ...Refused }
+    `mutation ApprovePairing($userCode: String!, $homeId: ID!, $name: String) {
+      approveDisplayPairing(userCode: $userCode, homeId: $homeId, name: $name) { ...Refused }
     }`,
     approval,
     token,

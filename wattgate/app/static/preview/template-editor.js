@@ -17,7 +17,7 @@ import { ShareDialog } from "./share-dialog.js";
 import { TemplateForm } from "./template-form.js";
 import { TemplateList, isSameContent } from "./template-list.js";
 import { describeState, warnOfDuplicates } from "./template-state.js";
-import { addTemplate, addVersion, loadAlertType, previewTemplate } from "./templates.js";
+import { createTemplate, addVersion, loadAlertType, previewTemplate } from "./templates.js";
 import { TestMailDialog } from "./test-mail-dialog.js";
 import { VariablesMenu } from "./variables-menu.js";
 import { setUpViewControls } from "./view-controls.js";
@@ -213,7 +213,7 @@ export class TemplateEditor {
     const { attributes, content } = this.#form;
     let templateId = template?.templateId;
     if (templateId) await addVersion(this.#token, templateId, content);
-    else templateId = await addTemplate(this.#token, { ...attributes, ...content });
+    else templateId = await createTemplate(this.#token, { ...attributes, ...content });
     this.#drafts.remove(template?.templateId);
     await this.#load(templateId);
     this.#notice.show(template ? "The draft is saved. It is not sent until you publish it."

@@ -194,13 +194,13 @@ export async function previewTemplate(token, input) {
  * @param {TemplateAttributes & TemplateContent} input
  * @returns {Promise<string>}
  */
-export async function addTemplate(token, input) {
+export async function createTemplate(token, input) {
   const data = await call(
-    "mutation Add($input: NewTemplate!) { addTemplate(input: $input) { ... on Template { templateId } ...Refused } }",
+    "mutation Add($input: NewTemplate!) { createTemplate(input: $input) { ... on Template { templateId } ...Refused } }",
     { input },
     token,
   );
-  return data.addTemplate.templateId;
+  return data.createTemplate.templateId;
 }
 
 /**
@@ -213,12 +213,12 @@ export async function addTemplate(token, input) {
 export async function addVersion(token, templateId, input) {
   const data = await call(
     `mutation Save($templateId: ID!, $input: NewTemplateVersion!) {
-      addTemplateVersion(templateId: $templateId, input: $input) { ... on TemplateVersion { version } ...Refused }
+      createTemplateVersion(templateId: $templateId, input: $input) { ... on TemplateVersion { version } ...Refused }
     }`,
     { templateId, input },
     token,
   );
-  return data.addTemplateVersion.version;
+  return data.createTemplateVersion.version;
 }
 
 /**

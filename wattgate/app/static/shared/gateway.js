@@ -9,12 +9,12 @@ const TIMEOUT = 15_000;
 
 /**
  * A token and the time at which it expires, in seconds since 1970. A log-in also says its account.
- * @typedef {{ token: string, exp: number, accountId?: string, applicationId?: string }} Login
+ * @typedef {{ token: string, expiresAt: string, accountId?: string, applicationId?: string }} Login
  */
 
 /**
  * @typedef {object} Home
- * @property {string} veId
+ * @property {string} homeId
  * @property {string} name
  * @property {string | null} city
  * @property {string | null} timeZone
@@ -114,7 +114,7 @@ export async function logIn({ applicationId, username, password, code }) {
     `mutation LogIn($applicationId: ID!, $username: String!, $password: String!, $code: String) {
       authenticate(applicationId: $applicationId, username: $username, password: $password, code: $code) {
         ... on Login {
-          token exp accountId applicationId
+          token expiresAt accountId applicationId
         }
         ...Refused
       }
@@ -130,7 +130,7 @@ export async function logIn({ applicationId, username, password, code }) {
  * @returns {Promise<Login>}
  */
 export async function renew(token) {
-  return (await call("mutation Renew { newToken { ... on NewToken { token exp } ...Refused } }", {}, token)).newToken;
+  return (await call("mutation Renew { createToken { ... on IssuedToken { token expiresAt } ...Refused } }", {}, token)).createToken;
 }
 
 /**
@@ -144,17 +144,17 @@ export async function logOut(token) {
 /** The fields of a refusal that mutations select. A request throws it as a GatewayError. */
 const REFUSED = "fragment Refused on Refusal { refusal: code message }";
 
-const HOME = "fragment Home on VirtualEntity { veId name city timeZone resources { resourceId classifier } }";
+const HOME = "fragment Home on Home { homeId name city timeZone resources { resourceId classifier } }";
 
 /** Users have no access to `application`. Administrators see the homes of all users there, with closed ones. */
 const HOMES = `query Homes($own: String, $all: String) {
   viewer { homes(first: 100, after: $own) { ...Page } }
-  application { virtualEntities(first: 100, after: $all) { ...Page } }
+  application { homes(first: 100, after: $all) { ...Page } }
 }
-fragment Page on VirtualEntityConnection { edges { node { active ...Home } } pageInfo { hasNextPage endCursor } }
+fragment Page on HomeConnection { edges { node { active ...Home } } pageInfo { hasNextPage endCursor } }
 ${HOME}`;
 
-const PAIRED_HOME = `query PairedHome { ownDisplay { virtualEntity { ...Home } } }
+const PAIRED_HOME = `query PairedHome { ownDisplay { home { ...Home } } }
 ${HOME}`;
 
 /**
@@ -168,7 +168,7 @@ export async function listHomes(token) {
   const after = { own: null, all: null };
   for (;;) {
     const { data, refused } = await callInPart(HOMES, after, token, "FORBIDDEN");
-    const page = data.application?.virtualEntities ?? data.viewer?.homes;
+    const page = data.application?.homes ?? data.viewer?.homes;
     if (!page) throw refused ?? new GatewayError("The gateway responded without homes");
     homes.push(...page.edges.map((/** @type {any} */ { node }) => node).filter((/** @type {any} */ { active }) => active));
     if (!page.pageInfo.hasNextPage) return homes;
@@ -183,7 +183,7 @@ export async function listHomes(token) {
  */
 export async function listPairedHome(token) {
   const { ownDisplay } = await call(PAIRED_HOME, {}, token);
-  return ownDisplay.virtualEntity ? [ownDisplay.virtualEntity] : [];
+  return ownDisplay.home ? [ownDisplay.home] : [];
 }
 
 /** The gateway charges fields under `@include` in any case. So a document without a comparison leaves them out. */

@@ -129,8 +129,8 @@ export class Session {
  * @param {Login} login
  * @returns {StoredSession}
  */
-export function storable({ token, exp, accountId, applicationId }) {
-  return { token, since: now(), expires: exp * 1000, ...(accountId && { account: `${applicationId} ${accountId}` }) };
+export function storable({ token, expiresAt, accountId, applicationId }) {
+  return { token, since: now(), expires: Date.parse(expiresAt), ...(accountId && { account: `${applicationId} ${accountId}` }) };
 }
 
 /**

@@ -8,15 +8,17 @@ from typing import Any, ClassVar
 import strawberry
 from sqlmodel import col
 
+from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.queries.users import user_loader
 from wattgate.enums import UserStatus
-from wattgate.operations.core.fields import edge, optional_type, rest_only_field
+from wattgate.operations.core.fields import RestForm, edge, field_with_rest_form, optional_type, rest_only_field
 from wattgate.operations.core.pagination import ListFilter, filter_input
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import UNSET
 from wattgate.operations.vocabulary.node import Node
 from wattgate.operations.vocabulary.scalars import Json
+from wattgate.operations.vocabulary.strawberry_adapter import StrawberryOptional
 from wattgate.principal import Permission
 from wattgate.values import terms
 
@@ -117,11 +119,26 @@ class AccountChange:
     )
 
 
+class Expiring:
+    """A part of types with `expires_at`: the same time in seconds since 1970, which REST has."""
+
+    @property
+    def exp(self) -> int | None:
+        return None if self.expires_at is None else to_ms(self.expires_at) // 1000  # type: ignore[attr-defined]
+
+
+def expiry_field(subject: str, type_: Any = int, *, note: str = "") -> Any:
+    """Return the field `expiresAt`. REST has it as `exp`, of the given type."""
+    description = f"When the {subject} expires"
+    rest_form = RestForm("exp", type_, f"{description}, in seconds since 1970-01-01 (UTC).{note}", name="exp")
+    return field_with_rest_form("expiresAt", rest_form, description=f"{description}.{note}")
+
+
 @strawberry.type(description="A new token and the account that it belongs to.")
-class Login:
+class Login(Expiring):
     valid: terms.Succeeded
     token: str = strawberry.field(description="Token to send in the header `token`, or as `Authorization: Bearer`.")
-    exp: int = strawberry.field(description="When the token expires, in seconds since 1970-01-01 (UTC).")
+    expires_at: datetime = expiry_field("token")
     account_id: ids.AccountId
     application_id: ids.ApplicationId
     name: str = strawberry.field(description="Name of the person.")
@@ -133,19 +150,17 @@ class Login:
 
 
 @strawberry.type(description="Valid credentials of the present request.")
-class TokenStatus:
+class TokenStatus(Expiring):
     valid: bool = strawberry.field(description="Always true, because invalid credentials return an error.")
-    exp: int | None = strawberry.field(
-        description="When the token expires, in seconds since 1970-01-01 (UTC). Null for Basic credentials."
-    )
+    expires_at: datetime | None = expiry_field("token", StrawberryOptional(int), note=" Null for Basic credentials.")
     account_id: ids.AccountId
     application_id: ids.ApplicationId
 
 
 @strawberry.type(description="An additional token for the same account.")
-class NewToken:
+class NewToken(Expiring):
     valid: terms.Succeeded
-    exp: int = strawberry.field(description="When the token expires, in seconds since 1970-01-01 (UTC).")
+    expires_at: datetime = expiry_field("token")
     token: terms.Token
 
 

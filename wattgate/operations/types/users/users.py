@@ -1,9 +1,12 @@
 """GraphQL types of users, push tokens, profiles, sessions and OAuth 2.0."""
 
+from datetime import datetime
+
 import strawberry
 
 from wattgate.db import models
 from wattgate.enums import UserStatus
+from wattgate.operations.types.identity.accounts import Expiring, expiry_field
 from wattgate.operations.types.users.user_records import UserRecords
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.node import Node
@@ -110,10 +113,10 @@ class AccountSession:
 
 
 @strawberry.type(description="OAuth authorization code, which the client exchanges once for tokens.")
-class Authorisation:
+class Authorisation(Expiring):
     valid: terms.Succeeded
     code: str = strawberry.field(description="Authorization code. Valid once, for 60 seconds.")
-    exp: int = strawberry.field(description="When the code expires, in seconds since 1970-01-01 (UTC).")
+    expires_at: datetime = expiry_field("code")
     account_id: ids.AccountId
     name: str = strawberry.field(description="Name of the person.")
     state: str | None = strawberry.field(description="State of the request, unchanged. Null if the client sent none.")

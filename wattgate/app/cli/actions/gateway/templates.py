@@ -89,7 +89,7 @@ def _read(read: Callable[[Path], T], file: Path, option: str) -> T:
 
 
 def _read_variables(file: Path) -> list[VariableDeclaration]:
-    """Return the declarations of a file, in the form of `addAlertType`."""
+    """Return the declarations of a file, in the form of `createAlertType`."""
     try:
         variables = msgspec.convert(_read(read_json, file, "--variables"), list[VariableDeclaration])
     except msgspec.ValidationError as error:

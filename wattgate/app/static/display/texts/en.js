@@ -172,7 +172,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "withheld.ELECTRICITY": "Electricity",
   "withheld.EXPORTED": "Exported electricity",
   "withheld.GAS": "Gas",
-  "withheld.meterPoint": "{kind} (meter point {mpxn})",
+  "withheld.meterPoint": "{kind} (meter point {meterPointNumber})",
 
   "age.seconds": "{count} s",
   "age.minutes": "{count} min",

@@ -168,7 +168,7 @@ export default /** @type {Catalogue} */ ({
   "withheld.ELECTRICITY": "électricité",
   "withheld.EXPORTED": "électricité injectée",
   "withheld.GAS": "gaz",
-  "withheld.meterPoint": "{kind} (point de livraison {mpxn})",
+  "withheld.meterPoint": "{kind} (point de livraison {meterPointNumber})",
 
   "age.seconds": "{count}\u00a0s",
   "age.minutes": "{count}\u00a0min",

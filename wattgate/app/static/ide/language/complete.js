@@ -54,7 +54,7 @@ function scoreOf(label, typed) {
   if (name === typed) return 0;
   if (name.startsWith(typed)) return 1;
   if (name.includes(typed)) return 2;
-  // The letters in order, such as "vent" in "virtualEntities"; the first letter has to agree.
+  // The letters in order, such as "hms" in "homes"; the first letter has to agree.
   let at = 0;
   for (const letter of typed) {
     at = name.indexOf(letter, at) + 1;

@@ -41,8 +41,8 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "mutation {\n  sendAlert(input: {userId: \"...\", alertTypeId: \"CM01\", channels: [INBOX, PUSH], priority: HIGH, data: {use: 4.2}}) {\n    ... on Alert {\n      alertId\n      notifications { notificationId channel state }\n    }\n  }\n}\n",
   },
   {
-    page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Declare the variables of an alert type", name: "addAlertType", kind: "mutation",
-    text: "mutation {\n  addAlertType(input: {systemAlertTypeId: \"CM02\", name: \"Much power\", variables: [\n    {name: \"power\", type: POWER, sample: 4200, description: \"Power at present\"}\n    {name: \"cost.today\", type: MONEY, unit: \"GBP\", description: \"Cost since midnight\"}\n    {name: \"tip\", type: TEXT, required: false}\n  ]}) { ... on AlertType { alertTypeId variables { name type unit sample } } }\n}\n",
+    page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Declare the variables of an alert type", name: "createAlertType", kind: "mutation",
+    text: "mutation {\n  createAlertType(input: {systemAlertTypeId: \"CM02\", name: \"Much power\", variables: [\n    {name: \"power\", type: POWER, sample: 4200, description: \"Power at present\"}\n    {name: \"cost.today\", type: MONEY, unit: \"GBP\", description: \"Cost since midnight\"}\n    {name: \"tip\", type: TEXT, required: false}\n  ]}) { ... on AlertType { alertTypeId variables { name type unit sample } } }\n}\n",
   },
   {
     page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Declare the variables of an alert type", name: "sendAlert", kind: "mutation",
@@ -65,8 +65,8 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "{ viewer { alertRules { name backTest(days: 30) { count firings { at value } } } } }\n",
   },
   {
-    page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Let a resource join or leave a home", name: "addVirtualEntityResource", kind: "mutation",
-    text: "mutation ($veId: ID!, $resourceId: ID!) {\n  addVirtualEntityResource(veId: $veId, resourceId: $resourceId) { ... on VirtualEntity { resources { resourceId name } } }\n}\n",
+    page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Let a resource join or leave a home", name: "addResourceToHome", kind: "mutation",
+    text: "mutation ($homeId: ID!, $resourceId: ID!) {\n  addResourceToHome(homeId: $homeId, resourceId: $resourceId) { ... on Home { resources { resourceId name } } }\n}\n",
   },
   {
     page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Close a home or a resource, and open it again", name: "updateResource", kind: "mutation",
@@ -77,12 +77,12 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "mutation ($hardwareId: String!) {\n  registerDeviceClaim(input: { hardwareId: $hardwareId }) { ... on DeviceClaim { hardwareId code expiresAt } }\n}\n",
   },
   {
-    page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Let users claim their devices", name: "addDevice", kind: "mutation",
-    text: "mutation ($deviceTypeId: ID!, $hardwareId: String!, $code: String!) {\n  addDevice(input: { deviceTypeId: $deviceTypeId, hardwareId: $hardwareId, hardwareIds: {}, claimCode: $code }) {\n    ... on Device {\n      deviceId proof\n    }\n  }\n}\n",
+    page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Let users claim their devices", name: "createDevice", kind: "mutation",
+    text: "mutation ($deviceTypeId: ID!, $hardwareId: String!, $code: String!) {\n  createDevice(input: { deviceTypeId: $deviceTypeId, hardwareId: $hardwareId, hardwareIds: {}, claimCode: $code }) {\n    ... on Device {\n      deviceId proof\n    }\n  }\n}\n",
   },
   {
     page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Move a meter point", name: "moveMeterPoint", kind: "mutation",
-    text: "mutation ($mpxn: ID!, $userId: ID!) {\n  moveMeterPoint(mpxn: $mpxn, userId: $userId, homeName: \"Home\") {\n    ... on MeterPointMove {\n      formerUserId movedInAt withdrawnReadings veId\n      resources { resourceId classifier successorId }\n      devices { deviceId moves successorId }\n    }\n  }\n}\n",
+    text: "mutation ($meterPointNumber: MeterPointNumber!, $userId: ID!) {\n  moveMeterPoint(meterPointNumber: $meterPointNumber, userId: $userId, homeName: \"Home\") {\n    ... on MeterPointMove {\n      formerUserId movedInAt withdrawnReadings homeId\n      resources { resourceId classifier successorId }\n      devices { deviceId moves successorId }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Move resources and devices one by one", name: "moveResource", kind: "mutation",
@@ -90,7 +90,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Record a consent", name: "verifyMeterPoint", kind: "mutation",
-    text: "mutation {\n  verifyMeterPoint(mpxn: \"2000012345678\", purpose: \"advice on energy use\") { ... on MeterPointConsent { state validUntil } }\n}\n",
+    text: "mutation {\n  verifyMeterPoint(meterPointNumber: \"2000012345678\", purpose: \"advice on energy use\") { ... on MeterPointConsent { state validUntil } }\n}\n",
   },
   {
     page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Handle withheld data", name: "viewer", kind: "query",
@@ -98,7 +98,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Show the receipts", name: "viewer", kind: "query",
-    text: "{\n  viewer {\n    consentReceipts(last: 20) {\n      edges { node { receiptId mpxn kind basis purpose recordedBy createdAt validUntil } }\n      pageInfo { hasPreviousPage startCursor }\n    }\n  }\n}\n",
+    text: "{\n  viewer {\n    consentReceipts(last: 20) {\n      edges { node { receiptId meterPointNumber kind basis purpose recordedBy createdAt validUntil } }\n      pageInfo { hasPreviousPage startCursor }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Show who read the data", name: "viewer", kind: "query",
@@ -106,11 +106,11 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/display-of-your-own", pageTitle: "A display of your own", section: "Set the daily budget", name: "SetBudget", kind: "mutation",
-    text: "mutation SetBudget($veId: ID!) {\n  setVirtualEntityAttributes(veId: $veId, attributes: {display: {dailyBudget: 3.5, ambientBasis: \"BUDGET\"}}) { ... on VirtualEntity { attributes } }\n}\n",
+    text: "mutation SetBudget($homeId: ID!) {\n  setHomeAttributes(homeId: $homeId, attributes: {display: {dailyBudget: 3.5, ambientBasis: \"BUDGET\"}}) { ... on Home { attributes } }\n}\n",
   },
   {
     page: "how-to/display-of-your-own", pageTitle: "A display of your own", section: "Show the carbon intensity", name: "AddCarbonType", kind: "mutation",
-    text: "mutation AddCarbonType {\n  addResourceType(input: {\n    name: \"carbon intensity\", classifier: \"carbon.intensity\", baseUnit: \"gCO2/kWh\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2026-01-01T00:00:00Z\",\n      fields: [{fieldName: \"INTENSITY\", unit: \"gCO2/kWh\", datatype: \"integer\"}]\n    }]\n  }) { ... on ResourceType { resourceTypeId } }\n}\n",
+    text: "mutation AddCarbonType {\n  createResourceType(input: {\n    name: \"carbon intensity\", classifier: \"carbon.intensity\", baseUnit: \"gCO2/kWh\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2026-01-01T00:00:00Z\",\n      fields: [{fieldName: \"INTENSITY\", unit: \"gCO2/kWh\", datatype: \"integer\"}]\n    }]\n  }) { ... on ResourceType { resourceTypeId } }\n}\n",
   },
   {
     page: "how-to/erase-and-export", pageTitle: "Erase and export a user's data", section: "Export", name: "exportMyData", kind: "mutation",
@@ -130,27 +130,27 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/load-data", pageTitle: "Load data", section: "Create a resource and a home", name: "AddType", kind: "mutation",
-    text: "mutation AddType {\n  addResourceType(input: {\n    name: \"electricity consumption\", classifier: \"electricity.consumption\", baseUnit: \"kWh\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2014-01-06T00:00:00Z\",\n      fields: [{fieldName: \"ENERGY\", unit: \"kWh\", datatype: \"fixedpoint(3)\"}]\n    }]\n  }) { ... on ResourceType { resourceTypeId } }\n}\n",
+    text: "mutation AddType {\n  createResourceType(input: {\n    name: \"electricity consumption\", classifier: \"electricity.consumption\", baseUnit: \"kWh\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2014-01-06T00:00:00Z\",\n      fields: [{fieldName: \"ENERGY\", unit: \"kWh\", datatype: \"fixedpoint(3)\"}]\n    }]\n  }) { ... on ResourceType { resourceTypeId } }\n}\n",
   },
   {
     page: "how-to/load-data", pageTitle: "Load data", section: "Create a resource and a home", name: "AddHomeType", kind: "mutation",
-    text: "mutation AddHomeType($resourceTypeId: ID!) {\n  addVirtualEntityType(input: {name: \"Home\", resources: [{resourceTypeId: $resourceTypeId, required: true}]}) { ... on VirtualEntityType { veTypeId } }\n}\n",
+    text: "mutation AddHomeType($resourceTypeId: ID!) {\n  createHomeType(input: {name: \"Home\", resources: [{resourceTypeId: $resourceTypeId, required: true}]}) { ... on HomeType { homeTypeId } }\n}\n",
   },
   {
     page: "how-to/load-data", pageTitle: "Load data", section: "Create a resource and a home", name: "AddResource", kind: "mutation",
-    text: "mutation AddResource($resourceTypeId: ID!) {\n  addResource(input: {resourceTypeId: $resourceTypeId, name: \"electricity consumption\"}) { ... on Resource { resourceId } }\n}\n",
+    text: "mutation AddResource($resourceTypeId: ID!) {\n  createResource(input: {resourceTypeId: $resourceTypeId, name: \"electricity consumption\"}) { ... on Resource { resourceId } }\n}\n",
   },
   {
     page: "how-to/load-data", pageTitle: "Load data", section: "Create a resource and a home", name: "AddHome", kind: "mutation",
-    text: "mutation AddHome($veTypeId: ID!, $resourceId: ID!) {\n  addVirtualEntity(input: {\n    veTypeId: $veTypeId, name: \"My home\", timeZone: \"Europe/London\", resources: [{resourceId: $resourceId}]\n  }) { ... on VirtualEntity { veId } }\n}\n",
+    text: "mutation AddHome($homeTypeId: ID!, $resourceId: ID!) {\n  createHome(input: {\n    homeTypeId: $homeTypeId, name: \"My home\", timeZone: \"Europe/London\", resources: [{resourceId: $resourceId}]\n  }) { ... on Home { homeId } }\n}\n",
   },
   {
     page: "how-to/load-data", pageTitle: "Load data", section: "Receive readings from in-home displays by MQTT", name: "AddDeviceType", kind: "mutation",
-    text: "mutation AddDeviceType($resourceTypeId: ID!) {\n  addDeviceType(input: {\n    description: \"In-home display\",\n    protocol: {protocol: \"MQTT\", sensors: [{protocolId: \"ELEC\", resourceTypeId: $resourceTypeId}]}\n  }) { ... on DeviceType { deviceTypeId } }\n}\n",
+    text: "mutation AddDeviceType($resourceTypeId: ID!) {\n  createDeviceType(input: {\n    description: \"In-home display\",\n    protocol: {protocol: \"MQTT\", sensors: [{protocolId: \"ELEC\", resourceTypeId: $resourceTypeId}]}\n  }) { ... on DeviceType { deviceTypeId } }\n}\n",
   },
   {
     page: "how-to/load-data", pageTitle: "Load data", section: "Receive readings from in-home displays by MQTT", name: "AddDisplay", kind: "mutation",
-    text: "mutation AddDisplay($deviceTypeId: ID!, $hardwareId: String!) {\n  addDevice(input: {deviceTypeId: $deviceTypeId, hardwareId: $hardwareId, hardwareIds: {}}) { ... on Device { deviceId } }\n}\n",
+    text: "mutation AddDisplay($deviceTypeId: ID!, $hardwareId: String!) {\n  createDevice(input: {deviceTypeId: $deviceTypeId, hardwareId: $hardwareId, hardwareIds: {}}) { ... on Device { deviceId } }\n}\n",
   },
   {
     page: "how-to/load-data", pageTitle: "Load data", section: "Set tariffs and prices", name: "CheapestTwoHours", kind: "query",
@@ -158,7 +158,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/log-in-with-your-directory", pageTitle: "Log in with your own directory", section: "Log in", name: "LogIn", kind: "mutation",
-    text: "mutation LogIn($application: ID!, $directory: ID!, $token: String!) {\n  authenticate(applicationId: $application, directoryId: $directory, directoryToken: $token) {\n    ... on Login {\n      token\n      exp\n    }\n  }\n}\n",
+    text: "mutation LogIn($application: ID!, $directory: ID!, $token: String!) {\n  authenticate(applicationId: $application, directoryId: $directory, directoryToken: $token) {\n    ... on Login {\n      token\n      expiresAt\n    }\n  }\n}\n",
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Start a pairing", name: "startDisplayPairing", kind: "mutation",
@@ -166,11 +166,11 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Take the credential", name: "claimDisplayPairing", kind: "mutation",
-    text: "mutation ($applicationId: ID, $deviceCode: String!) {\n  claimDisplayPairing(applicationId: $applicationId, deviceCode: $deviceCode) {\n    ... on DisplayPairingClaim {\n      state interval token display { displayId veId name }\n    }\n  }\n}\n",
+    text: "mutation ($applicationId: ID, $deviceCode: String!) {\n  claimDisplayPairing(applicationId: $applicationId, deviceCode: $deviceCode) {\n    ... on DisplayPairingClaim {\n      state interval token display { displayId homeId name }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Read the home", name: "ownDisplay", kind: "query",
-    text: "query {\n  ownDisplay { name virtualEntity { veId name timeZone resources { resourceId classifier } } }\n}\n",
+    text: "query {\n  ownDisplay { name home { homeId name timeZone resources { resourceId classifier } } }\n}\n",
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Read the home", name: "endOwnDisplay", kind: "mutation",
@@ -182,11 +182,11 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Answer a code", name: "approveDisplayPairing", kind: "mutation",
-    text: "mutation ($userCode: String!, $veId: ID!, $name: String) {\n  approveDisplayPairing(userCode: $userCode, veId: $veId, name: $name) { ... on DisplayPairingRequest { name expiresAt } }\n}\n",
+    text: "mutation ($userCode: String!, $homeId: ID!, $name: String) {\n  approveDisplayPairing(userCode: $userCode, homeId: $homeId, name: $name) { ... on DisplayPairingRequest { name expiresAt } }\n}\n",
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "List, rename and end displays", name: "viewer", kind: "query",
-    text: "query {\n  viewer { pairedDisplays { displayId name lastSeenAt virtualEntity { name } } }\n}\n",
+    text: "query {\n  viewer { pairedDisplays { displayId name lastSeenAt home { name } } }\n}\n",
   },
   {
     page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "List, rename and end displays", name: "renamePairedDisplay", kind: "mutation",
@@ -198,11 +198,11 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add the types once", name: "Types", kind: "query",
-    text: "query Types {\n  application {\n    resourceTypes(first: 100) { edges { node { resourceTypeId classifier baseUnit } } }\n    virtualEntityTypes(first: 100) { edges { node { veTypeId name } } }\n  }\n}\n",
+    text: "query Types {\n  application {\n    resourceTypes(first: 100) { edges { node { resourceTypeId classifier baseUnit } } }\n    homeTypes(first: 100) { edges { node { homeTypeId name } } }\n  }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add the types once", name: "AddTypes", kind: "mutation",
-    text: "mutation AddTypes {\n  energy: addResourceType(input: {\n    name: \"electricity consumption\", classifier: \"electricity.consumption\", baseUnit: \"kWh\",\n    storage: [\n      {\n        type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2014-01-06T00:00:00Z\",\n        fields: [{fieldName: \"ENERGY\", unit: \"kWh\", datatype: \"fixedpoint(3)\"}]\n      },\n      {\n        type: \"timeseries\", sampling: \"irregular\", start: \"2014-01-06T00:00:00Z\",\n        fields: [{fieldName: \"POWER\", unit: \"W\", datatype: \"integer\", negative: true}]\n      }\n    ]\n  }) { ... on ResourceType { resourceTypeId } }\n  cost: addResourceType(input: {\n    name: \"electricity cost\", classifier: \"electricity.consumption.cost\", baseUnit: \"pence\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2014-01-06T00:00:00Z\",\n      fields: [{fieldName: \"COST\", unit: \"pence\", datatype: \"fixedpoint(4)\"}]\n    }]\n  }) { ... on ResourceType { resourceTypeId } }\n  home: addVirtualEntityType(input: {name: \"Home\"}) { ... on VirtualEntityType { veTypeId } }\n}\n",
+    text: "mutation AddTypes {\n  energy: createResourceType(input: {\n    name: \"electricity consumption\", classifier: \"electricity.consumption\", baseUnit: \"kWh\",\n    storage: [\n      {\n        type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2014-01-06T00:00:00Z\",\n        fields: [{fieldName: \"ENERGY\", unit: \"kWh\", datatype: \"fixedpoint(3)\"}]\n      },\n      {\n        type: \"timeseries\", sampling: \"irregular\", start: \"2014-01-06T00:00:00Z\",\n        fields: [{fieldName: \"POWER\", unit: \"W\", datatype: \"integer\", negative: true}]\n      }\n    ]\n  }) { ... on ResourceType { resourceTypeId } }\n  cost: createResourceType(input: {\n    name: \"electricity cost\", classifier: \"electricity.consumption.cost\", baseUnit: \"pence\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2014-01-06T00:00:00Z\",\n      fields: [{fieldName: \"COST\", unit: \"pence\", datatype: \"fixedpoint(4)\"}]\n    }]\n  }) { ... on ResourceType { resourceTypeId } }\n  home: createHomeType(input: {name: \"Home\"}) { ... on HomeType { homeTypeId } }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add the user", name: "FindUser", kind: "query",
@@ -210,15 +210,15 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add the user", name: "AddUser", kind: "mutation",
-    text: "mutation AddUser($username: String!, $password: String!) {\n  addUser(input: {username: $username, password: $password, name: \"Ada\"}) { ... on User { userId } }\n}\n",
+    text: "mutation AddUser($username: String!, $password: String!) {\n  createUser(input: {username: $username, password: $password, name: \"Ada\"}) { ... on User { userId } }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add resources, tariff and home for the user", name: "Owned", kind: "query",
-    text: "query Owned {\n  viewer {\n    homes(first: 10) { edges { node { veId name timeZone resources { resourceId } } } }\n    resources(first: 100) { edges { node { resourceId classifier mpxn costOf } } }\n  }\n}\n",
+    text: "query Owned {\n  viewer {\n    homes(first: 10) { edges { node { homeId name timeZone resources { resourceId } } } }\n    resources(first: 100) { edges { node { resourceId classifier meterPointNumber costOf } } }\n  }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add resources, tariff and home for the user", name: "AddResources", kind: "mutation",
-    text: "mutation AddResources($energyTypeId: ID!, $costTypeId: ID!, $mpan: String!) {\n  energy: addResource(input: {resourceTypeId: $energyTypeId, name: \"electricity consumption\", mpxn: $mpan}) { ... on Resource { resourceId } }\n  cost: addResource(input: {resourceTypeId: $costTypeId, name: \"electricity cost\", mpxn: $mpan}) { ... on Resource { resourceId costOf } }\n}\n",
+    text: "mutation AddResources($energyTypeId: ID!, $costTypeId: ID!, $mpan: MeterPointNumber!) {\n  energy: createResource(input: {resourceTypeId: $energyTypeId, name: \"electricity consumption\", meterPointNumber: $mpan}) { ... on Resource { resourceId } }\n  cost: createResource(input: {resourceTypeId: $costTypeId, name: \"electricity cost\", meterPointNumber: $mpan}) { ... on Resource { resourceId costOf } }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add resources, tariff and home for the user", name: "SetTariff", kind: "mutation",
@@ -226,11 +226,11 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add resources, tariff and home for the user", name: "AddHome", kind: "mutation",
-    text: "mutation AddHome($veTypeId: ID!, $energyId: ID!, $costId: ID!) {\n  addVirtualEntity(input: {\n    veTypeId: $veTypeId, name: \"My home\", timeZone: \"Europe/London\",\n    resources: [{resourceId: $energyId}, {resourceId: $costId}]\n  }) { ... on VirtualEntity { veId } }\n}\n",
+    text: "mutation AddHome($homeTypeId: ID!, $energyId: ID!, $costId: ID!) {\n  createHome(input: {\n    homeTypeId: $homeTypeId, name: \"My home\", timeZone: \"Europe/London\",\n    resources: [{resourceId: $energyId}, {resourceId: $costId}]\n  }) { ... on Home { homeId } }\n}\n",
   },
   {
     page: "how-to/trusted-documents", pageTitle: "Send documents by ID", section: "Register trusted documents", name: "Homes", kind: "query",
-    text: "query Homes {\n  viewer {\n    homes(first: 10) { edges { node { veId name } } }\n  }\n}\n",
+    text: "query Homes {\n  viewer {\n    homes(first: 10) { edges { node { homeId name } } }\n  }\n}\n",
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "LogIn", kind: "mutation",
@@ -238,15 +238,15 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "Homes", kind: "query",
-    text: "query Homes {\n  viewer {\n    homes(first: 10) {\n      edges { node { id veId name resources { id resourceId classifier current { value unit at } } } }\n    }\n  }\n}\n",
+    text: "query Homes {\n  viewer {\n    homes(first: 10) {\n      edges { node { id homeId name resources { id resourceId classifier current { value unit at } } } }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "Home", kind: "query",
-    text: "query Home($veId: ID!) {\n  virtualEntity(veId: $veId) { id veId name resources { id resourceId classifier current { value unit at } } }\n}\n",
+    text: "query Home($homeId: ID!) {\n  home(homeId: $homeId) { id homeId name resources { id resourceId classifier current { value unit at } } }\n}\n",
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "RenameHome", kind: "mutation",
-    text: "mutation RenameHome($veId: ID!, $name: String!) {\n  updateVirtualEntity(veId: $veId, input: { name: $name }) {\n    ... on VirtualEntity { id name }\n    ... on BadInput { problems { path message } }\n    ... on NotFound { message }\n    ... on Conflict { message }\n    ... on QuotaExceeded { message }\n  }\n}\n",
+    text: "mutation RenameHome($homeId: ID!, $name: String!) {\n  updateHome(homeId: $homeId, input: { name: $name }) {\n    ... on Home { id name }\n    ... on BadInput { problems { path message } }\n    ... on NotFound { message }\n    ... on Conflict { message }\n    ... on QuotaExceeded { message }\n  }\n}\n",
   },
   {
     page: "how-to/typescript-client", pageTitle: "Begin a TypeScript client", section: "Generate types from the schema", name: "Alerts", kind: "query",
@@ -261,7 +261,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "subscription Readings($resourceIds: [ID!]!, $since: String) {\n  readings(resourceIds: $resourceIds, since: $since) { resourceId field at value unit }\n}\n",
   },
   {
-    page: "how-to/webhooks", pageTitle: "Receive webhooks", section: "Register an endpoint", name: "addWebhookEndpoint", kind: "mutation",
-    text: "mutation {\n  addWebhookEndpoint(input: {url: \"https://shop.example/webhooks\", events: [\"alert.*\", \"consent.revoked\"]}) {\n    ... on IssuedSecret {\n      endpoint { endpointId }\n      secret\n    }\n  }\n}\n",
+    page: "how-to/webhooks", pageTitle: "Receive webhooks", section: "Register an endpoint", name: "createWebhookEndpoint", kind: "mutation",
+    text: "mutation {\n  createWebhookEndpoint(input: {url: \"https://shop.example/webhooks\", events: [\"alert.*\", \"consent.revoked\"]}) {\n    ... on IssuedSecret {\n      endpoint { endpointId }\n      secret\n    }\n  }\n}\n",
   },
 ]);

@@ -6,7 +6,7 @@ import { namedType, nullableType } from "../language/schema.js";
 
 /**
  * @typedef {object} OwnHome
- * @property {string} veId
+ * @property {string} homeId
  * @property {string | null} timeZone
  * @property {{ resourceId: string, classifier: string | null, resourceTypeId: string }[]} resources
  */
@@ -27,9 +27,9 @@ export const NOTHING = Object.freeze({ applicationId: "", userId: "", accountId:
 export const OWN_DATA_QUERY = `query IdeOwnData {
   tokenStatus { accountId applicationId }
   viewer { userId homes(first: 10) { edges { node { ...IdeHome } } } }
-  application { virtualEntities(first: 1) { edges { node { ...IdeHome } } } }
+  application { homes(first: 1) { edges { node { ...IdeHome } } } }
 }
-fragment IdeHome on VirtualEntity { veId ownerId timeZone resources { resourceId classifier resourceTypeId } }`;
+fragment IdeHome on Home { homeId ownerId timeZone resources { resourceId classifier resourceTypeId } }`;
 
 const DAY = 86_400_000;
 const DAYS = 7;
@@ -42,7 +42,7 @@ const PREFERRED = "electricity.consumption";
  */
 export function readOwnData(data) {
   const own = homesOf(data?.viewer?.homes);
-  const homes = own.length ? own : homesOf(data?.application?.virtualEntities);
+  const homes = own.length ? own : homesOf(data?.application?.homes);
   return {
     applicationId: data?.tokenStatus?.applicationId ?? "",
     accountId: data?.tokenStatus?.accountId ?? "",
@@ -119,7 +119,7 @@ function ownValues({ applicationId, userId, accountId, homes }, now) {
   const end = Math.floor(now / DAY) * DAY;
   const [start, until] = [end - DAYS * DAY, end].map((at) => new Date(at).toISOString().replace(".000Z", "Z"));
   return {
-    veId: home?.veId,
+    homeId: home?.homeId,
     resourceId: resource?.resourceId,
     resourceTypeId: resource?.resourceTypeId,
     timeZone: home?.timeZone ?? "Europe/London",

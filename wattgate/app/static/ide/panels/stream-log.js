@@ -15,7 +15,7 @@ export const MAX_SERIES = 24;
 /** Levels of a payload that are searched for numbers. */
 const MAX_DEPTH = 8;
 /** Members beside a number that say what it is of. Two values of one member make two series. */
-const CONTEXT = ["field", "name", "resourceId", "deviceId", "veId"];
+const CONTEXT = ["field", "name", "resourceId", "deviceId", "homeId"];
 /** A decimal number as text. Without a point it may be the number of a meter. */
 const DECIMAL = /^-?\d+\.\d+$/;
 
