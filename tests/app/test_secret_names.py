@@ -15,15 +15,14 @@ ROOT = Path(__file__).parents[2]
 ADDRESS = "https://gateway.example/api/v0-1/openapi.json"
 LIKE_SECRET = re.compile("token|secret|pass|code|key|pin|otp|credential|challenge|verif", re.IGNORECASE)
 
-SECRETS = {"accessToken", "claimCode", "clientSecret", "code", "directoryToken", "newPassword", "pushToken"} | {
+SECRETS = {"accessToken", "claimCode", "clientSecret", "code", "directoryToken", "newPassword"} | {
     "deviceCode",
     "oldPassword",
     "password",
-    "removeToken",
     "token",
 }
-IN_REST = SECRETS | {"client_secret", "code_verifier", "device_code", "refresh_token"}
-IN_GRAPHQL = SECRETS | {"codeVerifier", "refreshToken"}
+IN_REST = SECRETS | {"client_secret", "code_verifier", "device_code", "refresh_token", "newToken", "removeToken"}
+IN_GRAPHQL = SECRETS | {"codeVerifier", "refreshToken", "pushToken"}
 PUBLIC = {"codeChallenge", "codeChallengeMethod", "code_challenge", "code_challenge_method", "cultureCode"} | {
     "postalCode",
     "postcode",

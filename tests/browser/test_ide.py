@@ -159,7 +159,7 @@ async def test_variables_and_headers_are_checked_and_sent(page: Page) -> None:
     await page.keyboard.press("Control+Space")
     await page.keyboard.press("Enter")
     await expect(variables).to_have_value('{\n  "homeId": ""\n}')
-    await variables.fill('{"veID": "1"}')
+    await variables.fill('{"homeID": "1"}')
     await page.get_by_test_id("variables-problems").get_by_test_id("fix").click()
     await expect(variables).to_have_value('{"homeId": "1"}')
     await variables.fill('{"homeId": ')

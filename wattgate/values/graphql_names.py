@@ -1,7 +1,7 @@
 """The glossary: the names of the GraphQL schema that are not the camel case of a Python name.
 
 Python, the database and REST keep the words of the specification. GraphQL has the words that developers of households
-expect. `docs/reference/schema-design.md` has the same table for readers; a test compares them.
+expect. `docs/reference/schema-design.md` shows them to readers; a test compares it.
 """
 
 import re
@@ -51,6 +51,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "dfs_enrolments": "flexibilityEnrolments",
         "dfs_events": "flexibilityEvents",
         "dfs_participations": "flexibilityParticipations",
+        "mobile_app_token_id": "pushTokenId",
         "new_token": "pushToken",
         "remove_token": "pushToken",
     }

@@ -31,8 +31,7 @@ from wattgate.graphql.execution.audience_tags import Tag, add_audience_tags
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.input_conversion import install_converters, names_with_default
 from wattgate.graphql.execution.mutation_results import add_result_unions
-from wattgate.graphql.execution.rest_inputs import RestInputs
-from wattgate.graphql.execution.text_scalars import add_text_scalars
+from wattgate.graphql.execution.rest_inputs import RestInputs, add_text_scalars
 from wattgate.operations.core.fields import build_root_field, edge_of, is_rest_only, without_nulls_for_defaults
 from wattgate.operations.core.input_limits import describe_limits
 from wattgate.operations.core.operation import Operation, OperationKind
