@@ -18,7 +18,7 @@ import pytest
 
 from tests.support.examples import EXAMPLES
 from tests.support.house import House, house
-from tests.support.interfaces import document, field_of, is_in_graphql
+from tests.support.interfaces import document, field_of, is_in_graphql, to_graphql_variables
 from tests.support.legacy import REST_ARGUMENTS
 from tests.support.odd_values import Path, odd_values, replaceable, value_at, with_value
 from tests.support.servers import Databases
@@ -141,7 +141,9 @@ async def _findings(
 def _requests(operation: Operation, variables: dict[str, Any]) -> Iterator[tuple[str, tuple[str, str, bytes]]]:
     """Yield each interface with the method, URL and body of its request."""
     if is_in_graphql(operation):
-        body = json.dumps({"query": document(operation, variables), "variables": variables})
+        body = json.dumps(
+            {"query": document(operation, variables), "variables": to_graphql_variables(operation, variables)}
+        )
         yield "GraphQL", ("POST", "/graphql", body.encode())
     for rest in operation.rest:
         change = REST_ARGUMENTS.get(rest.route_key)

@@ -27,7 +27,7 @@ from tests.support.endings import (
 from tests.support.examples import EXAMPLES
 from tests.support.held_operations import HeldPool, held, until_waiting
 from tests.support.house import PASSWORD, Tenant, tenant_on
-from tests.support.interfaces import document
+from tests.support.interfaces import document, to_graphql_variables
 from tests.support.scopes import EVERYTHING
 from tests.support.short_form import sample
 from tests.support.tables import columns_of_requests
@@ -294,7 +294,9 @@ def may_run(principal: Principal, operation: Operation) -> bool:
 
 async def request_of(tenant: Tenant, operation: Operation) -> tuple[Operation, OperationRequest]:
     variables = await EXAMPLES[operation.name](tenant)
-    return operation, OperationRequest(query=document(operation, variables), variables=variables)
+    return operation, OperationRequest(
+        query=document(operation, variables), variables=to_graphql_variables(operation, variables)
+    )
 
 
 async def code_of(tenant: Tenant, principal: Principal, request: OperationRequest) -> str | None:

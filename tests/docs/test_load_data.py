@@ -57,7 +57,7 @@ async def test_prices_of_quarter_hours_are_imported_and_the_cheapest_are_found(s
     )
     assert (report.recorded, refused) == (3, [])
     document = blocks("graphql")[-1].replace(
-        "minutes: 120, before", 'minutes: 30, notBefore: "2026-01-01T00:00:00+01:00", before'
+        "minutes: 120", 'minutes: 30, notBefore: "2026-01-01T00:00:00+01:00", before: "2026-01-01T07:00:00+01:00"'
     )
     answer = await served.graphql(document, served.one.headers["account"], resourceId=resource_id)
     found = answer["data"]["resource"]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.house import House, house
 
-PERIODS = "The values are PT1M, PT30M, PT1H, P1D, P1W, P1M, P1Y."
+PERIODS = "The values are PT1M, PT5M, PT15M, PT30M, PT1H, P1D, P1W, P1M, P3M, P1Y."
 
 
 def rule(served: House, **more: Any) -> dict[str, Any]:

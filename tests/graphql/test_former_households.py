@@ -17,7 +17,7 @@ from tests.support.asking import with_rows
 from tests.support.calls import add_resource, code_of, move_meter_point, move_resource, report, report_state, send
 from tests.support.costs import cost_resource
 from tests.support.house import House, Tenant
-from tests.support.interfaces import document, field_of
+from tests.support.interfaces import document, field_of, to_graphql_variables
 from tests.support.live import RESUMING
 from tests.support.metering import add_device, metered
 from tests.support.neighbour import all_rows, rows_with
@@ -325,7 +325,10 @@ async def all_streams(stack: AsyncExitStack, house: House, household: Household)
     values["deviceIds"] = [ids[name] for name in ("device", "left_device", "pointed_device")]
     for operation in SUBSCRIPTIONS:
         arguments = {name: values[name] for name in field_of(operation).args if name in values}
-        body: dict[str, Any] = {"query": document(operation, arguments, edge_depth=1), "variables": arguments}
+        body: dict[str, Any] = {
+            "query": document(operation, arguments, edge_depth=1),
+            "variables": to_graphql_variables(operation, arguments),
+        }
         await client.subscribe(body["query"], operation.name, **arguments)
         body["extensions"] = {"operationId": operation.name}
         started = await house.http.post("/graphql", json=body, headers={TOKEN: token, **headers})

@@ -700,6 +700,7 @@ DOCUMENTED_MODULES = frozenset(
             "hiredis",
             "httptools",
             "idna",
+            "iso4217",
             "jwt",
         ),
         *("defusedxml.ElementTree", "defusedxml.common"),

@@ -154,7 +154,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/load-data", pageTitle: "Load data", section: "Set tariffs and prices", name: "CheapestTwoHours", kind: "query",
-    text: "query CheapestTwoHours($resourceId: ID!) {\n  resource(resourceId: $resourceId) {\n    cheapestWindow(minutes: 120, before: \"2026-01-02T07:00:00+01:00\") {\n      start end knownTo meanRateWithVat { amount currency per }\n    }\n    priceCurve(range: { start: \"2026-01-01T00:00:00+01:00\", end: \"2026-01-02T00:00:00+01:00\" }) {\n      start end rateWithVat { amount }\n    }\n  }\n}\n",
+    text: "query CheapestTwoHours($resourceId: ID!) {\n  resource(resourceId: $resourceId) {\n    cheapestWindow(minutes: 120) {\n      start end knownTo meanRateWithVat { amount currency per }\n    }\n    priceCurve(range: { start: \"2026-01-01T00:00:00+01:00\", end: \"2026-01-02T00:00:00+01:00\" }) {\n      start end rateWithVat { amount }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/log-in-with-your-directory", pageTitle: "Log in with your own directory", section: "Log in", name: "LogIn", kind: "mutation",
