@@ -39,11 +39,14 @@ CLOCK_CHANGES = {
 }
 SPANS = {  # the length of time around a clock change, chosen for a moderate number of buckets
     Period.PT1M: timedelta(minutes=200),
+    Period.PT5M: timedelta(hours=16),
+    Period.PT15M: timedelta(hours=40),
     Period.PT30M: timedelta(days=3),
     Period.PT1H: timedelta(days=5),
     Period.P1D: timedelta(days=40),
     Period.P1W: timedelta(days=100),
     Period.P1M: timedelta(days=500),
+    Period.P3M: timedelta(days=900),
     Period.P1Y: timedelta(days=2000),
 }
 
