@@ -70,11 +70,14 @@ class Model:
 
 SPANS = {  # the length of time around a clock change, chosen for a moderate number of buckets
     Period.PT1M: timedelta(minutes=200),
+    Period.PT5M: timedelta(hours=12),
+    Period.PT15M: timedelta(days=1),
     Period.PT30M: timedelta(days=2),
     Period.PT1H: timedelta(days=3),
     Period.P1D: timedelta(days=9),
     Period.P1W: timedelta(days=40),
     Period.P1M: timedelta(days=120),
+    Period.P3M: timedelta(days=250),
     Period.P1Y: timedelta(days=500),
 }
 

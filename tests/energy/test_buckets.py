@@ -53,7 +53,13 @@ def test_buckets_match_the_wall_clock(first: int, length: int, period: Period, z
 
 
 MILLISECOND = timedelta(milliseconds=1)
-LENGTHS = {Period.PT1M: timedelta(minutes=1), Period.PT30M: timedelta(minutes=30), Period.PT1H: timedelta(hours=1)}
+LENGTHS = {
+    Period.PT1M: timedelta(minutes=1),
+    Period.PT5M: timedelta(minutes=5),
+    Period.PT15M: timedelta(minutes=15),
+    Period.PT30M: timedelta(minutes=30),
+    Period.PT1H: timedelta(hours=1),
+}
 """The length of a bucket. Longer periods have one that differs: a day is used, so that ranges end inside a bucket."""
 
 
