@@ -139,7 +139,7 @@ async def test_reward_in_a_currency_that_the_gateway_does_not_have_is_rejected(s
     times = {"startsAt": "2900-01-01T00:00:00Z", "endsAt": "2900-01-01T01:00:00Z"}
     event = {"name": "x", **times, "reward": 1, "currency": "USD"}
     response = await served.graphql(document, served.one.headers["application"], e=event)
-    assert refusal_of(response)["message"] == "Unsupported currency 'USD'. Use one of: GBP."
+    assert refusal_of(response)["message"] == "Rewards are in GBP."
 
 
 @pytest.mark.parametrize("reward", ["1e20", "0.000000001"])
