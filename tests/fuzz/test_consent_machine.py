@@ -137,7 +137,7 @@ class ConsentMachine(GatewayMachine):
     def consent_and_data_are_those_of_the_model(self) -> None:
         answer = self.ask(CHANGES, mpxn=self.mpxn)["data"]
         assert [edge["node"] for edge in answer["viewer"]["consents"]["edges"]] == [
-            {"mpxn": self.mpxn, "state": self.state, "verified": self.model.is_verified}
+            {"meterPointNumber": self.mpxn, "state": self.state, "verified": self.model.is_verified}
         ]
         assert [change["kind"] for change in answer["consentChanges"]] == self.model.changes
         read = self.ask(READ, id=self.resource_id)
