@@ -33,6 +33,9 @@ from wattgate.reading_files.line_reader import bytes_read, read_numbered_lines
 DEFAULT_SOURCE = "import"
 """The `source` of a tariff if its line has none."""
 
+NO_CURRENCY = "XXX"
+"""The code of ISO 4217 for no currency. The parser of a price needs a code, and the price does not keep it."""
+
 _NumberedPrices = list[tuple[int, NewTariffPrice]]
 """Prices, each with the number of its line."""
 
@@ -148,7 +151,7 @@ async def import_tariffs(
                 line_resource_id, line_currency = line.pop("resourceId", None), line.pop("currency", None)
                 if line_currency is not None and (problem := _currency_problem(line_currency)):
                     raise InvalidLine(f"currency: {problem}")
-                (price,) = prices.parse([line], tariffId="", currency=line_currency or "XXX")
+                (price,) = prices.parse([line], tariffId="", currency=line_currency or NO_CURRENCY)
                 if not isinstance(line_resource_id, str):
                     raise InvalidLine("has no `resourceId`. Add it, or use the option --resource")
                 await tariff_import.add_price(number, line_resource_id, line_currency, price)

@@ -154,8 +154,8 @@ class CheapestWindow:
     )
 
 
-def units_of_spans(spans: Sequence[queries.PeriodPrice] | Sequence[object]) -> int:
-    """Return the units of spans of prices above the first ones of a day, which the price of the range includes."""
+def units_of_spans(spans: Sequence[object]) -> int:
+    """Return the units of the spans of a price curve, whose number only the stored tariffs determine."""
     return len(spans) // SERIES_ITEMS_PER_UNIT
 
 
