@@ -41,6 +41,9 @@ INTERFACES = (GRAPHQL, REST)
 """The interfaces of the gateway."""
 
 
+MAX_INPUT_LEVELS = 40
+"""The lists and objects within each other that the input of an operation has at most, with some to spare."""
+
 DONE = {"valid": True}
 """The acknowledgement that REST returns in place of some records."""
 
@@ -217,13 +220,18 @@ def to_graphql_variables(operation: Operation, variables: dict[str, Any]) -> dic
     return {"id": encode_global_id(path[1], str(key))}
 
 
-def to_graphql_names(value: Any) -> Any:
-    """Return a value with the names of GraphQL in place of those of REST, at any depth."""
+def to_graphql_names(value: Any, levels: int = MAX_INPUT_LEVELS) -> Any:
+    """Return a value with the names of GraphQL in place of those of REST, down to the levels that inputs have.
+
+    Fuzzed values are nested deeper. They are passed on as they are.
+    """
+    if not levels:
+        return value
     if isinstance(value, list):
-        return [to_graphql_names(item) for item in value]
+        return [to_graphql_names(item, levels - 1) for item in value]
     if not isinstance(value, dict):
         return value
-    return {graphql_path((name,))[0]: to_graphql_names(item) for name, item in value.items()}
+    return {graphql_path((name,))[0]: to_graphql_names(item, levels - 1) for name, item in value.items()}
 
 
 def is_in_graphql(operation: Operation) -> bool:
