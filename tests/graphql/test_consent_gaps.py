@@ -1,6 +1,7 @@
 """Readings of a time without consent: what each way of recording stores, and what uses them afterwards."""
 
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,6 +19,7 @@ from tests.support.house import STORAGE, Tenant, operation
 from tests.support.metering import HALF_HOUR, add_device, metered, readings, record, resource_at
 from tests.support.residents import resident
 from tests.support.timed import NOW, Timed
+from wattgate.app.workers.alert_rules import AlertRuleWorker
 from wattgate.clock import format_iso, to_ms
 from wattgate.db.models import NetworkRegister, NetworkState, VirtualEntity
 from wattgate.db.queries.display_inputs import StoredEnergy, learn_levels
@@ -31,7 +33,6 @@ from wattgate.energy.meters.meter_messages import Measurement, MeterMessage
 from wattgate.energy.storage_fields import StorageDefinition, parse_fields
 from wattgate.enums import Channel, Period, RuleKind
 from wattgate.errors import ConsentRevoked, GatewayError
-from wattgate.operations.alerts import alert_rules
 from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.devices import catch_ups
@@ -83,6 +84,10 @@ class Home:
         series = [types.NewReadings(resource_id=ID(self.resource_id), readings=readings)]
         stored = await runner.run(recording.record_readings, self.user.system, {"series": series})
         assert stored.recorded == len(instants)
+
+    async def alerts_by_rule(self) -> Counter[str]:
+        """Return the number of alerts that the user has, by the name of the rule."""
+        return Counter(alert.data["rule"] for alert in await self.user.run("user_alerts"))
 
     async def post(self, *instants: datetime) -> Any:
         body = {"readings": [{"at": format_iso(at), "value": 0.5} for at in instants]}
@@ -270,12 +275,19 @@ async def test_rules_use_no_reading_of_a_time_without_consent(home: Home) -> Non
             new_rule(home, RuleKind.PACE, threshold=Decimal(20), period=Period.P1D),
         )
     ]
-    run = home.timed.house.gateway.runner.run
+    worker = AlertRuleWorker(home.timed.house.gateway.runner, home.timed.house.gateway.hub)
 
     async def alerts(at: datetime) -> list[int]:
+        """Evaluate the rules at an instant. Return how many alerts each has sent since the last time.
+
+        The worker of the served gateway also looks for due rules, so it may have sent them first.
+        """
+        before = await home.alerts_by_rule()
         home.timed.clock.now = at
-        evaluate = alert_rules.evaluate_rule
-        return [await run(evaluate, home.user.system, {"rule_id": rule.rule_id}) for rule in rules]
+        for rule in rules:
+            await worker.evaluate(home.user.application_id, {"rule_id": rule.rule_id})
+        sent = await home.alerts_by_rule() - before
+        return [sent[rule.name] for rule in rules]
 
     await home.change("revocation", REVOKED)
     assert await alerts(WITHIN) == [0, 0, 0]

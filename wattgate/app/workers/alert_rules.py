@@ -68,8 +68,26 @@ class AlertRuleWorker:
                 )
                 has_more |= len(due) == MAX_RULES_PER_BATCH
                 for rule_id in due:
-                    sent += await self._evaluate(application_id, {"rule_id": rule_id})
+                    sent += await self.evaluate(application_id, {"rule_id": rule_id})
         return sent
+
+    async def evaluate(self, application_id: str, arguments: Mapping[str, Any]) -> int:
+        """Evaluate a rule and return the number of alerts. A rule that fails is postponed, each time for longer."""
+        system, rule_id = _system(application_id), arguments["rule_id"]
+        try:
+            return await self._evaluate_despite_conflicts(system, arguments)
+        except NotFound:  # it was removed in the meantime
+            return 0
+        except Unavailable:  # no fault of the rule
+            raise
+        except GatewayError as error:
+            problem = error.message
+            log.warning("Alert rule %s could not be evaluated: %s", rule_id, problem)
+        except Exception:  # supervisor: the rule is postponed, and the others are evaluated
+            problem = "an unexpected error has occurred"
+            log.exception("Alert rule %s could not be evaluated", rule_id)
+        await self._runner.run(alert_rules.postpone_failed_rule, system, {"rule_id": rule_id, "problem": problem})
+        return 0
 
     async def _evaluate_recorded(self) -> int:
         """Evaluate the rules of fields with new readings. Fields that an error leaves over are evaluated next time."""
@@ -82,7 +100,7 @@ class AlertRuleWorker:
                     alert_rules.rules_for_recorded_fields, _system(application_id), {"oldest_by_field": oldest_by_field}
                 )
                 for rule_id, oldest in rules.items():
-                    sent += await self._evaluate(application_id, {"rule_id": rule_id, "late_from": oldest})
+                    sent += await self.evaluate(application_id, {"rule_id": rule_id, "late_from": oldest})
                 del pending[application_id]
         finally:
             for application_id, oldest_by_field in pending.items():
@@ -109,24 +127,6 @@ class AlertRuleWorker:
         await self.evaluate_pending()
         await self.wake_signal.wait_subscribed()
         await self.wake_signal.wait(MAX_IDLE_SECONDS)
-
-    async def _evaluate(self, application_id: str, arguments: Mapping[str, Any]) -> int:
-        """Evaluate a rule and return the number of alerts. A rule that fails is postponed, each time for longer."""
-        system, rule_id = _system(application_id), arguments["rule_id"]
-        try:
-            return await self._evaluate_despite_conflicts(system, arguments)
-        except NotFound:  # it was removed in the meantime
-            return 0
-        except Unavailable:  # no fault of the rule
-            raise
-        except GatewayError as error:
-            problem = error.message
-            log.warning("Alert rule %s could not be evaluated: %s", rule_id, problem)
-        except Exception:  # supervisor: the rule is postponed, and the others are evaluated
-            problem = "an unexpected error has occurred"
-            log.exception("Alert rule %s could not be evaluated", rule_id)
-        await self._runner.run(alert_rules.postpone_failed_rule, system, {"rule_id": rule_id, "problem": problem})
-        return 0
 
     async def _evaluate_despite_conflicts(self, system: Principal, arguments: Mapping[str, Any]) -> int:
         """Evaluate a rule, again if another worker has changed the same records meanwhile. That is no failure of it."""
