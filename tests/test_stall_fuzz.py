@@ -20,7 +20,7 @@ from tests.support.examples import EXAMPLES
 from tests.support.house import House, house
 from tests.support.interfaces import document, field_of, is_in_graphql, to_graphql_variables
 from tests.support.legacy import REST_ARGUMENTS
-from tests.support.odd_values import Path, odd_values, replaceable, value_at, with_value
+from tests.support.odd_values import Path, odd_values, replaceable, rest_name, value_at, with_value
 from tests.support.servers import Databases
 from tests.support.short_form import sample
 from tests.support.stalls import Stall, StallRecorder
@@ -99,8 +99,8 @@ def _cases(operation: Operation, example: dict[str, Any]) -> list[Case]:
     """Return the cases of an operation. The short form has the same few in each run."""
     cases = [
         Case(path, name, value)
-        for argument, defined in field_of(operation).args.items()
-        for path, type_ in replaceable(defined.type, (argument,))
+        for defined in field_of(operation).args.values()
+        for path, type_ in replaceable(defined.type, (rest_name(defined),))
         for name, value in odd_values(type_, value_at(example, path)).items()
     ]
     if FUZZ is None:

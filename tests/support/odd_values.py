@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from graphql import GraphQLInputObjectType, get_named_type, get_nullable_type, is_list_type, is_non_null_type
+from graphql import (
+    GraphQLArgument,
+    GraphQLInputField,
+    GraphQLInputObjectType,
+    get_named_type,
+    get_nullable_type,
+    is_list_type,
+    is_non_null_type,
+)
+
+from wattgate.operations.vocabulary.strawberry_adapter import rest_name_of
 
 Path = tuple[str | int, ...]
 
@@ -79,12 +89,18 @@ ODD_VALUES: dict[str, dict[str, Any]] = {
     "Date": INSTANTS,
     "JSON": DOCUMENTS,
     "Boolean": SWITCHES,
+    "MeterPointNumber": TEXTS,
+    "LocalTime": TEXTS,
+    "TimeZone": TEXTS,
 }
 """Odd values by the name of a scalar type, each with a name."""
 
 
 def replaceable(type_: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield the path and type of each list and each leaf in an input type, optional members included."""
+    """Yield the path and type of each list and each leaf in an input type, optional members included.
+
+    Paths have the names of REST, as the examples have.
+    """
     nullable = get_nullable_type(type_)
     if len(path) > MAX_PATH_LENGTH:
         return
@@ -92,8 +108,8 @@ def replaceable(type_: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield path, nullable
         yield from replaceable(nullable.of_type, (*path, 0))
     elif isinstance(nullable, GraphQLInputObjectType):
-        for name, member in nullable.fields.items():
-            yield from replaceable(member.type, (*path, name))
+        for member in nullable.fields.values():
+            yield from replaceable(member.type, (*path, rest_name(member)))
     else:
         yield path, nullable
 
@@ -109,8 +125,13 @@ def odd_values(type_: Any, example: Any) -> dict[str, Any]:
 def _plain_item(type_: Any) -> Any:
     named = get_named_type(type_)
     if isinstance(named, GraphQLInputObjectType):
-        return {name: "1" for name, member in named.fields.items() if is_non_null_type(member.type)}
+        return {rest_name(member): "1" for member in named.fields.values() if is_non_null_type(member.type)}
     return "x"
+
+
+def rest_name(declared: GraphQLArgument | GraphQLInputField) -> str:
+    """Return the name of an argument or input field in REST."""
+    return rest_name_of(declared.extensions["strawberry-definition"])
 
 
 def value_at(variables: Any, path: Path) -> Any:
