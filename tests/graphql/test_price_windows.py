@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.calls import code_of
 from tests.support.costs import query_field
 from tests.support.house import House
 from wattgate.clock import format_iso
@@ -85,6 +86,26 @@ async def test_a_task_runs_in_one_piece_or_in_the_cheapest_quarter_hours(served:
     assert [span["start"] for span in parts["spans"]] == [at(n / 4) for n in sorted(cheapest)]
     assert Decimal(parts["meanRateWithVat"]["amount"]) == sum(rates[n] for n in cheapest) / 400
     assert await window(served, resource_id, 15 * 60 + 1) is None
+
+
+async def test_rest_has_the_curve_and_the_window_too(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    path, account = f"/resource/{resource_id}", served.one.headers["account"]
+    task = {"minutes": 90, "notBefore": at(4.5), "before": at(48)}
+    answer = await served.call("GET", f"{path}/cheapest-window", account, params=task)
+    assert code_of(answer) == (404, "NOT_FOUND")  # without a tariff
+    night = NewTariffBand(name="night", rate=Decimal(8), weekdays=list(Weekday), start="23:30", end="05:30")
+    await served.one.set_tariff(resource_id, kind=TariffKind.TIME_OF_USE, rate=Decimal(27), bands=[night])
+    answer = await served.call("GET", f"{path}/cheapest-window", account, params=task)
+    assert (answer.json()["start"], answer.json()["meanRateWithVat"]["amount"]) == (at(23.5), 0.08)
+    answer = await served.call("GET", f"{path}/price-curve", account, params={"start": at(3), "end": at(23)})
+    assert [(span["start"], span["band"], span["rate"]["amount"]) for span in answer.json()] == [
+        (at(3), "night", 0.08),
+        (at(5.5), None, 0.27),
+    ]
+    for end in (at(3), at(3 + 31 * 24 + 1)):
+        answer = await served.call("GET", f"{path}/price-curve", account, params={"start": at(3), "end": end})
+        assert (code_of(answer), answer.json()["problems"][0]["path"]) == ((400, "BAD_INPUT"), ["end"])
 
 
 async def test_prices_that_depend_on_the_energy_are_no_curve(served: House) -> None:

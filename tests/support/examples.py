@@ -218,6 +218,10 @@ EXAMPLES: dict[str, Example] = {
     "inspect_reading_file": _reading_file,
     "preview_reading_file": _reading_file,
     "import_reading_file": _reading_file,
+    "price_curve": by_id("resource", "resourceId", start="2026-01-05T00:00:00Z", end="2026-01-06T00:00:00Z"),
+    "cheapest_window": by_id(
+        "resource", "resourceId", minutes=90, notBefore="2026-01-05T00:00:00Z", before="2026-01-06T00:00:00Z"
+    ),
     "set_tariff": _tariff_to_set,
     "withdraw_tariff": _own_tariff,
     "set_tariff_prices": _prices,

@@ -44,6 +44,7 @@ from wattgate.operations.readings import (
     bulk_recording,
     live_readings,
     meter_messages,
+    price_windows,
     raw_readings,
     readings,
     recording,
@@ -95,6 +96,7 @@ _MODULES: tuple[ModuleType, ...] = (
     live_readings,
     # Tariffs
     tariffs,
+    price_windows,
     # Consent
     consent,
     access_log,

@@ -244,6 +244,18 @@ def stored_reading_count(max_rows: int, *, weight: int = 0, rows_per_unit: int =
     return ArgumentMeasure(("start", "end"), compute, lambda start, end: end is None)
 
 
+def of_bounds(measure: ArgumentMeasure, *, plus: int = 0) -> ArgumentMeasure:
+    """Return a measure of the argument `range` for an operation that takes `start` and `end` instead.
+
+    `plus` is added to the result.
+    """
+
+    def compute(now: datetime, start: Any, end: Any) -> int:
+        return plus + measure.compute(now, {"start": start, "end": end})
+
+    return ArgumentMeasure(("start", "end"), compute)
+
+
 def _has_open_end(time_range: Any, *others: Any) -> bool:
     return _member(time_range, "end") is None
 

@@ -127,6 +127,9 @@ RESOURCE_FORMATS: Mapping[str, LegacyFormat] = {
     "GET /resource/{resourceId}/tariff-list": LegacyFormat(
         render_body=tariff_list_body, response=tariffs.TariffListEnvelope, response_example=tariffs.TARIFF_LIST_EXAMPLE
     ),
+    "GET /resource/{resourceId}/price-curve": LegacyFormat(
+        request_paths={("range",): ("end",), ("range", "end"): ("end",)}
+    ),
     "GET /resource/{resourceId}/meterread": LegacyFormat(
         render_body=_meter_read_body, response=wire.MeterReadEnvelope, response_example=wire.METER_READ_EXAMPLE
     ),

@@ -36,8 +36,21 @@ MAX_SEARCH = timedelta(days=7)
 """The longest time in which a cheap time is looked for."""
 
 MINUTE = timedelta(minutes=1)
+MAX_TASK_MINUTES = MAX_SEARCH // MINUTE
 DEFAULT_AHEAD = timedelta(days=2)
 """How far ahead a cheap time is looked for by default. Day-ahead prices reach to the end of tomorrow."""
+
+
+PriceRange = Annotated[TimeRange, Described("Time range of the prices, of at most 31 days. It may be in the future.")]
+TaskMinutes = Annotated[int, Described("Duration of the task in minutes, of at most 7 days.")]
+EarliestStart = Annotated[datetime, Described("Earliest start of the task. Default: now.")]
+LatestEnd = Annotated[
+    datetime,
+    Described("Latest end of the task, at most 7 days after the earliest start. Default: two days after it."),
+]
+Contiguous = Annotated[
+    bool, Described("Whether the task runs without a pause. Otherwise, it may run in several parts.")
+]
 
 
 class PriceSpan(msgspec.Struct, gc=False):
@@ -64,7 +77,7 @@ async def price_curves(
     rows: Rows,
     resources: Sequence[Resource],
     *,
-    range: Annotated[TimeRange, Described("Time range of the prices, of at most 31 days. It may be in the future.")],
+    range: PriceRange,
 ) -> list[list[PriceSpan] | GatewayError]:
     """Return the known prices of each resource's energy in a range, in order."""
     start, end = resolve_range(range, rows.now)
@@ -79,20 +92,14 @@ async def cheapest_windows(
     rows: Rows,
     resources: Sequence[Resource],
     *,
-    minutes: Annotated[int, Described("Duration of the task in minutes, of at most 7 days.")],
-    not_before: Annotated[datetime, Described("Earliest start of the task. Default: now.")] | None = None,
-    before: Annotated[
-        datetime,
-        Described("Latest end of the task, at most 7 days after the earliest start. Default: two days after it."),
-    ]
-    | None = None,
-    contiguous: Annotated[
-        bool, Described("Whether the task runs without a pause. Otherwise, it may run in several parts.")
-    ] = True,
+    minutes: TaskMinutes,
+    not_before: EarliestStart | None = None,
+    before: LatestEnd | None = None,
+    contiguous: Contiguous = True,
 ) -> list[CheapestWindow | GatewayError | None]:
     """Return the cheapest time for a task that draws a constant power; None if the known prices are too short."""
-    if not 1 <= minutes <= MAX_SEARCH // MINUTE:
-        problem = Problem(("minutes",), f"is not between 1 and {MAX_SEARCH // MINUTE:,}")
+    if not 1 <= minutes <= MAX_TASK_MINUTES:
+        problem = Problem(("minutes",), f"is not between 1 and {MAX_TASK_MINUTES:,}")
         raise BadInput("The duration of the task is invalid.", problems=[problem])
     start = not_before or rows.now
     end = before or start + DEFAULT_AHEAD

@@ -72,6 +72,11 @@ from wattgate.values import terms
 PRICE_INTERVAL = timedelta(hours=1)
 """The length of a span of prices that the estimated size of a curve assumes."""
 
+PRICE_CURVE_WEIGHT = per_day(4, 8, max_length=price_queries.MAX_RANGE)
+PRICE_CURVE_COUNT = sample_count(PRICE_INTERVAL, price_queries.MAX_RANGE // PRICE_INTERVAL)
+CHEAPEST_WINDOW_WEIGHT = 150
+"""Cost of the prices of a resource, their number, and the cost of a search in them."""
+
 
 @filter_input("Filter of a list of resources.")
 class ResourceFilter(ListFilter):
@@ -334,13 +339,8 @@ class Resource(Node, model=models.Resource):
     price_curve: list[PriceSpan] = edge(
         price_queries.price_curves,
         needs=Permission.RESOURCE_READ,
-        weight=per_day(4, 8, max_length=price_queries.MAX_RANGE),
-        sizes=[
-            ListSize(
-                sample_count(PRICE_INTERVAL, price_queries.MAX_RANGE // PRICE_INTERVAL),
-                items_per_unit=SERIES_ITEMS_PER_UNIT,
-            )
-        ],
+        weight=PRICE_CURVE_WEIGHT,
+        sizes=[ListSize(PRICE_CURVE_COUNT, items_per_unit=SERIES_ITEMS_PER_UNIT)],
         result_units=units_of_spans,
         description="Known rates of the energy in a time range, past and to come: bands of a time-of-use tariff, "
         "prices of a dynamic one. Rates of a block tariff depend on the energy used, so they are left out.",
@@ -348,7 +348,7 @@ class Resource(Node, model=models.Resource):
     cheapest_window: CheapestWindow | None = edge(
         price_queries.cheapest_windows,
         needs=Permission.RESOURCE_READ,
-        weight=150,
+        weight=CHEAPEST_WINDOW_WEIGHT,
         description="Cheapest time for a task that draws a constant power, such as charging a car. Null if the prices "
         "that are known are not long enough.",
     )
