@@ -2,12 +2,13 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from itertools import islice
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
+Converted = TypeVar("Converted")
 
 PAUSE_ITEMS = 1_000
 """Number of items between two pauses. Their work must take well below 100 ms, the limit of a stall of the loop."""
@@ -74,6 +75,21 @@ async def collect(items: Iterable[T]) -> list[T]:
         async for part in slices(iterator):
             collected += part
     return collected
+
+
+async def pause_for(items: int) -> None:
+    """Pause before the work on so many items, if they are at least `PAUSE_ITEMS`."""
+    if items >= PAUSE_ITEMS:
+        await pause()
+
+
+async def convert_all(items: Sequence[T], convert: Callable[[T], Converted]) -> list[Converted]:
+    """Return each item as `convert` returns it, and pause after every `PAUSE_ITEMS` items."""
+    converted = [convert(item) for item in items[:PAUSE_ITEMS]]
+    for start in range(PAUSE_ITEMS, len(items), PAUSE_ITEMS):
+        await pause()
+        converted += [convert(item) for item in items[start : start + PAUSE_ITEMS]]
+    return converted
 
 
 async def slices(items: Iterable[T]) -> AsyncIterator[list[T]]:

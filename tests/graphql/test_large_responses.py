@@ -13,19 +13,24 @@ from starlette.types import Message
 from strawberry import ID
 
 from tests.support.house import House
+from tests.support.servers import ON_SQLITE_ONLY
 from tests.support.stalls import StallRecorder
+from wattgate import pauses
+from wattgate.clock import format_iso
 from wattgate.db.column_types import SerializedColumn
 from wattgate.db.queries import alert_rules as queries
-from wattgate.enums import Channel, Function, RuleKind
+from wattgate.enums import Channel, Function, Period, RuleKind, TariffKind
 from wattgate.graphql.execution.json_encoding import PIECE_VALUES, encode_large_json, encode_pieces
 from wattgate.graphql.transport.http import LARGE_BODY_BYTES, GraphQLResponse
 from wattgate.operations.types.messages.alert_rules import NewAlertRule
 from wattgate.operations.types.meters.readings import NewReading, NewReadings
+from wattgate.operations.types.meters.tariffs import PRICES_PER_UNIT, NewTariffPrice
 from wattgate.operations.vocabulary.cost_weights import EVALUATED_READINGS_PER_UNIT
 from wattgate.operations.vocabulary.node import encode_global_id
-from wattgate.pauses import PAUSE_ITEMS, collect
+from wattgate.pauses import PAUSE_ITEMS, collect, convert_all
 from wattgate.values.stored_json import encode_json
 
+QUARTER_HOUR = timedelta(minutes=15)
 ROWS = [{"id": str(number), "values": [number, None, 0.5], "name": "é"} for number in range(PIECE_VALUES)]
 
 VALUES: dict[str, Any] = {
@@ -75,6 +80,9 @@ async def test_other_requests_run_while_a_long_list_is_built() -> None:
     assert await collect(iter(numbers)) == numbers
     assert await turns_during(collect(iter(numbers))) > await turns_during(collect(numbers[:-PAUSE_ITEMS]))
     assert await turns_during(collect(numbers[: PAUSE_ITEMS - 1])) <= 1
+    assert await convert_all(numbers, str) == list(map(str, numbers))
+    assert await turns_during(convert_all(numbers, str)) > await turns_during(convert_all(numbers[:-PAUSE_ITEMS], str))
+    assert await turns_during(convert_all(numbers[:PAUSE_ITEMS], str)) <= 1
 
 
 async def turns_during(work: Coroutine[Any, Any, Any]) -> int:
@@ -125,6 +133,75 @@ async def test_twenty_thousand_buckets_do_not_stall_the_loop(served: House, stal
         body = await served.graphql(READINGS, served.one.headers["account"], **variables)
         assert "errors" not in body, body["errors"]
         assert [len(month["buckets"]) for month in body["data"]["resource"].values()] == [41 * 48] * 10
+
+
+YEAR = 'range: { start: "2025-01-01T00:00:00Z", end: "2026-01-01T00:00:00Z" }'
+COLUMNS = "start end value count quality completeness estimated revision noValueReason"
+HEAVY_FIELDS = {
+    "prices": (
+        8,
+        5,
+        'tariff { prices(range: { start: "2025-01-01T00:00:00Z", end: "2025-02-01T00:00:00Z" }) '
+        "{ at end rate rateWithVat } }",
+    ),
+    "columns": (8, 3, f"readings({YEAR}, period: PT30M) {{ columns {{ {COLUMNS} }} }}"),
+    "costs": (
+        3,
+        70,
+        f"costs({YEAR}, period: PT1H) {{ buckets {{ start end energyCostWithVat total }} }}",
+    ),
+}
+"""Fields that take tens of milliseconds, with the aliases that a document may have and the pauses of each of them."""
+
+
+@ON_SQLITE_ONLY
+@pytest.mark.parametrize(("count", "pauses_of_each", "field"), HEAVY_FIELDS.values(), ids=HEAVY_FIELDS)
+async def test_aliases_of_large_fields_do_not_stall_the_loop_together(
+    served: House, monkeypatch: pytest.MonkeyPatch, count: int, pauses_of_each: int, field: str
+) -> None:
+    """On SQLite, the statements of all aliases end at the same time. Each step of an alias then waits for its turn."""
+    resource_id, _ = await priced_year(served)
+    aliases = " ".join(f"a{number}: {field}" for number in range(count))
+    document = {"query": f'{{ resource(resourceId: "{resource_id}") {{ {aliases} }} }}'}
+    paused = 0
+
+    async def counted_pause(turns: pauses._Turns) -> None:
+        nonlocal paused
+        paused += 1
+        await wait(turns)
+
+    wait = pauses._Turns.wait
+    monkeypatch.setattr(pauses._Turns, "wait", counted_pause)
+    answer = await served.http.post("/graphql", json=document, headers=served.one.headers["account"])
+    assert paused >= count * pauses_of_each
+    assert f'"a{count - 1}":{{'.encode() in answer.content, answer.text[:500]
+
+
+async def test_a_range_has_at_most_3000_prices(served: House) -> None:
+    resource_id, start = await priced_year(served)
+    query = """query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) {
+      tariff { prices(range: $range) { at } } } }"""
+    for count, expected in ((3_000, None), (3_001, "BAD_INPUT")):
+        span = {"start": format_iso(start), "end": format_iso(start + count * QUARTER_HOUR)}
+        body = await served.graphql(query, served.one.headers["account"], id=resource_id, range=span)
+        assert [error["extensions"]["code"] for error in body.get("errors", [])] == ([expected] if expected else [])
+        assert body["extensions"]["cost"]["charged"] > 3_000 / PRICES_PER_UNIT or expected
+
+
+async def priced_year(served: House) -> tuple[str, datetime]:
+    """Return a resource with a year of half hours and two months of prices of quarter hours, and their start."""
+    tenant, start = served.one, datetime(2025, 1, 1, tzinfo=UTC)
+    if "priced year" not in tenant.ids:
+        resource_id = tenant.ids["priced year"] = await tenant.add_resource("priced year")
+        for part in range(0, 17_520, 8_760):
+            half_hours = (start + number * timedelta(minutes=30) for number in range(part, part + 8_760))
+            await tenant.record(resource_id, *((at, "0.25") for at in half_hours))
+        tariff = await tenant.set_tariff(
+            resource_id, kind=TariffKind.DYNAMIC, price_period=Period.PT15M, vat_percent=Decimal(5)
+        )
+        prices = [NewTariffPrice(at=start + n * QUARTER_HOUR, rate=Decimal(n % 97)) for n in range(5_664)]
+        await tenant.set_prices(tariff.tariff_id, prices)
+    return tenant.ids["priced year"], start
 
 
 async def test_back_tests_of_live_power_do_not_stall_the_loop_and_are_charged(

@@ -44,7 +44,6 @@ from wattgate.operations.readings import (
     bulk_recording,
     live_readings,
     meter_messages,
-    price_windows,
     raw_readings,
     readings,
     recording,
@@ -96,7 +95,6 @@ _MODULES: tuple[ModuleType, ...] = (
     live_readings,
     # Tariffs
     tariffs,
-    price_windows,
     # Consent
     consent,
     access_log,

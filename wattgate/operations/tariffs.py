@@ -1,4 +1,7 @@
-"""Set and withdraw tariffs, and store the prices of dynamic ones."""
+"""Set and withdraw tariffs, and store the prices of dynamic ones.
+
+The price curve and the cheapest window are for REST. GraphQL has both on the resource.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,21 +10,30 @@ from typing import Annotated
 
 from sqlmodel import col
 
-from wattgate.clock import from_ms, to_ms
+from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries import virtual_entities
+from wattgate.db.queries.series import price_windows as price_queries
 from wattgate.db.queries.series.tariffs import TariffRates, priced_resource_id, show_tariff
 from wattgate.energy.costs.tariffs import MAX_PARTS, find_price_problem, find_problems, normalize_rates
 from wattgate.energy.costs.timeline import Price, to_scaled
 from wattgate.energy.quantities import to_hundredths
 from wattgate.enums import Period, TariffKind
-from wattgate.errors import BadInput, Conflict, NotFound, Problem
+from wattgate.errors import BadInput, Conflict, GatewayError, NotFound, Problem
 from wattgate.operations.core.input_limits import check_currency, to_column_values
-from wattgate.operations.core.operation import Audit, Call, OperationKind, operation
+from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.operations.types.homes import resources as resource_types
 from wattgate.operations.types.meters import tariffs as types
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.cost_weights import per_item
+from wattgate.operations.vocabulary.cost_weights import (
+    SERIES_ITEMS_PER_UNIT,
+    STATEMENT_WEIGHT,
+    ListSize,
+    of_bounds,
+    per_item,
+)
 from wattgate.operations.vocabulary.scalars import InputCurrency
+from wattgate.operations.vocabulary.tags import Tag
 from wattgate.pauses import with_pauses
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -157,6 +169,67 @@ async def set_tariff_prices(
         await call.rows.prices.upsert(tariff.tariff_id, [Price(at, rate) for at, rate in rates.items()])
         call.emit(_changed_event(tariff))
     return TariffPricesSetResult(show_tariff(tariff, resource), len(rates))
+
+
+@operation(
+    OperationKind.QUERY,
+    returns=list[types.PriceSpan],
+    needs=Permission.RESOURCE_READ,
+    rest=RestRoute("GET", "/resource/{resourceId}/price-curve", Tag.RESOURCES_AND_READINGS),
+    weight=of_bounds(resource_types.PRICE_CURVE_WEIGHT, plus=STATEMENT_WEIGHT),
+    sizes=[ListSize(of_bounds(resource_types.PRICE_CURVE_COUNT), items_per_unit=SERIES_ITEMS_PER_UNIT)],
+    result_units=types.units_of_spans,
+    in_graphql=("resource", "priceCurve"),
+)
+async def price_curve(
+    call: Call,
+    *,
+    resource_id: ids.ResourceId,
+    start: Annotated[datetime, Described("Start of the range, inclusive.")],
+    end: Annotated[datetime, Described("End of the range, exclusive: at most 31 days later. It may be in the future.")],
+) -> list[price_queries.PriceSpan]:
+    """Return the known rates of a resource's energy in a time range, past and to come.
+
+    They are the bands of a time-of-use tariff and the prices of a dynamic one. Rates of a block tariff depend on the
+    energy used, so they are left out.
+    """
+    resource = await call.rows.get(models.Resource, resource_id)
+    (prices,) = await price_queries.price_curves(call.rows, [resource], range=TimeRange(start=start, end=end))
+    if isinstance(prices, GatewayError):
+        raise prices
+    return prices
+
+
+@operation(
+    OperationKind.QUERY,
+    returns=types.CheapestWindow,
+    needs=Permission.RESOURCE_READ,
+    rest=RestRoute("GET", "/resource/{resourceId}/cheapest-window", Tag.RESOURCES_AND_READINGS),
+    weight=resource_types.CHEAPEST_WINDOW_WEIGHT,
+    in_graphql=("resource", "cheapestWindow"),
+)
+async def cheapest_window(
+    call: Call,
+    *,
+    resource_id: ids.ResourceId,
+    minutes: price_queries.TaskMinutes,
+    not_before: price_queries.EarliestStart | None = None,
+    before: price_queries.LatestEnd | None = None,
+    contiguous: price_queries.Contiguous = True,
+) -> price_queries.CheapestWindow:
+    """Return the cheapest time for a task that draws a constant power, such as charging a car.
+
+    NOT_FOUND if the prices that are known are not long enough.
+    """
+    resource = await call.rows.get(models.Resource, resource_id)
+    (window,) = await price_queries.cheapest_windows(
+        call.rows, [resource], minutes=minutes, not_before=not_before, before=before, contiguous=contiguous
+    )
+    if isinstance(window, GatewayError):
+        raise window
+    if window is None:
+        raise NotFound(f"No prices are known for a task of {minutes:,} minutes in this time. Ask again when they are.")
+    return window
 
 
 def _changed_event(tariff: models.Tariff) -> Event:

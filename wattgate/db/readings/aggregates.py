@@ -22,9 +22,14 @@ from wattgate.energy.costs.pricing import divide_half_up
 from wattgate.energy.costs.tariffs import CostBasis
 from wattgate.energy.storage_fields import has_hourly_rollup
 from wattgate.enums import NoValueReason
+from wattgate.pauses import pause_for
 
 SeriesKey = tuple[int, int]
 """The number of a resource and the index of its storage field."""
+
+
+INSTANT_BYTES = 8
+"""Length of an instant in a column that PostgreSQL returns as one byte string."""
 
 
 class ReadSpan(NamedTuple):
@@ -308,6 +313,7 @@ async def fetch_aggregates(
             parameters |= {"first": grid.start, "last": grid.stop}
         rows = await fetch(session, cached_text(statement), parameters)
         for number, field_index, *columns in _columns_by_series(rows) if dialect == "sqlite" else rows:
+            await pause_for(len(columns[0]))
             store_columns(aggregates, (number, field_index), columns)
     return aggregates
 
@@ -321,10 +327,13 @@ async def _fetch_samples(
     rows = await fetch(session, _samples_statement(dialect, names), parameters)
     aggregates: dict[SeriesKey, Aggregates] = {}
     if dialect == "sqlite":
+        await pause_for(len(rows))
         for number, field_index, *columns in _columns_by_series(rows):
+            await pause_for(len(columns[0]))
             aggregates[number, field_index] = _place_samples(grid, *columns)
     else:
         for number, field_index, *texts in rows:
+            await pause_for(len(texts[0]) // INSTANT_BYTES)
             is_complete = texts[0] == grid.encoded_starts  # the usual case: one sample for each bucket
             aggregates[number, field_index] = (
                 EncodedSamples(grid.starts, *texts[1:])

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from itertools import pairwise
 from typing import Annotated
 
 import msgspec
@@ -49,7 +48,7 @@ from wattgate.energy.quantities import PENCE, STORED_DECIMALS, cost_unit, energy
 from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.enums import EnergyUnit, NoValueReason, Period, TariffKind
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
-from wattgate.pauses import slices
+from wattgate.pauses import convert_all, pause_for, slices
 from wattgate.values import terms
 from wattgate.values.annotations import Described
 
@@ -168,8 +167,8 @@ async def cost_series(
         elif not priced.tariffs:
             results.append(None)
         else:
-            unit, buckets = energy_unit(priced.field.unit), _build_buckets(priced, edges, rows.now)
-            results.append(CostSeries(resource, period, unit, buckets, priced.currency))
+            buckets = await _build_buckets(priced, edges, rows.now)
+            results.append(CostSeries(resource, period, energy_unit(priced.field.unit), buckets, priced.currency))
     return results
 
 
@@ -367,30 +366,33 @@ def _completeness(priced: _PricedEnergy, start: int, stop: int) -> float | None:
     return stored_share(len({part.at for part in priced.parts}), expected)
 
 
-def _build_buckets(priced: _PricedEnergy, edges: Sequence[int], now: datetime) -> list[CostBucket]:
+async def _build_buckets(priced: _PricedEnergy, edges: Sequence[int], now: datetime) -> list[CostBucket]:
+    await pause_for(len(priced.parts))
     cost_by_position = cost_by_bucket(priced.parts, edges)
     standing_charges = _standing_charges_by_bucket(priced, edges, to_ms(now))
-    basis, cost_buckets = CostBasis.from_tariffs(priced.tariffs), []
-    for position, (start, end) in enumerate(pairwise(edges)):
+    basis = CostBasis.from_tariffs(priced.tariffs)
+
+    def build(position: int) -> CostBucket:
+        start, end = edges[position], edges[position + 1]
         bucket_cost = cost_by_position.get(position, BucketCost())
         is_priced = bucket_cost.count > bucket_cost.unpriced
         energy_cost = round_half_up(bucket_cost.exact, _AMOUNT_DECIMALS) if is_priced else None
         standing_charge = round_half_up(to_major(standing_charges.get(position, Decimal(0))), _AMOUNT_DECIMALS)
-        cost_buckets.append(
-            CostBucket(
-                start=from_ms(start),
-                end=from_ms(end),
-                energy_cost_with_vat=energy_cost,
-                standing_charges_with_vat=standing_charge,
-                total=add_standing_charge(energy_cost, standing_charge),
-                unpriced=bucket_cost.unpriced_kwh,
-                estimated=bucket_cost.estimated > 0,
-                no_value_reason=None
-                if is_priced
-                else basis.no_value_reason(start, end, has_readings=bucket_cost.count > 0),
-            )
+        return CostBucket(
+            start=from_ms(start),
+            end=from_ms(end),
+            energy_cost_with_vat=energy_cost,
+            standing_charges_with_vat=standing_charge,
+            total=add_standing_charge(energy_cost, standing_charge),
+            unpriced=bucket_cost.unpriced_kwh,
+            estimated=bucket_cost.estimated > 0,
+            no_value_reason=None
+            if is_priced
+            else basis.no_value_reason(start, end, has_readings=bucket_cost.count > 0),
         )
-    return cost_buckets
+
+    await pause_for(len(edges))
+    return await convert_all(range(len(edges) - 1), build)
 
 
 def _standing_charges_by_bucket(priced: _PricedEnergy, edges: Sequence[int], now: int) -> dict[int, Decimal]:

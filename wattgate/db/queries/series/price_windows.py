@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -27,6 +28,7 @@ from wattgate.energy.quantities import Rate, rate_of_hundredths, rate_unit
 from wattgate.energy.storage_fields import parse_fields
 from wattgate.enums import RateUnit
 from wattgate.errors import BadInput, GatewayError, Problem
+from wattgate.pauses import convert_all
 from wattgate.values.annotations import Described
 
 MAX_RANGE = timedelta(days=31)
@@ -84,7 +86,8 @@ async def price_curves(
     _check_length(start, end, MAX_RANGE, ("range",))
     loaded = await _load_prices(rows, resources, start, end)
     return [
-        prices if isinstance(prices, GatewayError) else [_show(span, per) for span in prices] for prices, per in loaded
+        prices if isinstance(prices, GatewayError) else await convert_all(prices, partial(_show, per=per))
+        for prices, per in loaded
     ]
 
 

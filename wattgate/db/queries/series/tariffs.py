@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -16,6 +17,7 @@ from wattgate.db.rows.lookups import Lookup
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.costs.pricing import add_vat, to_decimal
 from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffBand, TariffBlock, price_length_ms
+from wattgate.energy.costs.timeline import Price
 from wattgate.energy.quantities import (
     STORED_DECIMALS,
     Energy,
@@ -29,10 +31,11 @@ from wattgate.energy.quantities import (
 from wattgate.energy.storage_fields import parse_fields
 from wattgate.enums import EnergyUnit, Period, RateUnit, TariffKind, Weekday
 from wattgate.errors import BadInput
+from wattgate.pauses import convert_all
 from wattgate.values.annotations import Described
 
-MAX_PRICES = 20_000
-"""The maximum number of prices in one response."""
+MAX_PRICES = 3_000
+"""The maximum number of prices of a range: 31 days of quarter hours."""
 
 
 ACTIVE_TARIFFS = Lookup(
@@ -237,18 +240,21 @@ async def prices(
 ) -> list[list[PeriodPrice]]:
     """Return the known prices of each dynamic tariff for periods that begin in [start, end), in order."""
     tariff_ids = {tariff.tariff_id for tariff in tariffs}
-    prices_by_tariff = await rows.prices.list_between(tariff_ids, to_ms(start), to_ms(end), limit=MAX_PRICES + 1)
-    if sum(map(len, prices_by_tariff.values())) > MAX_PRICES:
+    limit = len(tariff_ids) * MAX_PRICES + 1
+    prices_by_tariff = await rows.prices.list_between(tariff_ids, to_ms(start), to_ms(end), limit=limit)
+    if any(len(found) > MAX_PRICES for found in prices_by_tariff.values()):
         raise BadInput(f"The range has more than {MAX_PRICES:,} prices. Request a shorter range.")
     return [
-        [
-            PeriodPrice(
-                from_ms(at),
-                from_ms(at + price_length_ms(tariff.stored)),
-                to_decimal(rate, RATE_DECIMALS + STORED_DECIMALS),
-                to_major(add_vat(tariff.stored, to_decimal(rate, RATE_DECIMALS))),
-            )
-            for at, rate in prices_by_tariff.get(tariff.tariff_id, ())
-        ]
+        await convert_all(prices_by_tariff.get(tariff.tariff_id, ()), partial(_show_price, tariff.stored))
         for tariff in tariffs
     ]
+
+
+def _show_price(tariff: Tariff, price: Price) -> PeriodPrice:
+    at, rate = price
+    return PeriodPrice(
+        from_ms(at),
+        from_ms(at + price_length_ms(tariff)),
+        to_decimal(rate, RATE_DECIMALS + STORED_DECIMALS),
+        to_major(add_vat(tariff, to_decimal(rate, RATE_DECIMALS))),
+    )

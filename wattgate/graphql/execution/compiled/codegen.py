@@ -76,6 +76,7 @@ from wattgate.graphql.execution.compiled.values import (
     enum_names,
     gather_or_cancel,
     in_parts,
+    is_expensive,
     resolve_abstract,
     serialized_columns,
 )
@@ -201,8 +202,8 @@ class _CodeGenerator:
         self.constants: dict[str, Any] = {
             "__builtins__": {builtin.__name__: builtin for builtin in (iter, len, zip, str, int, float, bool)},
             **{constant.__name__: constant for constant in (SerializedColumn, SerializedRows, FallbackRequired)},
-            **{function.__name__: function for function in (as_list, check_lengths, gather_or_cancel, in_parts, pause)},
-            **{function.__name__: function for function in (resolve_abstract, serialized_columns)},
+            **{function.__name__: function for function in (as_list, check_lengths, gather_or_cancel, in_parts)},
+            **{function.__name__: function for function in (is_expensive, pause, resolve_abstract, serialized_columns)},
             "global_id": encode_global_id,
         }
         self._checks = checks
@@ -323,6 +324,8 @@ class _CodeGenerator:
         if calls:
             body.add("results = [check_lengths(values, L) for values in results]")
         body.add("D = []")
+        if edge_results:
+            body.add("expensive = is_expensive(c)")
         loop = body.block(
             f"for o, {', '.join(edge_results.values())} in zip(L, *results):" if edge_results else "for o in L:"
         )
@@ -352,6 +355,8 @@ class _CodeGenerator:
                 lines.add(f"{result} = {_attribute_expression(selected, var)}")
             if not selected.has_nested_edges:
                 self._write_value(lines, result, selected.field.type, selected)
+                if selected.has_edges and selected.selections_by_type:
+                    lines.add("if expensive: await pause()")
         lines.add(f"{var} = {{{', '.join(parts)}}}")
 
     def _write_value(self, lines: CodeBlock, var: str, kind: GraphQLOutputType, selected: SelectedField) -> None:

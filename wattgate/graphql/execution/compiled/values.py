@@ -14,6 +14,7 @@ from graphql import (
 )
 
 from wattgate.db.column_types import SerializedColumn, SerializedRows
+from wattgate.operations.core.context import GraphQLContext
 from wattgate.operations.vocabulary.directives import STRAWBERRY_DEFINITION
 from wattgate.operations.vocabulary.strawberry_adapter import StrawberryObjectDefinition, optimized_is_awaitable
 from wattgate.pauses import PAUSE_ITEMS
@@ -24,6 +25,9 @@ _FLOAT_CLASSES, _INT_CLASSES = frozenset({float, NoneType}), frozenset({int})
 
 MIN_INT, MAX_INT = -(2**31), 2**31 - 1
 """The bounds of the type Int."""
+
+EXPENSIVE_UNITS = 2_000
+"""Estimated cost from which a plan pauses after each edge: the edges together may take more than a stall of 100 ms."""
 
 MAX_KNOWN_CLASSES = 8
 """Number of row classes that are remembered for a type. Rows of further classes are checked one by one."""
@@ -84,6 +88,11 @@ def in_parts(items: Sequence[Any]) -> Sequence[Sequence[Any]]:
     if len(items) <= PAUSE_ITEMS:
         return (items,)
     return [items[start : start + PAUSE_ITEMS] for start in range(0, len(items), PAUSE_ITEMS)]
+
+
+def is_expensive(context: GraphQLContext) -> bool:
+    """Return whether an operation costs so much that its plan lets other requests run after each edge."""
+    return context.charge is not None and context.charge.estimated >= EXPENSIVE_UNITS
 
 
 def serialized_columns(

@@ -65,12 +65,16 @@ async def _load_prices(
     return await queries.prices(rows, tariffs, start=range.start, end=range.end or rows.now)
 
 
+PRICES_PER_UNIT = 2
+"""Prices that cost one unit. Each is two instants and two decimals."""
+
+
 def _units_of_short_prices(prices: Sequence[queries.PeriodPrice]) -> int:
-    """Return the units of prices above those of half hours, which the price of the range includes."""
+    """Return the units of prices above those of half hours, which the estimate of the range includes."""
     if not prices:
         return 0
     included = (prices[-1].at - prices[0].at) // HALF_HOUR + 1
-    return max(0, len(prices) - included) // SERIES_ITEMS_PER_UNIT
+    return max(0, len(prices) - included) // PRICES_PER_UNIT
 
 
 @strawberry.type(
@@ -117,8 +121,8 @@ class Tariff:
         _load_prices,
         needs=Permission.RESOURCE_READ,
         result_units=_units_of_short_prices,
-        sizes=[ListSize(sample_count(HALF_HOUR, queries.MAX_PRICES), items_per_unit=SERIES_ITEMS_PER_UNIT)],
-        description="Known rates of a dynamic tariff in a time range, at most 20,000. Empty for other kinds. They are "
+        sizes=[ListSize(sample_count(HALF_HOUR, queries.MAX_PRICES), items_per_unit=PRICES_PER_UNIT)],
+        description="Known rates of a dynamic tariff in a time range, at most 3,000. Empty for other kinds. They are "
         "in the major unit of `currency` for one unit `per`.",
     )
 
