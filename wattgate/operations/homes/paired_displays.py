@@ -28,7 +28,7 @@ from wattgate.operations.types.homes import paired_displays as types
 from wattgate.operations.types.identity import accounts as account_types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import Id
-from wattgate.operations.vocabulary.cost_weights import ListSize
+from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT, QR_CODE_WEIGHT, ListSize
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
 from wattgate.requests.client import AddressPolicy
@@ -52,6 +52,7 @@ from wattgate.values.annotations import Described
     ),
     raises=(NotSupported,),
     address_policy=AddressPolicy.PAIRING,
+    weight=MUTATION_WEIGHT + QR_CODE_WEIGHT,
 )
 async def start_display_pairing(
     call: Call,

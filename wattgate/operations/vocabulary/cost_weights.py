@@ -37,6 +37,9 @@ PASSWORD_HASH_WEIGHT = 1_000
 RENDER_WEIGHT = 20
 """Cost of the rendering of a small template. `render_units` has what a larger one costs above it."""
 
+QR_CODE_WEIGHT = 250
+"""Cost of the drawing of a QR code."""
+
 TRIAL_WEIGHT = 160
 """Cost of the request of a link or an image of a mail: a connection with TLS and its answer."""
 
