@@ -12,6 +12,7 @@ from graphql import (
     GraphQLObjectType,
     GraphQLUnionType,
     get_named_type,
+    get_nullable_type,
     is_enum_type,
     is_interface_type,
     is_leaf_type,
@@ -197,9 +198,10 @@ def _document_of_path(operation: Operation, argument_names: tuple[str, ...], sel
             if name == "node" or key in argument_names:
                 declared[key] = argument.type
                 passed.append(f"{key}: ${key}")
-            for member in [member for member in members if member in argument_names]:
-                declared[member] = f"{members[member].type}!"
-                passed.append(f"{key}: {{{member}: ${member}}}")
+            given = [member for member in members if member in argument_names]
+            declared |= {member: f"{get_nullable_type(members[member].type)}!" for member in given}
+            if given:
+                passed.append(f"{key}: {{{', '.join(f'{member}: ${member}' for member in given)}}}")
         text += f"{{ {'answer: ' if parent.name == 'Query' else ''}{name}"
         text += f"({', '.join(passed)}) " if passed else " "
         parent = get_named_type(field.type)
