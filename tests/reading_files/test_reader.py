@@ -13,6 +13,8 @@ from wattgate.enums import DateOrder, Epoch, Times
 from wattgate.errors import BadInput
 from wattgate.reading_files.cells import Ambiguous, InvalidLine, number_parser, parse_time
 from wattgate.reading_files.derived_energy import FileReading, RefusedLine
+from wattgate.reading_files.green_button import _FeedReader
+from wattgate.reading_files.line_reader import ENCODINGS, WrongEncoding, _Transcoder, find_codec, open_utf8
 from wattgate.reading_files.profiles import (
     FileProfile,
     ProfileOptions,
@@ -187,6 +189,96 @@ def test_bytes_of_another_encoding_are_refused() -> None:
     assert read(content.encode("cp1252"), with_options(form, ProfileOptions(encoding="cp1252")))[0] == [0.5]
     noted = (HEADER.replace("\n", ",note\n") + "01/03/2026 00:00,0.5,é\n").encode("latin-1")
     assert read(noted, profile())[1] == {2: "has bytes that are not utf-8. Use --encoding"}
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        "nosuch",
+        "bz2",
+        "zlib",
+        "idna",
+        "rot13",
+        "hex",
+        "undefined",
+        "mbcs",
+        "\0",
+        "",
+        "utf-7",
+        "punycode",
+        "unicode_escape",
+    ]
+    + ["raw_unicode_escape", "iso2022_jp", "hz", "x" * 100_000, "../utf_8", "\u0130so8859_1"],
+)
+def test_encodings_that_are_no_text_of_files_are_refused(encoding: str) -> None:
+    """Some decode in a time that grows with the square of the bytes, and others fail with an error of their own."""
+    with pytest.raises(BadInput, match=r"is no encoding that is read\. Use one of: utf-8, ") as refused:
+        with_options(profile(), ProfileOptions(encoding=encoding))
+    assert len(str(refused.value)) < 1_000
+    with pytest.raises(WrongEncoding):
+        open_utf8(io.BytesIO(b"a"), encoding)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "codec"),
+    [
+        *(("UTF8", "utf-8"), ("Windows-1252", "cp1252"), ("latin1", "iso8859-1"), ("ISO 8859-15", "iso8859-15")),
+        *(("macintosh", "mac-roman"), ("KOI8-R", "koi8-r"), ("SJIS", "shift_jis"), ("utf-16le", "utf-16-le")),
+    ],
+)
+def test_encodings_have_the_names_that_people_write(encoding: str, codec: str) -> None:
+    assert find_codec(encoding) == codec
+
+
+def test_each_encoding_of_files_is_read() -> None:
+    for encoding in ENCODINGS:
+        content = "é" if encoding.startswith("utf") else "a"
+        assert open_utf8(io.BytesIO(content.encode(encoding)), encoding).read().decode("utf-8-sig") == content
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_file_that_cannot_be_in_an_encoding_is_refused(encoding: str) -> None:
+    with pytest.raises(WrongEncoding, match=f"The file is not in {encoding}"):
+        read(HEADER + "01/03/2026 00:00,0.5\r\n", with_options(profile(), ProfileOptions(encoding=encoding)))
+
+
+@pytest.mark.parametrize(("encoding", "unit"), [("utf-7", b"A"), ("iso2022_jp", b"\x1b$B\x1b(B")])
+def test_a_decoder_keeps_few_bytes(encoding: str, unit: bytes) -> None:
+    """No encoding that is read keeps many. A later one that does shall not read the whole file into memory."""
+    file = io.BytesIO(b"+" * (encoding == "utf-7") + unit * (2_000_000 // len(unit)))
+    with pytest.raises(WrongEncoding, match="65,536 bytes have no character"):
+        _Transcoder(file, encoding).read(100)
+    assert file.tell() <= 3 * 65_536
+
+
+@pytest.mark.parametrize("encoding", ["nosuch", "hex", "shift_jis", "punycode", "undefined", "utf-16"])
+def test_xml_that_declares_a_wrong_encoding_is_refused(encoding: str) -> None:
+    content = f'<?xml version="1.0" encoding="{encoding}"?><feed/>'.encode()
+    with pytest.raises(BadInput, match="encoding"):
+        read(content, packaged_profile("green-button"))
+
+
+class CountedText(str):
+    """A text that counts how often its length is taken."""
+
+    measured = 0
+
+    def __len__(self) -> int:
+        CountedText.measured += 1
+        return super().__len__()
+
+
+def test_the_parts_of_a_text_of_xml_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comment ends a part, so that each character may be one."""
+    monkeypatch.setattr(CountedText, "measured", 0)
+    reader = _FeedReader()
+    for _ in range(1_000):
+        reader.data(CountedText("a"))
+    assert CountedText.measured <= 2_000
+    for parts in (9_990, 10_001):
+        content = b"<feed><t>" + b"a<!---->" * parts + b"</t></feed>"
+        with pytest.raises(BadInput, match="no block of intervals" if parts < 10_000 else "more than 10,000 char"):
+            read(content, packaged_profile("green-button"))
 
 
 def test_a_preamble_and_a_declared_delimiter_are_skipped() -> None:
@@ -508,7 +600,10 @@ def test_a_line_without_an_end_is_cut() -> None:
         ("title = 'x'\n[time]\nzone = 'Europe/Leeds'", "time.zone: 'Europe/Leeds' is not an IANA time zone"),
         ("title = 'x'\n[time]\ninterval = 'PT7M'", "time.interval: 'PT7M' is not an interval that divides a day"),
         ("title = 'x'\n[text]\ndecimal = 'dot'", "text.decimal has 'dot', which is none of point, comma"),
-        ("title = 'x'\n[text]\nencoding = 'klingon'", "text.encoding has 'klingon', which is no encoding"),
+        (
+            "title = 'x'\n[text]\nencoding = 'klingon'",
+            "text.encoding: 'klingon' is no encoding that is read",
+        ),
         ("title = 'x'\n[columns]\nstart = ['a']", "values is missing"),
         ("title = ", "is not TOML"),
         ("title = 'x'\ndescription = '" + "x" * 70_000 + "'", "more than 65,536 bytes"),

@@ -2,14 +2,19 @@
 
 import codecs
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from encodings.aliases import aliases
 from functools import partial
 from itertools import islice
+from types import MappingProxyType
 from typing import BinaryIO
 
 from wattgate.errors import BadInput
 
 MAX_LINE_BYTES = 64 * 1024
+MAX_NAME_CHARACTERS = 40
+"""Maximum characters of the name of an encoding."""
 
 MAX_SKIPPED_BYTES = 16 * 1024 * 1024
 """Maximum bytes that are read to find the end of a line which is too long."""
@@ -60,6 +65,14 @@ def decode_lines(first: int, lines: list[bytes]) -> Iterator[tuple[int, str]]:
             yield number, text
 
 
+def text_lines(content: bytes) -> list[str]:
+    r"""Return the lines of UTF-8 text without their ends, which are \n, \r\n and \r.
+
+    `str.splitlines` also divides at form feeds and other marks, which the lines of a file may contain.
+    """
+    return [line.decode(errors="replace") for line in content.splitlines()]
+
+
 def _next_block(pieces: Iterator[bytes], block_lines: int) -> list[bytes]:
     """Return the next lines, each cut at the end of its first piece; none at the end of the file."""
     block, size = list[bytes](), 0
@@ -90,6 +103,32 @@ def _skip_line(pieces: Iterator[bytes]) -> None:
 # Encodings, and files that are no text.
 
 _CHUNK_BYTES = 64 * 1024
+
+MAX_PENDING_BYTES = 64 * 1024
+"""Maximum bytes that a decoder keeps or drops without a character. A text has no sequence of so many bytes."""
+
+_CODECS = (
+    *("utf_8", "utf_8_sig", "utf_16", "utf_16_le", "utf_16_be", "utf_32", "utf_32_le", "utf_32_be", "ascii"),
+    *(f"cp125{number}" for number in range(9)),
+    "latin_1",
+    *(f"iso8859_{number}" for number in (*range(2, 12), 13, 14, 15, 16)),
+    *("cp437", "cp737", "cp775", "cp850", "cp852", "cp855", "cp857", "cp858", "cp860", "cp861", "cp862", "cp863"),
+    *("cp864", "cp865", "cp866", "cp869", "cp874", "cp932", "cp949", "cp950"),
+    *("mac_roman", "mac_latin2", "mac_cyrillic", "mac_greek", "mac_iceland", "mac_turkish"),
+    *("koi8_r", "koi8_u", "gb18030", "gbk", "gb2312", "big5", "shift_jis", "euc_jp", "euc_kr", "tis_620"),
+)
+"""The codecs of Python that decode files: those in which spreadsheets and portals write.
+
+Others are no text, or take much time. UTF-7 and punycode decode some bytes in a time that grows with their square.
+"""
+
+_SPELLINGS: Mapping[str, str] = MappingProxyType(
+    {alias: codec for alias, codec in aliases.items() if codec in _CODECS} | {codec: codec for codec in _CODECS}
+)
+"""The codecs by their names, in lower case and with underscores. A lookup in `codecs` would keep unknown names."""
+
+ENCODINGS: Sequence[str] = tuple(codec.replace("_", "-") for codec in _CODECS)
+"""The encodings of files of readings. Each has the aliases that Python knows."""
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -141,14 +180,29 @@ def marked_encoding(head: bytes) -> str | None:
     return next((encoding for mark, encoding in _BYTE_ORDER_MARKS if head.startswith(mark)), None)
 
 
+class WrongEncoding(BadInput):
+    """The encoding is none of those of files, or the file is not written in it."""
+
+
+def find_codec(encoding: str) -> str:
+    """Return the name of the codec of an encoding, such as cp1252. Raise WrongEncoding for another one."""
+    codec = _SPELLINGS.get(re.sub("[-_ .]+", "_", encoding[:MAX_NAME_CHARACTERS].strip().lower()))
+    if codec is None or len(encoding) > MAX_NAME_CHARACTERS:
+        raise WrongEncoding(
+            f"{encoding[:MAX_NAME_CHARACTERS]!r} is no encoding that is read. Use one of: {', '.join(ENCODINGS)}."
+        )
+    return codecs.lookup(codec).name
+
+
 def open_utf8(file: BinaryIO, encoding: str) -> BinaryIO:
     """Return a file whose content is that of `file` in UTF-8. A byte order mark wins against `encoding`.
 
-    Bytes that are not of the encoding become U+FFFD. Raise BadInput for a file that is no text.
+    Bytes that are not of the encoding become U+FFFD. Raise BadInput for a file that is no text, and WrongEncoding for
+    an encoding that is not read. A read raises WrongEncoding if the file cannot be in the encoding.
     """
     head = peek(file, 16)
     check_is_text(head)
-    actual = codecs.lookup(marked_encoding(head) or encoding).name
+    actual = find_codec(marked_encoding(head) or encoding)
     return file if actual in ("utf-8", "ascii") else io.BufferedReader(_Transcoder(file, actual), _CHUNK_BYTES)
 
 
@@ -156,7 +210,8 @@ class _Transcoder(io.RawIOBase):
     """The content of a file in UTF-8."""
 
     def __init__(self, file: BinaryIO, encoding: str) -> None:
-        self._file = file
+        self._file, self._encoding = file, encoding
+        self._silent_bytes = 0
         self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
         self._pending = b""
         self._is_at_end = False
@@ -168,10 +223,23 @@ class _Transcoder(io.RawIOBase):
     def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]
         """Fill a buffer, and return the number of bytes in it; 0 at the end."""
         while not self._pending and not self._is_at_end:
-            chunk = self._file.read(_CHUNK_BYTES)
-            self._is_at_end = not chunk
-            self._pending = self._decoder.decode(chunk, final=not chunk).encode("utf-8", errors="replace")
+            self._pending = self._decode(self._file.read(_CHUNK_BYTES))
         size = min(len(buffer), len(self._pending))
         buffer[:size] = self._pending[:size]
         self._pending = self._pending[size:]
         return size
+
+    def _decode(self, chunk: bytes) -> bytes:
+        """Return the next bytes in UTF-8. Raise WrongEncoding if the decoder fails, or waits without end."""
+        self._is_at_end = not chunk
+        try:
+            text = self._decoder.decode(chunk, final=not chunk)
+        except UnicodeError as error:  # such as UTF-16 without a byte order mark
+            raise WrongEncoding(f"The file is not in {self._encoding}: {error}. Use another encoding.") from None
+        self._silent_bytes = 0 if text else self._silent_bytes + len(chunk)
+        if max(self._silent_bytes, len(self._decoder.getstate()[0])) >= MAX_PENDING_BYTES:
+            raise WrongEncoding(
+                f"The file is not in {self._encoding}: {MAX_PENDING_BYTES:,} bytes have no character. Use another "
+                "encoding."
+            )
+        return text.encode("utf-8", errors="replace")

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from wattgate.enums import DateOrder, Epoch, ReadingQuality, Times
 from wattgate.errors import BadInput
+from wattgate.reading_files.line_reader import WrongEncoding, find_codec
 from wattgate.time_zones import time_zone_problem
 
 MAX_PROFILE_BYTES = 64 * 1024
@@ -239,7 +240,10 @@ def _problems(profile: FileProfile) -> list[str]:
         problems.append("text.delimiters has no name")
     if not 0 <= text.preamble_lines <= 1_000:
         problems.append("text.preamble_lines is not between 0 and 1,000")
-    problems += [f"text.encoding has {text.encoding!r}, which is no encoding"] * (not is_encoding(text.encoding))
+    try:
+        find_codec(text.encoding)
+    except WrongEncoding as error:
+        problems.append(f"text.encoding: {error.message.removesuffix('.')}")
     if when.zone != HOME_ZONE and (problem := time_zone_problem(when.zone)):
         problems.append(f"time.zone: {problem}")
     if when.interval is not None:
@@ -266,14 +270,6 @@ def _column_problems(profile: FileProfile, columns: Columns) -> list[str]:
         if not value.names or not all(value.names):
             problems.append(f"values[{number}].columns is missing")
     return problems
-
-
-def is_encoding(name: str) -> bool:
-    """Return whether this is the name of an encoding of text."""
-    try:
-        return isinstance("0".encode(name).decode(name), str)  # an empty text needs no encoding
-    except (LookupError, ValueError):
-        return False
 
 
 def with_options(profile: FileProfile, options: ProfileOptions) -> FileProfile:

@@ -45,6 +45,7 @@ from wattgate.reading_files.inspection import (
     format_interval,
     inspect_sample,
 )
+from wattgate.reading_files.line_reader import WrongEncoding, find_codec, text_lines
 from wattgate.reading_files.profiles import FileProfile, ProfileOptions, packaged_profile, with_options
 from wattgate.reading_files.reader import ReadingFile, split_line
 from wattgate.requests.fair_share import NO_OWNER, FairThreads, NoFreeSlot, owner_of_caller
@@ -123,6 +124,10 @@ class FileOptions:
             columns[role] = name
         if given.time_zone and (zone_problem := time_zone_problem(given.time_zone)):
             raise BadInput(zone_problem, problems=[_problem("timeZone")])
+        try:
+            values["encoding"] = given.encoding and find_codec(given.encoding)
+        except WrongEncoding as error:
+            raise BadInput(error.message, problems=[_problem("encoding")]) from None
         try:
             form = msgspec.convert({**values, "columns": columns}, ProfileOptions)
         except msgspec.ValidationError as error:
@@ -242,6 +247,8 @@ class UploadedFile:
             inspection = await self.work(inspect)
         except TooLarge as error:
             raise TooLarge(for_upload(error.message)) from None
+        except WrongEncoding as error:
+            raise BadInput(error.message, problems=[_problem("encoding")]) from None
         return inspection, inspection.fits[0] if inspection.fits else None
 
 
@@ -261,7 +268,7 @@ def _describe_form(inspection: Inspection, fit: Fit | None, zone: tzinfo) -> typ
     warnings = [for_upload(note) for note in notes if note not in asked]
     if not inspection.encoding_is_certain:
         warnings.append(f"The encoding {inspection.encoding} is a guess. Look at the letters of the first lines.")
-    lines = inspection.content.decode(errors="replace").splitlines()
+    lines = text_lines(inspection.content)
     return types.ReadingFileInspection(
         encoding=inspection.encoding,
         encoding_certain=inspection.encoding_is_certain,
