@@ -1,12 +1,22 @@
 """The facts that an inspection finds in a file, and the questions that it leaves open."""
 
+import sys
+from collections.abc import Callable
 from datetime import UTC
+from typing import Any
 
 import pytest
 
 from wattgate.errors import TooLarge
 from wattgate.reading_files import inspection as inspection_module
-from wattgate.reading_files.inspection import SAMPLE_CELLS, Fit, describe_time, inspect_sample, option_words
+from wattgate.reading_files.inspection import (
+    SAMPLE_CELLS,
+    Fit,
+    _usual_count,
+    describe_time,
+    inspect_sample,
+    option_words,
+)
 
 ENGLISH = "Date,Consumption (kWh)\n{} 00:30,0.5\n{} 01:00,0.4\n"
 
@@ -108,3 +118,61 @@ def test_reactive_and_apparent_energy_is_no_energy(header: str) -> None:
 def test_energy_beside_reactive_energy_is_read() -> None:
     fit = best_fit("when,Q1 kVArh,P1 kWh\n2026-03-13 00:00,9,0.5\n2026-03-13 00:30,8,0.25\n")
     assert (fit.options.columns["value"], fit.total) == ("P1 kWh", 0.75)
+
+
+def count_calls(name: str, work: Callable[[], object]) -> int:
+    """Return how often work calls functions of a name, in Python or in C."""
+    count = 0
+
+    def profile(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        called = frame.f_code.co_name if event == "call" else getattr(argument, "__name__", "")
+        count += event in ("call", "c_call") and called == name
+
+    sys.setprofile(profile)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("mark", ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"])
+def test_lines_end_where_the_reader_ends_them(mark: str) -> None:
+    """Python divides a text at these marks too: a file of a few lines would have 200,000 of them."""
+    content = "".join(f"a{',' * number}{mark}" for number in range(315)) + f"a{mark}" * 5_000
+    inspection = inspect_sample(content.encode(), is_whole=True, zone=UTC)
+    assert len(inspection.lines) == 1
+    assert len(inspect_sample(b"a\rb\r\nc\nd", is_whole=True, zone=UTC).lines) == 4
+
+
+class CountedNumber(int):
+    """A number that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedNumber.compared += 1
+        return int(self) == other
+
+    __hash__ = int.__hash__
+
+
+def test_the_usual_number_of_cells_is_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A count of all lines for each number that occurs would take seconds, in which no other thread works."""
+    monkeypatch.setattr(CountedNumber, "compared", 0)
+    numbers = [*(CountedNumber(number) for number in range(300)), *(CountedNumber(7) for _ in range(700))]
+    assert _usual_count(numbers) == (7, 0.701)
+    assert CountedNumber.compared <= 4 * len(numbers)
+
+
+def test_a_very_long_header_is_not_classified() -> None:
+    header = ",".join(f"{number:x}q" for number in range(20_000))
+    calls = count_calls("_is_data", lambda: inspect_sample(f"{header}\n1\n".encode(), is_whole=True, zone=UTC))
+    assert calls == 0
+
+
+def test_marks_of_numbers_are_not_tried_on_xml() -> None:
+    content = b'<?xml version="1.0"?><feed>' + b"<a>1</a>" * 10 + b"</feed>"
+    calls = count_calls("__post_init__", lambda: inspect_sample(content, is_whole=True, zone=UTC))
+    assert calls == 1

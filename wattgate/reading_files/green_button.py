@@ -224,7 +224,7 @@ def _parse(file: BinaryIO, target: Any) -> Iterator[Any]:
     target.line = lambda: parser.parser.CurrentLineNumber
     try:
         while chunk := file.read(_CHUNK_BYTES):
-            parser.feed(chunk)
+            _feed(parser, chunk)
             events, target.events = target.events, []
             yield from events
             yield None
@@ -236,6 +236,16 @@ def _parse(file: BinaryIO, target: Any) -> Iterator[Any]:
     yield from target.events
 
 
+def _feed(parser: DefusedXMLParser, chunk: bytes) -> None:
+    """Feed a part of a file to a parser. Raise BadInput for an encoding that the parser does not know."""
+    try:
+        parser.feed(chunk)
+    except DefusedXmlException:  # a ValueError, too
+        raise
+    except (LookupError, ValueError) as error:  # the parser asks Python for the encoding that the XML declares
+        raise BadInput(f"The encoding that the XML declares is not read: {error}. Convert the file to UTF-8.") from None
+
+
 class _FeedReader:
     """Collects the entries of a feed."""
 
@@ -244,6 +254,7 @@ class _FeedReader:
         self.line: Callable[[], int] = lambda: 0
         self._path: list[str] = []
         self._text: list[str] = []
+        self._text_characters = 0
         self._entry = _Entry()
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -252,7 +263,7 @@ class _FeedReader:
         self._path.append(name)
         if len(self._path) > MAX_DEPTH:
             raise BadInput(f"The elements of the file are nested deeper than {MAX_DEPTH}.")
-        self._text = []
+        self._clear_text()
         if name == "entry":
             self._entry = _Entry()
         elif name == "link":
@@ -263,14 +274,18 @@ class _FeedReader:
     def data(self, text: str) -> None:
         """Add to the text of the element."""
         self._text.append(text)
-        if sum(map(len, self._text)) > MAX_TEXT_CHARACTERS:
+        self._text_characters += len(text)  # a sum over all parts would grow with their square
+        if self._text_characters > MAX_TEXT_CHARACTERS:
             raise BadInput(f"A text of the file has more than {MAX_TEXT_CHARACTERS:,} characters.")
+
+    def _clear_text(self) -> None:
+        self._text, self._text_characters = [], 0
 
     def end(self, tag: str) -> None:
         """End an element."""
         name, path = self._path.pop(), self._path
         text = "".join(self._text).strip()
-        self._text = []
+        self._clear_text()
         if name == "entry":
             self._end_entry()
         elif name == "start" and path[-2:] == ["IntervalBlock", "interval"]:

@@ -6,6 +6,7 @@ file excludes all other answers, such as a day 13. Otherwise it is a question.
 
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -23,9 +24,10 @@ from wattgate.enums import DateOrder, Times
 from wattgate.errors import BadInput, TooLarge
 from wattgate.reading_files.cells import Ambiguous, InvalidLine, parse_clock, parse_date, parse_time
 from wattgate.reading_files.derived_energy import FileReading, common_spacing_ms
-from wattgate.reading_files.line_reader import check_is_text, marked_encoding, open_utf8
+from wattgate.reading_files.line_reader import check_is_text, find_codec, marked_encoding, open_utf8, text_lines
 from wattgate.reading_files.profiles import (
     DELIMITERS,
+    MAX_COLUMNS,
     FileProfile,
     Format,
     ProfileOptions,
@@ -220,15 +222,15 @@ def inspect_sample(
     if given.encoding is not None:
         encoding, is_certain = given.encoding, True
     content = _whole_lines(sample, encoding, is_whole=is_whole)
-    text = content.decode(errors="replace")
-    lines = text.splitlines()
+    lines = text_lines(content)
+    shows_order = not any(map(_UNCLEAR_DATE.search, lines))
     inspection = Inspection(encoding, is_certain, [line[:SHOWN_CHARACTERS] for line in lines[:SHOWN_LINES]])
     inspection.content = content
     option = ProfileOptions(encoding=None if marked_encoding(sample) or encoding == "utf-8" else encoding)
     given, kind = msgspec.structs.replace(given, encoding=None), _kind(lines)
     tried = Sample(content, zone)
     for candidate in _profiles_to_try(kind, profile):
-        if fit := try_profile(tried, _with_open_order(candidate, text), given):
+        if fit := try_profile(tried, _with_open_order(candidate, shows_order=shows_order), given):
             fit.profile = candidate
             if fit.options.date_order is candidate.time.date_order and not _asks_for_order(fit):
                 fit.options = msgspec.structs.replace(fit.options, date_order=None)
@@ -255,12 +257,12 @@ def _profiles_to_try(kind: Format, name: str | None) -> list[FileProfile]:
     return [profile for profile in packaged_profiles() if profile.format is kind and profile.name != GENERIC]
 
 
-def _with_open_order(profile: FileProfile, text: str) -> FileProfile:
+def _with_open_order(profile: FileProfile, *, shows_order: bool) -> FileProfile:
     """Return a profile without its order of day and month, if the dates of a file do not show their order.
 
     Dates with points have the day first. The others have both orders, also in files with the columns of the profile.
     """
-    if profile.time.date_order is DateOrder.YEAR_FIRST or not _UNCLEAR_DATE.search(text):
+    if profile.time.date_order is DateOrder.YEAR_FIRST or shows_order:
         return profile
     return msgspec.structs.replace(profile, time=msgspec.structs.replace(profile.time, date_order=None))
 
@@ -281,7 +283,7 @@ def find_encoding(sample: bytes) -> tuple[str, bool]:
         sample[: len(sample) - 4 if len(sample) >= SAMPLE_BYTES else None].decode()
     except UnicodeDecodeError:
         best = from_bytes(sample[: SAMPLE_BYTES // 8], cp_isolation=[*_ENCODINGS]).best()
-        return (best.encoding if best else _ENCODINGS[0]), False
+        return find_codec(best.encoding if best else _ENCODINGS[0]), False
     return "utf-8", True
 
 
@@ -305,7 +307,8 @@ def _kind(lines: Sequence[str]) -> Format:
 
 def try_profile(sample: Sample, profile: FileProfile, given: ProfileOptions | None = None) -> Fit | None:
     """Return how a profile reads the sample, or None if it does not fit."""
-    tried = (_try_marks(sample, profile, _merged(marks, given)) for marks in _VARIANTS)
+    variants = _VARIANTS if profile.format is Format.TABLE else _VARIANTS[:1]  # the other forms say their marks
+    tried = (_try_marks(sample, profile, _merged(marks, given)) for marks in variants)
     usual = next(tried)
     if usual is not None and not usual.refused:
         return usual
@@ -472,8 +475,8 @@ def _find_table(lines: Sequence[str]) -> tuple[str | None, list[str] | None]:
 def _usual_count(counts: Sequence[int]) -> tuple[int, float]:
     if not counts:
         return 0, 0.0
-    usual = max(set(counts), key=counts.count)
-    return usual, counts.count(usual) / len(counts)
+    (usual, number), *_ = Counter(counts).most_common(1)
+    return usual, number / len(counts)
 
 
 def _generic_fits(sample: Sample, lines: Sequence[str], given: ProfileOptions) -> list[Fit]:
@@ -481,7 +484,7 @@ def _generic_fits(sample: Sample, lines: Sequence[str], given: ProfileOptions) -
     delimiter, header = _find_table(lines)
     if delimiter is None or header is None or len(set(header)) < len(header):
         return []
-    if any(map(_is_data, header)):
+    if len(header) > MAX_COLUMNS or any(map(_is_data, header)):
         return []  # the line is a reading: a header is missing, or has another number of cells
     columns = _classify(lines, delimiter, header)
     roles = _time_roles(columns)
