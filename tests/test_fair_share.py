@@ -71,6 +71,21 @@ async def test_owners_that_wait_are_served_in_turn() -> None:
     await holders.end_all()
 
 
+async def test_users_of_an_owner_that_wait_are_served_in_turn() -> None:
+    share, served = FairShare(1, share=1), list[str]()
+
+    async def hold(user: str) -> None:
+        async with share.slot("owner", user=user):
+            served.append(user)
+
+    await share.take("owner")
+    tasks = [asyncio.create_task(hold(user)) for user in ("busy", "busy", "busy", "other", "third", "other")]
+    await turns()
+    share.give_back("owner")
+    await asyncio.gather(*tasks)
+    assert served == ["busy", "other", "third", "busy", "other", "busy"]
+
+
 async def test_full_queue_refuses_the_owner_with_most_that_waits() -> None:
     holders = Holders(FairShare(1, share=1, max_waiting=4))
     await holders.start("busy", *["busy"] * 4, "busy")  # the last one is refused: the others of its owner wait already

@@ -6,8 +6,8 @@ never be an owner, because it would get a share of its own.
 
 import asyncio
 import threading
-from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from contextvars import copy_context
@@ -25,6 +25,12 @@ NO_OWNER = ""
 def owner_of_caller(caller: Principal) -> str:
     """Return the owner of the work of a caller. Anonymous callers share one, because they name any application."""
     return NO_OWNER if caller.role is Role.ANONYMOUS else caller.application_id or NO_OWNER
+
+
+def user_of_caller(caller: Principal) -> str:
+    """Return the user of an application, or its credential, for turns and bounds inside the application."""
+    user = caller.user_id or caller.account_id or caller.credential_name or caller.role.value
+    return f"{owner_of_caller(caller)} {user}"
 
 
 class NoFreeSlot(Exception):
@@ -52,9 +58,10 @@ class FairQueue(Generic[T]):
         """Return the number of items of an owner."""
         return len(self.items.get(owner, ()))
 
-    def push(self, owner: str, item: T) -> None:
-        """Add an item as the last one of its owner."""
-        self.items.setdefault(owner, deque()).append(item)
+    def push(self, owner: str, item: T, position: int | None = None) -> None:
+        """Add an item as the last one of its owner, or at a position among those of its owner."""
+        items = self.items.setdefault(owner, deque())
+        items.insert(len(items) if position is None else position, item)
 
     def pop(self, may_have: Callable[[str], bool] = lambda _: True) -> tuple[str, T] | None:
         """Remove and return the next owner and its first item; None if no owner that may have one waits."""
@@ -87,8 +94,8 @@ class FairQueue(Generic[T]):
 class _Waiter:
     """A task that waits for slots. Other threads may grant them."""
 
-    def __init__(self, amount: int) -> None:
-        self.amount = amount
+    def __init__(self, amount: int, user: str) -> None:
+        self.amount, self.user = amount, user
         self._loop = asyncio.get_running_loop()
         self.granted: asyncio.Future[bool] = self._loop.create_future()
 
@@ -113,6 +120,8 @@ class FairShare:
 
     The other slots stay free for other owners, so that one whose work takes long leaves them served. Callers that wait
     are served in turn by owner. If `max_waiting` wait already, the owner with most of them loses its last one.
+
+    The users of an owner are served in turn, too, if the callers name them.
 
     A caller may take an amount of slots at once, of at most the share. While one waits for more slots than are free,
     nobody overtakes it.
@@ -147,9 +156,9 @@ class FairShare:
         return len(self._waiting)
 
     @asynccontextmanager
-    async def slot(self, owner: str) -> AsyncIterator[None]:
+    async def slot(self, owner: str, *, user: str = "") -> AsyncIterator[None]:
         """Hold a slot for an owner until the context exits. Raise NoFreeSlot as `take` does."""
-        await self.take(owner)
+        await self.take(owner, user=user)
         try:
             yield
         finally:
@@ -165,7 +174,7 @@ class FairShare:
             self._used[owner] = used
             return True
 
-    async def take(self, owner: str, amount: int = 1, *, max_wait_seconds: float | None = None) -> None:
+    async def take(self, owner: str, amount: int = 1, *, max_wait_seconds: float | None = None, user: str = "") -> None:
         """Take slots for an owner, and wait for them. Raise NoFreeSlot if too many wait, or after the maximum time.
 
         `max_wait_seconds` replaces the maximum time of this object.
@@ -175,7 +184,7 @@ class FairShare:
         with self._lock:
             if not self._is_blocked and self._take(owner, amount):
                 return
-            waiter = _Waiter(amount)
+            waiter = _Waiter(amount, user)
             if not self._enqueue(owner, waiter):
                 raise NoFreeSlot
         try:
@@ -237,7 +246,9 @@ class FairShare:
             if surplus is None:
                 return False
             surplus.answer(is_granted=False, on_refusal=lambda: None)
-        self._waiting.push(owner, waiter)
+        self._waiting.push(
+            owner, waiter, _turn(self._waiting.items.get(owner, ()), waiter.user) if waiter.user else None
+        )
         self._grant()  # it may be the one that blocks
         return True
 
@@ -248,6 +259,20 @@ class FairShare:
             self._grant()  # it may have blocked others
         if waiter.granted.done() and not waiter.granted.cancelled() and waiter.granted.result():
             self.give_back(owner, waiter.amount)
+
+
+def _turn(waiting: Collection[_Waiter], user: str) -> int:
+    """Return the position of the next waiter of a user among those of its owner.
+
+    It comes after the waiters of a round in which each user has one, and before the second one of any other user in the
+    next round.
+    """
+    rounds, own = Counter[str](), sum(waiter.user == user for waiter in waiting)
+    for position, waiter in enumerate(waiting):
+        rounds[waiter.user] += 1
+        if rounds[waiter.user] > own + 1:
+            return position
+    return len(waiting)
 
 
 class FairThreads:
@@ -269,9 +294,9 @@ class FairThreads:
         self.slots = FairShare(threads, share=share, max_waiting=max_waiting, max_wait_seconds=max_wait_seconds)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name, initializer=initializer)
 
-    async def submit(self, owner: str, work: Callable[[], T]) -> Future[T]:
+    async def submit(self, owner: str, work: Callable[[], T], *, user: str = "") -> Future[T]:
         """Wait for a thread of the owner, and start work with the context of the caller. Raise as `FairShare.take`."""
-        await self.slots.take(owner)
+        await self.slots.take(owner, user=user)
         try:
             job = self._threads.submit(copy_context().run, work)
         except BaseException:
