@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC
 from typing import Any
 
@@ -170,6 +171,27 @@ def test_a_very_long_header_is_not_classified() -> None:
     header = ",".join(f"{number:x}q" for number in range(20_000))
     calls = count_calls("_is_data", lambda: inspect_sample(f"{header}\n1\n".encode(), is_whole=True, zone=UTC))
     assert calls == 0
+
+
+def test_an_inspection_ends_when_its_check_says_so() -> None:
+    """The check is called for each reading, row and profile: else a thread would go on for minutes."""
+    content = ENGLISH.format("02/03/2026", "03/03/2026").encode() + b"03/03/2026 01:30,0.4\n" * 500
+
+    def checks_of(last: int) -> int:
+        count = 0
+
+        def check() -> None:
+            nonlocal count
+            count += 1
+            if count == last:
+                raise TooLarge("The time is over.")
+
+        with suppress(TooLarge):
+            inspect_sample(content, is_whole=True, zone=UTC, check=check)
+        return count
+
+    assert checks_of(0) > 500
+    assert checks_of(100) == 100
 
 
 def test_marks_of_numbers_are_not_tried_on_xml() -> None:

@@ -207,8 +207,13 @@ def test_bytes_of_another_encoding_are_refused() -> None:
         "utf-7",
         "punycode",
         "unicode_escape",
-    ]
-    + ["raw_unicode_escape", "iso2022_jp", "hz", "x" * 100_000, "../utf_8", "\u0130so8859_1"],
+        "raw_unicode_escape",
+        "iso2022_jp",
+        "hz",
+        "x" * 100_000,
+        "../utf_8",
+        "\u0130so8859_1",
+    ],
 )
 def test_encodings_that_are_no_text_of_files_are_refused(encoding: str) -> None:
     """Some decode in a time that grows with the square of the bytes, and others fail with an error of their own."""

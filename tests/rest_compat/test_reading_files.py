@@ -8,6 +8,7 @@ import threading
 import zipfile
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime, timedelta
+from itertools import count
 from typing import Any
 
 import pytest
@@ -16,9 +17,10 @@ from tests.support.house import House
 from tests.support.refusals import refusals
 from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
-from wattgate.errors import RateLimited
+from wattgate.errors import RateLimited, TimedOut, TooLarge
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.readings import bulk_recorder
+from wattgate.operations.readings.bulk_recorder import FREE_WORK, FreeWork, SenderGone
 from wattgate.operations.readings.bulk_recording import record_reading_arrays
 from wattgate.operations.readings.files import file_unpacking, uploaded_files
 from wattgate.operations.readings.files.reading_files import CONTENT_SLOTS, home_of_file
@@ -159,7 +161,9 @@ async def test_files_that_are_not_understood_are_refused_whole(
     file = table(1).encode()
     many = zipped(**{f"file{number}": b"" for number in range(2_000)})
     monkeypatch.setattr(file_unpacking, "MAX_UNPACKED_BYTES", 100_000)
-    monkeypatch.setattr(uploaded_files, "unpack", lambda content: file_unpacking.unpack(content, 100_000))
+    monkeypatch.setattr(
+        uploaded_files, "unpack", lambda content, **more: file_unpacking.unpack(content, 100_000, **more)
+    )
     cases: dict[str, tuple[bytes, int, str]] = {
         "two files": (zipped(a=file, b=file), 400, "has 2 files: a.csv, b.csv"),
         "many files": (many, 400, "has too many files"),
@@ -202,8 +206,10 @@ async def test_each_bound_of_an_upload_refuses_the_file_and_stores_nothing(
     assert (await served.one.run("raw_readings", resource_id=await resource_of(served, home))).value == []
 
 
-async def test_uploads_that_wait_for_their_budget_leave_places_to_other_applications(served: House, home: str) -> None:
-    """One application fills its share of the places with files whose last part does not come."""
+async def test_half_sent_files_of_a_user_leave_places_to_others_and_hold_none_of_those_that_are_read(
+    served: House, home: str
+) -> None:
+    """One user has two places for files, whatever part of them has arrived."""
     ended = asyncio.Event()
     file = table(1).encode()
 
@@ -211,21 +217,98 @@ async def test_uploads_that_wait_for_their_budget_leave_places_to_other_applicat
         yield file
         await ended.wait()
 
-    uploads = [asyncio.create_task(send(served, "preview", home, slow_body(), times="start")) for _ in range(12)]
+    uploads = [asyncio.create_task(send(served, "preview", home, slow_body(), times="start")) for _ in range(6)]
     try:
         async with asyncio.timeout(60):
-            while len(file_intake.FILE_SLOTS._waiting) < 4:  # noqa: ASYNC110 (callers begin to wait without an event)
+            while uploaded_files.USER_FILES.waiting_count < 4:  # noqa: ASYNC110 (callers wait without an event)
                 await asyncio.sleep(0.01)
-        other = served.other
-        headers = {**other.headers["account"], "Content-Type": "text/csv"}
-        where = {"homeId": other.ids["virtual_entity"]}
-        answer = await served.call("POST", "/reading-files/inspect", headers, content=file, params=where)
-        assert (answer.status_code, answer.json()["profile"]) == (200, "german-spreadsheet")
-        assert len(file_intake.FILE_SLOTS._waiting) == 4
+        assert file_intake.FILE_SLOTS.owner_count == 0
+        for tenant, caller in ((served.other, "account"), (served.one, "application")):
+            headers = {**tenant.headers[caller], "Content-Type": "text/csv"}
+            where = {"homeId": tenant.ids["virtual_entity"]}
+            answer = await served.call("POST", "/reading-files/inspect", headers, content=file, params=where)
+            assert (answer.status_code, answer.json()["profile"]) == (200, "german-spreadsheet")
+        assert uploaded_files.USER_FILES.waiting_count == 4
     finally:
         ended.set()
         answers = await asyncio.gather(*uploads)
     assert {answer.status_code for answer in answers} == {200}
+
+
+async def test_arriving_files_are_bounded_and_an_application_has_half(
+    served: House, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each may have 64 MiB in the folder for temporary files."""
+    owner, file = served.one.account.application_id or "", table(1).encode()
+    monkeypatch.setattr(file_intake.ARRIVING_FILES, "max_wait_seconds", 0.01)
+    await file_intake.ARRIVING_FILES.take(owner, 16)
+    try:
+        refused = await send(served, "inspect", home, file)
+        headers = {**served.other.headers["account"], "Content-Type": "text/csv"}
+        where = {"homeId": served.other.ids["virtual_entity"]}
+        read = await served.call("POST", "/reading-files/inspect", headers, content=file, params=where)
+    finally:
+        file_intake.ARRIVING_FILES.give_back(owner, 16)
+    assert (refused.status_code, read.status_code) == (503, 200)
+
+
+async def test_a_file_that_arrives_too_slowly_is_refused(
+    served: House, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time for a body grows with the bytes that have arrived, so a slow network sends a file of any size."""
+
+    async def endless() -> AsyncIterator[bytes]:
+        yield bytes(100_000)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(file_intake, "GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(file_intake, "MIN_BYTES_PER_SECOND", 1_000_000)
+    with pytest.raises(TimedOut, match="100,000 bytes arrived"):
+        await file_intake.receive(io.BytesIO(), endless(), FREE_WORK)
+    host, port = served.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, port)
+    headers = {**served.one.headers["account"], "Content-Type": "text/csv", "Content-Length": "200000"}
+    lines = [f"POST /api/v0-1/reading-files/import?homeId={home} HTTP/1.1", "Host: gateway"]
+    head = "\r\n".join([*lines, *(f"{name}: {value}" for name, value in headers.items()), "", ""])
+    writer.write(head.encode() + bytes(100_000))
+    assert b" 503 " in await asyncio.wait_for(reader.readline(), 30)
+    writer.close()
+
+
+async def test_the_wait_for_a_budget_does_not_count_as_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+
+    class Budget(FreeWork):
+        async def add_work(self, size: int, lines: int, refused: int) -> None:
+            nonlocal now
+            now += 1_000
+
+    async def body() -> AsyncIterator[bytes]:
+        for _ in range(3):
+            yield bytes(10)
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
+    target = io.BytesIO()
+    await file_intake.receive(target, body(), Budget())
+    assert len(target.getvalue()) == 30
+
+
+@pytest.mark.parametrize("encoding", ["nosuch", "bz2", "zlib", "idna", "rot13", "hex", "undefined", "utf-7", "utf_16"])
+async def test_an_encoding_that_is_not_read_is_bad_input(served: House, home: str, encoding: str) -> None:
+    """Also one in which the file is not written: UTF-16 without a byte order mark."""
+    file = table(1).encode()
+    for act, more in (("inspect", {}), ("preview", {}), ("preview", {"profile": "octopus"})):
+        answer = await send(served, act, home, file, encoding=encoding, **more)
+        assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT"), answer.text
+        assert answer.json()["problems"][0]["path"] == ["options", "encoding"]
+    options = {"encoding": encoding}
+    content = base64.b64encode(file).decode()
+    result = await served.graphql(INSPECT, served.one.headers["account"], homeId=home, content=content, options=options)
+    (error,) = result["errors"]
+    assert (error["extensions"]["code"], encoding in error["message"].replace("-", "_")) == (
+        "BAD_INPUT",
+        encoding != "utf-7",
+    )
 
 
 async def resource_of(house: House, home: str) -> str:
@@ -321,7 +404,7 @@ async def test_a_file_whose_upload_ends_early_stores_nothing(served: House, home
 
 
 async def test_work_whose_caller_has_gone_is_charged_when_it_ends() -> None:
-    """A thread cannot be stopped. Else a client that cancels each inspection would pay for none."""
+    """The work may be in a call that checks nothing. Else a client that cancels each inspection would pay for none."""
     begun, may_end, charges = threading.Event(), threading.Event(), asyncio.Queue[int]()
 
     def inspect() -> None:
@@ -336,6 +419,45 @@ async def test_work_whose_caller_has_gone_is_charged_when_it_ends() -> None:
     assert charges.empty()
     may_end.set()
     assert await asyncio.wait_for(charges.get(), 30) > 0
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+async def test_work_ends_soon_after_its_client_has_gone(is_cancelled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if nothing cancels the request: the server does not, and says only that the client has gone."""
+    monkeypatch.setattr(uploaded_files, "GONE_CHECK_SECONDS", 0.01)
+    begun, charges = threading.Event(), asyncio.Queue[int]()
+    work = uploaded_files.FileWork(charges.put, begun.is_set if not is_cancelled else lambda: False)
+
+    def inspect() -> None:
+        begun.set()
+        while True:
+            work.check()
+
+    call = asyncio.create_task(work(inspect))
+    await asyncio.to_thread(begun.wait, 30)
+    if is_cancelled:
+        call.cancel()
+    with pytest.raises(asyncio.CancelledError if is_cancelled else SenderGone):
+        await asyncio.wait_for(call, 30)
+    assert await asyncio.wait_for(charges.get(), 30) > 0
+    with pytest.raises(SenderGone):
+        await work(lambda: None)
+
+
+async def test_the_work_of_an_inspection_and_of_a_file_have_bounds_of_time() -> None:
+    """The clock of the thread goes on by a tenth of a second for each reading, row and profile."""
+    clock, charges = count(step=0.1), asyncio.Queue[int]()
+    work = uploaded_files.FileWork(charges.put, clock=lambda: next(clock))
+    home = uploaded_files.FileHome("home", None, [])
+    upload = uploaded_files.UploadedFile(io.BytesIO(table().encode()), home, uploaded_files.FileOptions(), work)
+    with pytest.raises(TooLarge, match="The inspection takes more than 5 s of processor time"):
+        await uploaded_files.inspect_file(upload)
+    assert work.seconds < 8
+    work.seconds = 299.5
+    with pytest.raises(TooLarge, match="The file takes more than 300 s of processor time"):
+        await uploaded_files.inspect_file(upload)
+    assert work.seconds < 302
+    assert charges.qsize() >= 2
 
 
 async def test_files_in_calls_are_bounded_and_an_application_has_half(

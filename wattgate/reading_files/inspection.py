@@ -24,7 +24,15 @@ from wattgate.enums import DateOrder, Times
 from wattgate.errors import BadInput, TooLarge
 from wattgate.reading_files.cells import Ambiguous, InvalidLine, parse_clock, parse_date, parse_time
 from wattgate.reading_files.derived_energy import FileReading, common_spacing_ms
-from wattgate.reading_files.line_reader import check_is_text, find_codec, marked_encoding, open_utf8, text_lines
+from wattgate.reading_files.line_reader import (
+    Check,
+    check_is_text,
+    find_codec,
+    marked_encoding,
+    no_check,
+    open_utf8,
+    text_lines,
+)
 from wattgate.reading_files.profiles import (
     DELIMITERS,
     MAX_COLUMNS,
@@ -161,6 +169,7 @@ class Sample:
 
     content: bytes
     zone: tzinfo
+    check: Check = no_check
     tried: int = 0
     _known: dict[str, _ReadSample | BadInput] = field(default_factory=dict)
 
@@ -179,6 +188,7 @@ class Sample:
 
     def count(self, events: int) -> None:
         """Count readings and refused lines. Raise TooLarge above the maximum."""
+        self.check()
         self.tried += events
         if self.tried > MAX_TRIED:
             raise TooLarge(
@@ -189,8 +199,10 @@ class Sample:
     def _read(self, profile: FileProfile) -> _ReadSample:
         source = ReadingFile(io.BytesIO(self.content), profile, self.zone)
         at, first, values, refused = list[int](), "", list[float](), list[tuple[int, str]]()
-        for event in source:
-            self.count(1)
+        for event in source.parts():
+            self.count(event is not None)
+            if event is None:
+                continue
             if isinstance(event, FileReading):
                 first = first or f"{event.time.isoformat(' ')}: {event.value:g} {event.series.unit}".rstrip()
                 time = event.time if event.time.tzinfo else event.time.replace(tzinfo=UTC)
@@ -211,11 +223,18 @@ class Sample:
 
 
 def inspect_sample(
-    sample: bytes, *, is_whole: bool, zone: tzinfo, given: ProfileOptions = ProfileOptions(), profile: str | None = None
+    sample: bytes,
+    *,
+    is_whole: bool,
+    zone: tzinfo,
+    given: ProfileOptions = ProfileOptions(),
+    profile: str | None = None,
+    check: Check = no_check,
 ) -> Inspection:
     """Inspect the start of a file, or the whole of a small one. Raise BadInput for a file that is no text.
 
-    `given` are answers that are known. With `profile`, only the profile of this name is tried.
+    `given` are answers that are known. With `profile`, only the profile of this name is tried. The inspection ends with
+    the error that `check` raises.
     """
     check_is_text(sample)
     encoding, is_certain = find_encoding(sample)
@@ -228,8 +247,9 @@ def inspect_sample(
     inspection.content = content
     option = ProfileOptions(encoding=None if marked_encoding(sample) or encoding == "utf-8" else encoding)
     given, kind = msgspec.structs.replace(given, encoding=None), _kind(lines)
-    tried = Sample(content, zone)
+    tried = Sample(content, zone, check)
     for candidate in _profiles_to_try(kind, profile):
+        check()
         if fit := try_profile(tried, _with_open_order(candidate, shows_order=shows_order), given):
             fit.profile = candidate
             if fit.options.date_order is candidate.time.date_order and not _asks_for_order(fit):
@@ -247,7 +267,7 @@ def inspect_sample(
         for fit in inspection.fits:
             if fit.never_falls:
                 fit.questions.append(Question(REGISTER, "column"))
-            _ask_for_ignored_columns(fit, lines, inspection.delimiter, inspection.header)
+            _ask_for_ignored_columns(fit, lines, inspection.delimiter, inspection.header, check)
     return inspection
 
 
@@ -486,7 +506,7 @@ def _generic_fits(sample: Sample, lines: Sequence[str], given: ProfileOptions) -
         return []
     if len(header) > MAX_COLUMNS or any(map(_is_data, header)):
         return []  # the line is a reading: a header is missing, or has another number of cells
-    columns = _classify(lines, delimiter, header)
+    columns = _classify(lines, delimiter, header, sample.check)
     roles = _time_roles(columns)
     values = [
         column.name
@@ -512,11 +532,12 @@ def _generic_fits(sample: Sample, lines: Sequence[str], given: ProfileOptions) -
     return fits[:1]
 
 
-def _classify(lines: Sequence[str], delimiter: str, header: Sequence[str]) -> list[_Column]:
+def _classify(lines: Sequence[str], delimiter: str, header: Sequence[str], check: Check) -> list[_Column]:
     """Count in each column the cells that look like times, dates, times of day and numbers."""
     columns = [_Column(name) for name in header]
     rows = [line for line in lines if line.count(delimiter) == len(header) - 1][1:200]
     for line in rows:
+        check()
         try:
             cells = split_line(line, delimiter)
         except InvalidLine:
@@ -536,7 +557,9 @@ def _is_data(cell: str) -> bool:
     return bool(_NUMBER.fullmatch(cell)) or (is_time and any(map(str.isdigit, cell)))
 
 
-def _ask_for_ignored_columns(fit: Fit, lines: Sequence[str], delimiter: str, header: Sequence[str]) -> None:
+def _ask_for_ignored_columns(
+    fit: Fit, lines: Sequence[str], delimiter: str, header: Sequence[str], check: Check
+) -> None:
     """Add a question about a column of names that a profile ignores, such as that of the meter."""
     form = fit.profile.columns
     used = {name for role in form.__struct_fields__ for name in getattr(form, role)}
@@ -547,6 +570,7 @@ def _ask_for_ignored_columns(fit: Fit, lines: Sequence[str], delimiter: str, hea
         return  # the line is above the header
     rows = [cells for line in lines if len(cells := _cells(line, delimiter)) == len(header)][1:]
     for position, column in enumerate(header):
+        check()
         texts = [cell for cell in dict.fromkeys(cells[position] for cells in rows) if cell and not _is_data(cell)]
         if names[position] in used:
             continue
@@ -619,7 +643,9 @@ def answer_of(question: Question, choice: str) -> ProfileOptions:
     return msgspec.convert(options, ProfileOptions)
 
 
-def answer_examples(content: bytes, fit: Fit, question: Question, zone: tzinfo) -> list[AnswerExample | None]:
+def answer_examples(
+    content: bytes, fit: Fit, question: Question, zone: tzinfo, check: Check = no_check
+) -> list[AnswerExample | None]:
     """Return an example for each choice of a question: the first reading that the choices read differently.
 
     Other questions of the profile have their first answers. None stands for a choice that reads nothing.
@@ -629,7 +655,8 @@ def answer_examples(content: bytes, fit: Fit, question: Question, zone: tzinfo) 
     for other in others:
         answers = _merged(answers, answer_of(other, other.choices[0]))
     readings = [
-        _readings_with(content, fit, _merged(answers, answer_of(question, choice)), zone) for choice in question.choices
+        _readings_with(content, fit, _merged(answers, answer_of(question, choice)), zone, check)
+        for choice in question.choices
     ]
     known = [one for one in readings if one]
     for examples in zip(*known, strict=False):
@@ -639,7 +666,9 @@ def answer_examples(content: bytes, fit: Fit, question: Question, zone: tzinfo) 
     return [one[0] if one else None for one in readings]
 
 
-def _readings_with(content: bytes, fit: Fit, answers: ProfileOptions, zone: tzinfo) -> list[AnswerExample]:
+def _readings_with(
+    content: bytes, fit: Fit, answers: ProfileOptions, zone: tzinfo, check: Check
+) -> list[AnswerExample]:
     """Return the readings of the first lines with options, or nothing if these do not fit."""
     found = list[AnswerExample]()
     options = _merged(fit.options, answers)
@@ -648,7 +677,8 @@ def _readings_with(content: bytes, fit: Fit, answers: ProfileOptions, zone: tzin
     if options.decimal and options.thousands == options.decimal:
         options = msgspec.structs.replace(options, thousands=None)
     try:
-        for event in ReadingFile(io.BytesIO(content), with_options(fit.profile, options), zone):
+        for event in ReadingFile(io.BytesIO(content), with_options(fit.profile, options), zone).parts():
+            check()
             if isinstance(event, FileReading):
                 start = event.time - timedelta(milliseconds=event.shift_ms)
                 end = start + fit.interval if fit.interval else None

@@ -3,7 +3,7 @@
 import codecs
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from encodings.aliases import aliases
 from functools import partial
 from itertools import islice
@@ -21,6 +21,14 @@ MAX_SKIPPED_BYTES = 16 * 1024 * 1024
 
 BLOCK_LINES, BLOCK_BYTES = 1_000, 1024 * 1024
 """Maximum number of lines in a block, and the size from which it has no further line."""
+
+
+Check = Callable[[], None]
+"""Raises an error if the work of a file should end. It is called after each reading, row or part."""
+
+
+def no_check() -> None:
+    """Let work go on: that of a command has no bound of time."""
 
 
 def read_numbered_lines(file: BinaryIO) -> Iterator[tuple[int, str]]:

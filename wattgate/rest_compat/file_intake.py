@@ -1,10 +1,12 @@
 """Take a file of readings as the body of a request, and inspect, preview or import it.
 
-The body is written to a temporary file while it arrives. Its size is bounded, each part is charged, and few files exist
-at a time, of which each application has a share. There is no `multipart/form-data`: a page of any origin can send it
+The body is written to a temporary file while it arrives. Its size and its time are bounded, each part is charged, and
+few files exist at a time, of which each application and each user has a share. A file is read when it is complete: a
+slow upload holds no place of those that are read. There is no `multipart/form-data`: a page of any origin can send it
 without a preflight request.
 """
 
+import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Annotated, Any, BinaryIO, Literal, NotRequired, Protocol, TypedDict, get_type_hints
@@ -13,13 +15,14 @@ from msgspec import Meta
 from starlette.requests import ClientDisconnect
 
 from wattgate.enums import to_camel_case
-from wattgate.errors import BadInput, TooLarge, Unavailable
+from wattgate.errors import BadInput, TimedOut, TooLarge, Unavailable
 from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
-from wattgate.operations.readings.bulk_recorder import RunOperation
+from wattgate.operations.readings.bulk_recorder import RunOperation, WorkCharge
 from wattgate.operations.readings.files.reading_files import HomeId, home_of_file
 from wattgate.operations.readings.files.uploaded_files import (
     MAX_FILE_BYTES,
+    USER_FILES,
     FileOptions,
     FileWork,
     UploadedFile,
@@ -27,7 +30,7 @@ from wattgate.operations.readings.files.uploaded_files import (
     inspect_file,
 )
 from wattgate.operations.types.meters.reading_files import ReadingFileOptions
-from wattgate.requests.fair_share import NO_OWNER, FairShare, NoFreeSlot, owner_of_caller
+from wattgate.requests.fair_share import NO_OWNER, FairShare, NoFreeSlot, owner_of_caller, user_of_caller
 from wattgate.requests.request_context import CURRENT_PRINCIPAL
 from wattgate.rest_compat.call_charge import UploadCharge
 from wattgate.values.annotations import facts_of
@@ -41,8 +44,14 @@ FILE_TYPES = (
 )
 """The media types of a file as a body. A page of another origin needs a preflight request for each of them."""
 
+ARRIVING_FILES = FairShare(32, share=16, max_waiting=64, max_wait_seconds=10)
+"""The uploaded files that exist at a time, also while they arrive: at most 2 GiB. One application has half of them."""
+
 FILE_SLOTS = FairShare(16, share=8, max_waiting=64, max_wait_seconds=10)
-"""The uploaded files that exist at a time. One application has half of them."""
+"""The complete files that are unpacked and read at a time. One application has half of them."""
+
+GRACE_SECONDS, MIN_BYTES_PER_SECOND = 30.0, 10_000
+"""A body arrives with this mean rate, except for these seconds. A slow mobile network has twice the rate."""
 
 _LISTS = {"resourceIds": "resourceId", "columns": "column"}
 """Parameters with several values, by the arguments that they become. Values are separated by a vertical bar."""
@@ -111,7 +120,7 @@ async def take_file(
 ) -> dict[str, Any]:
     """Return the rendered result for the file that is the body of a request."""
     caller = CURRENT_PRINCIPAL.get()
-    owner = NO_OWNER if caller is None else owner_of_caller(caller)
+    owner, user = (NO_OWNER, "") if caller is None else (owner_of_caller(caller), user_of_caller(caller))
     options = FileOptions.from_input(arguments.get("options") or ReadingFileOptions())
     named = {name: arguments.get(name) for name in ("home_id", "resource_ids")}
     home = await run(home_of_file, named)  # before the body, which may be large
@@ -121,12 +130,13 @@ async def take_file(
         await charge.add_paced(units)
 
     try:
-        async with FILE_SLOTS.slot(owner):
+        async with USER_FILES.slot(user), ARRIVING_FILES.slot(owner, user=user):
             body: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (`close` of the upload closes it)
-            upload = UploadedFile(body, home, options, FileWork(pay))
+            upload = UploadedFile(body, home, options, FileWork(pay, charge.client_has_gone))
             try:
-                await _receive(upload.file, chunks, charge)
-                result = await take(upload, run, charge, progress)
+                await receive(upload.file, chunks, charge)
+                async with FILE_SLOTS.slot(owner, user=user):
+                    result = await take(upload, run, charge, progress)
             finally:
                 upload.close()
     except NoFreeSlot:
@@ -135,16 +145,30 @@ async def take_file(
     return rendered
 
 
-async def _receive(file: BinaryIO, chunks: AsyncIterator[bytes], charge: UploadCharge) -> None:
-    """Write a body to a file. Raise TooLarge as soon as it has too many bytes, and BadInput if it ends early."""
-    size = 0
+async def receive(file: BinaryIO, chunks: AsyncIterator[bytes], charge: WorkCharge) -> None:
+    """Write a body to a file. Raise TooLarge as soon as it has too many bytes, and BadInput if it ends early.
+
+    Raise TimedOut if it arrives too slowly. The time in which the caller waits for its budget does not count.
+    """
+    size, waited, now = 0, 0.0, asyncio.get_running_loop().time
     try:
-        async for chunk in chunks:
+        while True:
+            began = now()
+            async with asyncio.timeout(GRACE_SECONDS + size / MIN_BYTES_PER_SECOND - waited):
+                chunk = await anext(chunks, None)
+            waited += now() - began
+            if chunk is None:
+                return
             size += len(chunk)
             if size > MAX_FILE_BYTES:
                 raise _too_large()
             await charge.add_work(len(chunk), 0, 0)
             file.write(chunk)
+    except TimeoutError:
+        raise TimedOut(
+            f"The upload is too slow: {size:,} bytes arrived in {waited:.0f} s. Send at least {MIN_BYTES_PER_SECOND:,} "
+            "bytes a second, or compress the file with gzip. Nothing is stored."
+        ) from None
     except ClientDisconnect:
         raise BadInput("The upload ended before the file was complete. Nothing is stored.") from None
 

@@ -52,7 +52,16 @@ from wattgate.operations.readings.recording import CONFLICTING_DUPLICATE
 from wattgate.reading_files.cells import InvalidLine
 from wattgate.reading_files.csv_columns import CsvColumns, SeriesName
 from wattgate.reading_files.derived_energy import FileReading, RefusedLine, common_spacing_ms, sum_intervals
-from wattgate.reading_files.line_reader import bytes_read, check_is_text, decode_lines, peek, read_blocks, read_header
+from wattgate.reading_files.line_reader import (
+    Check,
+    bytes_read,
+    check_is_text,
+    decode_lines,
+    no_check,
+    peek,
+    read_blocks,
+    read_header,
+)
 from wattgate.reading_files.reader import ReadingFile
 from wattgate.reading_files.summary import SeriesSummary
 
@@ -91,7 +100,8 @@ async def run_inline(work: Callable[[], T], /) -> T:
 class SharedGateway:
     """The needs of an import in a gateway that others use: threads for its work, a payer, and bounds.
 
-    `max_reasons` is the number of refused readings of a batch, the first ones, whose reasons are computed.
+    `max_reasons` is the number of refused readings of a batch, the first ones, whose reasons are computed. Work calls
+    `check` often, which ends it with an error.
     """
 
     run_work: RunWork = run_inline
@@ -99,6 +109,7 @@ class SharedGateway:
     max_lines: int | None = None
     max_series: int | None = None
     max_reasons: int | None = None
+    check: Check = no_check
 
 
 ALONE = SharedGateway()
@@ -337,6 +348,7 @@ class _ReadingImport:
         """Stage the next readings of a part of a file. Return whether there may be more."""
         event: FileReading | RefusedLine | None = None
         for event in islice(events, STAGED_TOGETHER):
+            self.shared.check()
             if event is None:
                 return True
             if isinstance(event, RefusedLine):
@@ -424,6 +436,7 @@ class _ReadingImport:
     def resolve_nights(self) -> None:
         """Stage the readings of repeated local times, as far as the order of the lines decides their instants."""
         for night in self.staged.nights():
+            self.shared.check()
             lines = list(islice(night, MAX_DAY_LINES + 1))
             repeated = [line for line in lines if line.second is not None]
             if len(lines) > MAX_DAY_LINES:
@@ -462,6 +475,7 @@ class _ReadingImport:
         """
         spacings = [Spacing() for _ in self.targets]
         for number, at in self.staged.instants(bulk_recorder.BATCH_SIZE):
+            self.shared.check()
             spacings[number].add(at)
         steps = [spacing.finish() for spacing in spacings]
         self._learn_grids(steps)

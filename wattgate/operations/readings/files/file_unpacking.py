@@ -7,6 +7,7 @@ import zlib
 from typing import IO, BinaryIO
 
 from wattgate.errors import BadInput, TooLarge
+from wattgate.reading_files.line_reader import Check, no_check
 
 MAX_UNPACKED_BYTES = 128 * 2**20
 """Maximum bytes of a file after it is unpacked. A million lines have about 40 MB."""
@@ -21,10 +22,11 @@ _GZIP, _ZIP, _END_RECORD, _ZIP64_LOCATOR = b"\x1f\x8b", b"PK\x03\x04", b"PK\x05\
 _WORKBOOK_MEMBER = "[Content_Types].xml"
 
 
-def unpack(file: BinaryIO, max_bytes: int = MAX_UNPACKED_BYTES) -> BinaryIO:
+def unpack(file: BinaryIO, max_bytes: int = MAX_UNPACKED_BYTES, *, check: Check = no_check) -> BinaryIO:
     """Return the content of a compressed file as a temporary file, or the file itself if it is not compressed.
 
     Raise BadInput for an archive that has not exactly one file, and TooLarge if the content has more than `max_bytes`.
+    `check` is called for each part, and ends the work with an error.
     """
     file.seek(0)
     head = file.read(4)
@@ -32,21 +34,22 @@ def unpack(file: BinaryIO, max_bytes: int = MAX_UNPACKED_BYTES) -> BinaryIO:
     try:
         if head.startswith(_GZIP):
             with gzip.GzipFile(fileobj=file) as packed:
-                return _copy(packed, max_bytes)
+                return _copy(packed, max_bytes, check)
         if head == _ZIP:
             _check_directory(file)
             with zipfile.ZipFile(file) as archive, archive.open(_only_member(archive)) as member:
-                return _copy(member, max_bytes)
+                return _copy(member, max_bytes, check)
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
         raise BadInput(f"The compressed file cannot be unpacked: {error}.") from None
     return file
 
 
-def _copy(packed: gzip.GzipFile | IO[bytes], max_bytes: int) -> BinaryIO:
+def _copy(packed: gzip.GzipFile | IO[bytes], max_bytes: int, check: Check) -> BinaryIO:
     target: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (the caller closes it)
     size = 0
     try:
         while chunk := packed.read(_CHUNK_BYTES):
+            check()
             size += len(chunk)
             if size > max_bytes:
                 raise TooLarge(f"The file has more than {max_bytes:,} bytes when it is unpacked. Divide it.")

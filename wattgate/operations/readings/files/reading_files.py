@@ -24,6 +24,7 @@ from wattgate.operations.core.operation import (
     operation,
 )
 from wattgate.operations.readings.files.uploaded_files import (
+    USER_FILES,
     FileHome,
     FileOptions,
     FileWork,
@@ -36,7 +37,7 @@ from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
-from wattgate.requests.fair_share import NO_OWNER, FairShare, NoFreeSlot, owner_of_caller
+from wattgate.requests.fair_share import NO_OWNER, FairShare, NoFreeSlot, owner_of_caller, user_of_caller
 from wattgate.requests.request_context import CURRENT_PRINCIPAL
 from wattgate.values.annotations import Described, MaxCharacters, MaxItems
 
@@ -173,8 +174,9 @@ async def _opened(run: Delegation, given: FileArguments) -> AsyncIterator[Upload
     home = await run(home_of_file, {name: given.get(name) for name in ("home_id", "resource_ids")})
     options = FileOptions.from_input(given.get("options") or types.ReadingFileOptions())
     caller = CURRENT_PRINCIPAL.get()
+    owner, user = (NO_OWNER, "") if caller is None else (owner_of_caller(caller), user_of_caller(caller))
     try:
-        async with CONTENT_SLOTS.slot(NO_OWNER if caller is None else owner_of_caller(caller)):
+        async with USER_FILES.slot(user), CONTENT_SLOTS.slot(owner, user=user):
             upload = UploadedFile(file, home, options, FileWork(run.pay))
             try:
                 yield upload

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from functools import partial
-from math import ceil
+from math import ceil, inf
 from types import MappingProxyType
 from typing import BinaryIO, TypeVar
 from zoneinfo import ZoneInfo
@@ -27,7 +27,7 @@ from wattgate.db.models import Resource
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, GatewayError, Problem, TooLarge, Unavailable
 from wattgate.operations.core.operation import RunOperation
-from wattgate.operations.readings.bulk_recorder import FREE_WORK, WorkCharge
+from wattgate.operations.readings.bulk_recorder import FREE_WORK, SenderGone, WorkCharge
 from wattgate.operations.readings.files.file_import import ImportReport, SeriesReport, SharedGateway, import_csv
 from wattgate.operations.readings.files.file_targets import HomeResources, UnitOptions
 from wattgate.operations.readings.files.file_unpacking import unpack
@@ -45,10 +45,11 @@ from wattgate.reading_files.inspection import (
     format_interval,
     inspect_sample,
 )
-from wattgate.reading_files.line_reader import WrongEncoding, find_codec, text_lines
+from wattgate.reading_files.line_reader import Check, WrongEncoding, find_codec, text_lines
 from wattgate.reading_files.profiles import FileProfile, ProfileOptions, packaged_profile, with_options
 from wattgate.reading_files.reader import ReadingFile, split_line
-from wattgate.requests.fair_share import NO_OWNER, FairThreads, NoFreeSlot, owner_of_caller
+from wattgate.requests.client import never
+from wattgate.requests.fair_share import NO_OWNER, FairShare, FairThreads, NoFreeSlot, owner_of_caller, user_of_caller
 from wattgate.requests.request_context import CURRENT_PRINCIPAL
 from wattgate.time_zones import time_zone_problem
 
@@ -66,6 +67,12 @@ MAX_SERIES = 1_000
 MAX_SECONDS = 300.0
 """Maximum processor time for one file."""
 
+MAX_INSPECTION_SECONDS = 5.0
+"""Maximum processor time for one inspection. A usual file takes less than a second."""
+
+GONE_CHECK_SECONDS = 1.0
+"""Interval in which work checks whether its client is still there."""
+
 MAX_LISTED_LINES = 100
 """Maximum refused lines that a report lists."""
 
@@ -75,7 +82,10 @@ MAX_MESSAGE_CHARACTERS = 2_000
 """Maximum characters of a reason, of a line that an example repeats, and of an error about a file."""
 
 FILE_THREADS = FairThreads(2, share=1, name="reading-files", max_waiting=64, max_wait_seconds=30)
-"""The threads that read files. One application has one of them, and its files take turns."""
+"""The threads that read files. One application has one of them, and its users take turns."""
+
+USER_FILES = FairShare(1_024, share=2, max_waiting=64, max_wait_seconds=10)
+"""The files of each user that exist at a time, in every interface. Others bound the files of an application."""
 
 ChargeUnits = Callable[[int], Awaitable[None]]
 """Charges units of work that is done. It waits, or raises RateLimited, if the budget of the caller is used up."""
@@ -141,6 +151,8 @@ def _problem(option: str) -> Problem:
     return Problem(("options", option), "is invalid")
 
 
+_TAKES_LONG = "The file takes more than {:.0f} s of processor time. Divide it."
+
 _ABANDONED: set[asyncio.Task[None]] = set()
 """The charges of work whose caller has gone. A set keeps the tasks alive."""
 
@@ -152,33 +164,54 @@ def _keep(task: asyncio.Task[None]) -> None:
 
 @dataclass(slots=True)
 class FileWork:
-    """The processor time of one file: in threads, with a bound, and charged after each part."""
+    """The processor time of one file: in threads, with a bound, and charged after each part.
+
+    One part runs at a time, because an application has one thread. A part that takes long calls `check` often, which
+    ends it: a thread cannot be stopped from outside. `clock` is that of the thread.
+    """
 
     charge_units: ChargeUnits
+    client_has_gone: Callable[[], bool] = never
+    clock: Callable[[], float] = time.thread_time
     seconds: float = 0.0
     _charged_seconds: float = 0.0
+    _ends_at: float = inf
+    _excess: str = ""
+    _is_abandoned: bool = False
 
-    async def __call__(self, work: Callable[[], T], /) -> T:
-        """Return the result of work in a thread. Raise Unavailable without a free one, and TooLarge above the bound."""
+    async def __call__(self, work: Callable[[], T], /, *, max_seconds: float = inf, excess: str = "") -> T:
+        """Return the result of work in a thread. Raise Unavailable without a free one, and TooLarge above the bound.
+
+        `max_seconds` bounds this part, and `excess` is the message above it. Raise SenderGone if the client has gone.
+        """
         caller = CURRENT_PRINCIPAL.get()
+        owner, user = (NO_OWNER, "") if caller is None else (owner_of_caller(caller), user_of_caller(caller))
         try:
-            job = await FILE_THREADS.submit(
-                NO_OWNER if caller is None else owner_of_caller(caller), partial(self._timed, work)
-            )
+            job = await FILE_THREADS.submit(owner, partial(self._timed, work, max_seconds, excess), user=user)
         except NoFreeSlot:
             raise Unavailable("Too many files of readings are being read. Try again.", retry_after=5) from None
         done = asyncio.wrap_future(job)
         try:
-            result = await asyncio.shield(done)
+            while not (await asyncio.wait([done], timeout=GONE_CHECK_SECONDS))[0]:
+                self._is_abandoned = self._is_abandoned or self.client_has_gone()
+            result = done.result()
         except asyncio.CancelledError:
+            self._is_abandoned = True
             _keep(asyncio.create_task(self._charge_abandoned(done)))
             raise
         finally:
             if done.done():
                 await self._charge_done()
         if self.seconds > MAX_SECONDS:
-            raise TooLarge(f"The file takes more than {MAX_SECONDS:.0f} s of processor time. Divide it.")
+            raise TooLarge(_TAKES_LONG.format(MAX_SECONDS))
         return result
+
+    def check(self) -> None:
+        """Raise TooLarge if the work in this thread has taken its time, and SenderGone if nobody waits for it."""
+        if self._is_abandoned:
+            raise SenderGone("The client has gone.", retry_after=1)
+        if self.clock() > self._ends_at:
+            raise TooLarge(self._excess)
 
     async def _charge_done(self) -> None:
         """Charge the work that is done and not charged."""
@@ -187,18 +220,21 @@ class FileWork:
             await self.charge_units(ceil(done * 1_000_000 / UNIT_MICROSECONDS))
 
     async def _charge_abandoned(self, done: asyncio.Future[T]) -> None:
-        """Charge work whose caller has gone when it ends: a thread cannot be stopped."""
+        """Charge work whose caller has gone when it ends."""
         await asyncio.wait([done])
         done.exception()  # nobody else takes it
         with suppress(GatewayError):
             await self._charge_done()
 
-    def _timed(self, work: Callable[[], T]) -> T:
-        began = time.thread_time()
+    def _timed(self, work: Callable[[], T], max_seconds: float, excess: str) -> T:
+        began, left = self.clock(), MAX_SECONDS - self.seconds
+        self._ends_at = began + min(left, max_seconds)
+        self._excess = excess if max_seconds < left else _TAKES_LONG.format(MAX_SECONDS)
         try:
+            self.check()
             return work()
         finally:
-            self.seconds += time.thread_time() - began
+            self.seconds += self.clock() - began
 
 
 @dataclass(slots=True)
@@ -219,13 +255,21 @@ class UploadedFile:
     async def open(self) -> BinaryIO:
         """Return the content of the file, unpacked."""
         if not self._opened:
-            self._opened.append(await self.work(partial(unpack, self.file)))
+            self._opened.append(await self.work(partial(unpack, self.file, check=self.work.check)))
         return self._opened[0]
 
     def close(self) -> None:
         """Delete the file and its unpacked content."""
         for file in (self.file, *self._opened):
             file.close()
+
+    async def inspecting(self, work: Callable[[], T]) -> T:
+        """Return the result of work of an inspection. Raise TooLarge if it takes more than MAX_INSPECTION_SECONDS."""
+        excess = (
+            f"The inspection takes more than {MAX_INSPECTION_SECONDS:.0f} s of processor time. Name the form of the "
+            "file with the option profile, or divide the file."
+        )
+        return await self.work(work, max_seconds=MAX_INSPECTION_SECONDS, excess=excess)
 
     async def recognize(self) -> tuple[Inspection, Fit | None]:
         """Return the form of the file, and the profile that reads it best with the options; None if none does."""
@@ -241,10 +285,11 @@ class UploadedFile:
                 zone=self.zone,
                 given=self.options.form,
                 profile=self.options.profile,
+                check=self.work.check,
             )
 
         try:
-            inspection = await self.work(inspect)
+            inspection = await self.inspecting(inspect)
         except TooLarge as error:
             raise TooLarge(for_upload(error.message)) from None
         except WrongEncoding as error:
@@ -258,10 +303,10 @@ class UploadedFile:
 async def inspect_file(upload: UploadedFile) -> types.ReadingFileInspection:
     """Return what a file looks like, and the questions that it leaves open. Nothing is stored."""
     inspection, fit = await upload.recognize()
-    return await upload.work(partial(_describe_form, inspection, fit, upload.zone))
+    return await upload.inspecting(partial(_describe_form, inspection, fit, upload.zone, upload.work.check))
 
 
-def _describe_form(inspection: Inspection, fit: Fit | None, zone: tzinfo) -> types.ReadingFileInspection:
+def _describe_form(inspection: Inspection, fit: Fit | None, zone: tzinfo, check: Check) -> types.ReadingFileInspection:
     questions = [] if fit is None else [question for question in fit.questions if question.choices]
     notes = [] if fit is None else [question.text for question in fit.questions if question.option == "column"]
     asked = {question.text for question in questions}
@@ -279,7 +324,7 @@ def _describe_form(inspection: Inspection, fit: Fit | None, zone: tzinfo) -> typ
         title=fit.profile.title if fit else None,
         other_profiles=[other.profile.name for other in inspection.fits[1:]],
         settings=[] if fit is None else _settings_of(fit.options, {question.option for question in questions}),
-        questions=[_describe_question(inspection.content, lines, fit, one, zone) for one in questions if fit],
+        questions=[_describe_question(inspection, lines, fit, one, zone, check) for one in questions if fit],
         warnings=warnings,
         interval=format_interval(fit.interval) if fit and fit.interval else None,
         readings=fit.readings if fit else 0,
@@ -322,9 +367,9 @@ def _settings_of(options: ProfileOptions, asked: set[str]) -> list[types.Reading
 
 
 def _describe_question(
-    content: bytes, lines: Sequence[str], fit: Fit, question: Question, zone: tzinfo
+    inspection: Inspection, lines: Sequence[str], fit: Fit, question: Question, zone: tzinfo, check: Check
 ) -> types.ReadingFileQuestion:
-    examples = answer_examples(content, fit, question, zone)
+    examples = answer_examples(inspection.content, fit, question, zone, check)
     return types.ReadingFileQuestion(
         option=to_camel_case(question.option),
         text=for_upload(question.text),
@@ -380,7 +425,7 @@ async def import_file(
     """
     profile = await _decide_profile(upload)
     content, refused = await upload.open(), list[tuple[int, str]]()
-    digest = await upload.work(partial(_digest, upload.file))
+    digest = await upload.work(partial(_digest, upload.file, upload.work.check))
     size = content.seek(0, 2)
     content.seek(0)
 
@@ -403,7 +448,7 @@ async def import_file(
             dry_run=dry_run,
             combine=options.combine,
             source=source,
-            shared=SharedGateway(upload.work, charge, MAX_LINES, MAX_SERIES, MAX_LISTED_LINES),
+            shared=SharedGateway(upload.work, charge, MAX_LINES, MAX_SERIES, MAX_LISTED_LINES, check=upload.work.check),
         )
     except BadInput as error:
         raise BadInput(for_upload(error.message), problems=error.problems) from None
@@ -429,10 +474,11 @@ async def _decide_profile(upload: UploadedFile) -> FileProfile:
     return with_options(fit.profile, fit.options)
 
 
-def _digest(file: BinaryIO) -> str:
+def _digest(file: BinaryIO, check: Check) -> str:
     file.seek(0)
     digest = hashlib.sha256()
     while chunk := file.read(256 * 1024):
+        check()
         digest.update(chunk)
     return digest.hexdigest()
 
