@@ -102,6 +102,7 @@ PATTERNS = {
         "_DATE_AND_TIME",
     ],
     "reading_files.inspection": ["_UNIT_IN_NAME", "_UNCLEAR_DATE", "_NO_ENERGY", "_NUMBER"],
+    "reading_files.line_reader": ["_SEPARATORS"],
     "reading_files.profiles": ["_INTERVAL"],
     "reading_files.reader": ["_DECLARED_DELIMITER", "_ROUNDED_NUMBER", "_LABEL", "_NUMBER"],
     "requests.request_context": ["_TRACEPARENT"],

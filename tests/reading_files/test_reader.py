@@ -264,7 +264,7 @@ def test_xml_that_declares_a_wrong_encoding_is_refused(encoding: str) -> None:
 
 
 class CountedText(str):
-    """A text that counts how often its length is taken."""
+    """A text that counts how often it is measured."""
 
     measured = 0
 

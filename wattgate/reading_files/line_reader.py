@@ -130,6 +130,8 @@ _CODECS = (
 Others are no text, or take much time. UTF-7 and punycode decode some bytes in a time that grows with their square.
 """
 
+_SEPARATORS = re.compile(r"[-_ .]+")
+
 _SPELLINGS: Mapping[str, str] = MappingProxyType(
     {alias: codec for alias, codec in aliases.items() if codec in _CODECS} | {codec: codec for codec in _CODECS}
 )
@@ -194,7 +196,7 @@ class WrongEncoding(BadInput):
 
 def find_codec(encoding: str) -> str:
     """Return the name of the codec of an encoding, such as cp1252. Raise WrongEncoding for another one."""
-    codec = _SPELLINGS.get(re.sub("[-_ .]+", "_", encoding[:MAX_NAME_CHARACTERS].strip().lower()))
+    codec = _SPELLINGS.get(_SEPARATORS.sub("_", encoding[:MAX_NAME_CHARACTERS].strip().lower()))
     if codec is None or len(encoding) > MAX_NAME_CHARACTERS:
         raise WrongEncoding(
             f"{encoding[:MAX_NAME_CHARACTERS]!r} is no encoding that is read. Use one of: {', '.join(ENCODINGS)}."

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
@@ -42,7 +42,8 @@ class Client:
     64 bits. `network` is the IPv6 network of 48 bits, which has a higher limit; None for IPv4.
     `device` is the secret that the browser got at an earlier login. `keeps_devices` is true if it would return another
     one. A login then sets `new_device`. `purpose` is the declared purpose of reading households' data. `origin` is the
-    address of the gateway in the request, such as https://energy.example.
+    address of the gateway in the request, such as https://energy.example. `has_gone` says whether an HTTP client has
+    closed its connection; the server does not cancel the request then.
     """
 
     host: str | None = None
@@ -53,6 +54,7 @@ class Client:
     new_device: str | None = None
     purpose: str | None = None
     origin: str | None = None
+    has_gone: Callable[[], bool] = field(default=never, compare=False, repr=False)
 
     @property
     def site(self) -> str | None:

@@ -265,7 +265,6 @@ class UploadCharge:
 
     def __init__(self, charge: CallCharge, ends: WaitEnds = WaitEnds()) -> None:
         self._charge = charge
-        self.client_has_gone = ends.client_has_gone
         self._waits = charge.begin_waits(ends)
         self._paying = asyncio.Lock()
         self._read_bytes = 0

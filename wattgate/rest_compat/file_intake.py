@@ -30,6 +30,7 @@ from wattgate.operations.readings.files.uploaded_files import (
     inspect_file,
 )
 from wattgate.operations.types.meters.reading_files import ReadingFileOptions
+from wattgate.requests.client import current_client
 from wattgate.requests.fair_share import NO_OWNER, FairShare, NoFreeSlot, owner_of_caller, user_of_caller
 from wattgate.requests.request_context import CURRENT_PRINCIPAL
 from wattgate.rest_compat.call_charge import UploadCharge
@@ -132,7 +133,7 @@ async def take_file(
     try:
         async with USER_FILES.slot(user), ARRIVING_FILES.slot(owner, user=user):
             body: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (`close` of the upload closes it)
-            upload = UploadedFile(body, home, options, FileWork(pay, charge.client_has_gone))
+            upload = UploadedFile(body, home, options, FileWork(pay, current_client().has_gone))
             try:
                 await receive(upload.file, chunks, charge)
                 async with FILE_SLOTS.slot(owner, user=user):

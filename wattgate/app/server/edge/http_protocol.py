@@ -348,6 +348,7 @@ class GuardedHttpProtocol(LingeringProtocol):
         ):
             return False
         self.scope |= {"method": METHOD, "path": PATH, "raw_path": self.url, "query_string": b""}
+        self.scope[CLIENT_HAS_GONE] = self._has_gone  # type: ignore[literal-required]
         previous = self.cycle
         self.cycle = cycle = DirectCycle(
             scope=self.scope,

@@ -11,7 +11,14 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wattgate.errors import RateLimited
-from wattgate.requests.client import CURRENT_CLIENT, AddressLimiter, AddressPolicy, Client, current_client
+from wattgate.requests.client import (
+    CURRENT_CLIENT,
+    AddressLimiter,
+    AddressPolicy,
+    Client,
+    client_has_gone,
+    current_client,
+)
 from wattgate.rest_compat.error_responses import error_response
 
 IPAddress = IPv4Address | IPv6Address
@@ -188,6 +195,7 @@ def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
         keeps_devices=scope["type"] == "http" and _is_own_page(headers),
         purpose=headers.get(PURPOSE_HEADER, "").strip()[:MAX_PURPOSE_LENGTH] or None,
         origin=_origin_of(scope["scheme"], headers.get("host", "")),
+        has_gone=client_has_gone(scope),
     )
 
 

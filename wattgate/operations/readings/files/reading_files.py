@@ -37,6 +37,7 @@ from wattgate.operations.vocabulary.arguments import Id
 from wattgate.operations.vocabulary.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
+from wattgate.requests.client import current_client
 from wattgate.requests.fair_share import NO_OWNER, FairShare, NoFreeSlot, owner_of_caller, user_of_caller
 from wattgate.requests.request_context import CURRENT_PRINCIPAL
 from wattgate.values.annotations import Described, MaxCharacters, MaxItems
@@ -177,7 +178,7 @@ async def _opened(run: Delegation, given: FileArguments) -> AsyncIterator[Upload
     owner, user = (NO_OWNER, "") if caller is None else (owner_of_caller(caller), user_of_caller(caller))
     try:
         async with USER_FILES.slot(user), CONTENT_SLOTS.slot(owner, user=user):
-            upload = UploadedFile(file, home, options, FileWork(run.pay))
+            upload = UploadedFile(file, home, options, FileWork(run.pay, current_client().has_gone))
             try:
                 yield upload
             finally:

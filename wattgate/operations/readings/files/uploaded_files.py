@@ -67,8 +67,8 @@ MAX_SERIES = 1_000
 MAX_SECONDS = 300.0
 """Maximum processor time for one file."""
 
-MAX_INSPECTION_SECONDS = 5.0
-"""Maximum processor time for one inspection. A usual file takes less than a second."""
+MAX_INSPECTION_SECONDS = 10.0
+"""Maximum processor time for one inspection. A usual file takes one, and one with many questions five."""
 
 GONE_CHECK_SECONDS = 1.0
 """Interval in which work checks whether its client is still there."""
@@ -267,7 +267,7 @@ class UploadedFile:
         """Return the result of work of an inspection. Raise TooLarge if it takes more than MAX_INSPECTION_SECONDS."""
         excess = (
             f"The inspection takes more than {MAX_INSPECTION_SECONDS:.0f} s of processor time. Name the form of the "
-            "file with the option profile, or divide the file."
+            "file with the options profile, decimal and dateOrder, or divide the file."
         )
         return await self.work(work, max_seconds=MAX_INSPECTION_SECONDS, excess=excess)
 
