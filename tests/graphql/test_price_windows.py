@@ -12,6 +12,7 @@ from tests.support.house import House
 from wattgate.clock import format_iso
 from wattgate.enums import Period, TariffKind, Weekday
 from wattgate.operations.types.meters.tariffs import NewTariffBand, NewTariffBlock, NewTariffPrice
+from wattgate.operations.vocabulary.cost_weights import PRICED_READINGS_PER_UNIT
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
@@ -86,6 +87,38 @@ async def test_a_task_runs_in_one_piece_or_in_the_cheapest_quarter_hours(served:
     assert [span["start"] for span in parts["spans"]] == [at(n / 4) for n in sorted(cheapest)]
     assert Decimal(parts["meanRateWithVat"]["amount"]) == sum(rates[n] for n in cheapest) / 400
     assert await window(served, resource_id, 15 * 60 + 1) is None
+
+
+CHARGED_FIELDS = {
+    "priceCurve": ("priceCurve(range: $range) { start }", 31),
+    "cheapestWindow": ("cheapestWindow(minutes: 60, notBefore: $start, before: $week) { start }", 7),
+    "cost": ("cost(range: $range) { total { amount } }", 31),
+    "costs": ("costs(range: $range, period: P1D) { buckets { start } }", 31),
+    "standby": ('standby(timeZone: "UTC") { __typename }', 28),
+}
+"""Fields that load the prices of a number of days."""
+
+TYPES = {"range": "TimeRange!", "start": "DateTime!", "week": "DateTime!"}
+"""The types of the variables of these fields."""
+
+
+@pytest.mark.parametrize(("field", "days"), CHARGED_FIELDS.values(), ids=CHARGED_FIELDS)
+async def test_short_prices_are_charged_before_they_are_loaded(served: House, field: str, days: int) -> None:
+    charged = {}
+    for period in (Period.PT30M, Period.PT5M):
+        resource_id = await served.one.add_resource()
+        valid_from = datetime.now(UTC) - timedelta(days=60) if field.startswith("standby") else MONDAY
+        await served.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC, price_period=period, valid_from=valid_from)
+        names = [name for name in ("range", "start", "week") if f"${name}" in field]
+        query = f"query ($id: ID!{''.join(f', ${name}: {TYPES[name]}' for name in names)})"
+        query += f" {{ resource(resourceId: $id) {{ {field} }} }}"
+        given = {"range": {"start": at(0), "end": at(31 * 24)}, "start": at(0), "week": at(7 * 24)}
+        body = await served.graphql(
+            query, served.one.headers["account"], id=resource_id, **{name: given[name] for name in names}
+        )
+        assert "errors" not in body, body["errors"]
+        charged[period] = body["extensions"]["cost"]["charged"]
+    assert charged[Period.PT5M] - charged[Period.PT30M] == days * (288 - 48) // PRICED_READINGS_PER_UNIT
 
 
 async def test_rest_has_the_curve_and_the_window_too(served: House) -> None:

@@ -24,7 +24,7 @@ from wattgate.db.queries.display_inputs import (
 )
 from wattgate.db.queries.ownership import load_ownerships
 from wattgate.db.queries.series import freshness
-from wattgate.db.queries.series.tariffs import load_timelines
+from wattgate.db.queries.series.tariffs import charge_prices, load_timelines
 from wattgate.db.queries.tenancies import consent_gaps
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.series_keys import series_key
@@ -231,7 +231,9 @@ class _StoredInputs:
             if tariff.kind is TariffKind.DYNAMIC
         }
         start = min((plan.grid.start for plan in plans), default=0)
-        prices = await rows.prices.list_between(dynamic_ids, start - MAX_PRICE_MS + 1, to_ms(rows.now) + 3 * DAY_MS)
+        stop = to_ms(rows.now) + 3 * DAY_MS
+        charge_prices(rows, tariffs.values(), start, stop)
+        prices = await rows.prices.list_between(dynamic_ids, start - MAX_PRICE_MS + 1, stop)
         snapshot = await freshness.load_snapshot(rows, list(resources.values()))
         owner_ids = {plan.entity.owner_id for plan in plans}
         return cls(

@@ -17,7 +17,7 @@ from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db.models import Resource
 from wattgate.db.queries.consent import find_consent_errors
 from wattgate.db.queries.ownership import load_ownerships, load_with_sources
-from wattgate.db.queries.series.tariffs import histories, load_timelines, priced_resource_id
+from wattgate.db.queries.series.tariffs import extra_prices, histories, load_timelines, priced_resource_id
 from wattgate.db.readings.aggregates import Aggregates, ExactSums, SeriesKey
 from wattgate.db.readings.reading_series import stored_share
 from wattgate.db.readings.series_keys import series_key
@@ -265,13 +265,13 @@ async def _load_priced_energy(
     tariffs_by_resource = {
         key: [tariff for tariff, _, _ in timeline.tariffs_in_force(histories[key], start, stop)] for key in sources
     }
-    dynamic_ids = dynamic_tariff_ids(tariff for tariffs in tariffs_by_resource.values() for tariff in tariffs)
-    prices = await rows.prices.list_between(dynamic_ids, start - MAX_PRICE_MS + 1, stop + MAX_PRICE_MS)
     priced = {key: source for key, source in sources.items() if key not in errors and tariffs_by_resource[key]}
     if rows.charge_readings is not None and not is_paid_later:
         fields = ((source, parse_fields(source.storage)[0]) for source in priced.values())
         counts = [await count_extra_readings(rows, source, field, start, stop) for source, field in fields]
-        rows.charge_readings(sum(counts))
+        rows.charge_readings(sum(counts) + sum(extra_prices(histories[key], start, stop) for key in priced))
+    dynamic_ids = dynamic_tariff_ids(tariff for tariffs in tariffs_by_resource.values() for tariff in tariffs)
+    prices = await rows.prices.list_between(dynamic_ids, start - MAX_PRICE_MS + 1, stop + MAX_PRICE_MS)
     results: dict[str, _PricedEnergy | GatewayError] = {**errors}
     for key, source in sources.items():
         if key in errors:

@@ -12,7 +12,7 @@ from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db.models import Resource
 from wattgate.db.queries.ownership import load_with_sources
 from wattgate.db.queries.series.costs import dynamic_tariff_ids, several_currencies
-from wattgate.db.queries.series.tariffs import load_timelines, priced_resource_id
+from wattgate.db.queries.series.tariffs import charge_prices, load_timelines, priced_resource_id
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.buckets import MINUTE_MS, resolve_range
 from wattgate.energy.costs.price_windows import (
@@ -134,6 +134,7 @@ async def _load_prices(
     begin, stop = to_ms(start), to_ms(end)
     sources = await load_with_sources(rows, resources)
     timelines = await load_timelines(rows, map(priced_resource_id, resources), from_ms(stop - 1))
+    charge_prices(rows, timelines.values(), begin, stop)
     prices = await rows.prices.list_between(
         dynamic_tariff_ids(tariff for tariffs in timelines.values() for tariff in tariffs),
         begin - MAX_PRICE_MS + 1,

@@ -11,7 +11,7 @@ from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db.models import Resource, Tariff
 from wattgate.db.queries.series.costs import dynamic_tariff_ids
 from wattgate.db.queries.series.readings import readings
-from wattgate.db.queries.series.tariffs import load_timelines
+from wattgate.db.queries.series.tariffs import charge_prices, load_timelines
 from wattgate.db.readings.reading_series import ReadingSeries
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.buckets import HOUR_MS, day_start
@@ -67,6 +67,7 @@ async def standby(
     )
     found = dict(zip((one.resource_id for one in read), series, strict=True))
     timelines = await load_timelines(rows, fields, end)
+    charge_prices(rows, timelines.values(), to_ms(start), to_ms(end))
     prices = await rows.prices.list_between(
         dynamic_tariff_ids(tariff for tariffs in timelines.values() for tariff in tariffs),
         to_ms(start) - MAX_PRICE_MS + 1,

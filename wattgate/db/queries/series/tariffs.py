@@ -15,8 +15,10 @@ from wattgate.db.models import Resource, Tariff
 from wattgate.db.queries.ownership import load_with_sources
 from wattgate.db.rows.lookups import Lookup
 from wattgate.db.rows.rows import Rows
+from wattgate.energy.buckets import HALF_HOUR_MS
+from wattgate.energy.costs import timeline
 from wattgate.energy.costs.pricing import add_vat, to_decimal
-from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffBand, TariffBlock, price_length_ms
+from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffBand, TariffBlock, TariffTerms, price_length_ms
 from wattgate.energy.costs.timeline import Price
 from wattgate.energy.quantities import (
     STORED_DECIMALS,
@@ -204,6 +206,24 @@ async def load_timelines(rows: Rows, resource_ids: Iterable[str], until: datetim
     for tariff in tariffs:
         by_resource[tariff.resource_id].append(tariff)
     return by_resource
+
+
+def extra_prices(history: Sequence[TariffTerms], start: int, stop: int) -> int:
+    """Return how many prices of tariffs are in [start, stop), above those of half hours, which fields include.
+
+    A price costs as much as a reading.
+    """
+    spans = timeline.tariffs_in_force(history, start, stop)
+    short = ((price_length_ms(tariff), begin, end) for tariff, begin, end in spans if tariff.price_period)
+    return sum(
+        (end - begin) // length - (end - begin) // HALF_HOUR_MS for length, begin, end in short if length < HALF_HOUR_MS
+    )
+
+
+def charge_prices(rows: Rows, histories: Iterable[Sequence[TariffTerms]], start: int, stop: int) -> None:
+    """Charge the caller for the extra prices of tariffs in [start, stop), before they are loaded."""
+    if rows.charge_readings is not None:
+        rows.charge_readings(sum(extra_prices(history, start, stop) for history in histories))
 
 
 async def in_force(rows: Rows, resources: Sequence[Resource]) -> list[Tariff | None]:

@@ -77,6 +77,9 @@ PRICE_CURVE_COUNT = sample_count(PRICE_INTERVAL, price_queries.MAX_RANGE // PRIC
 CHEAPEST_WINDOW_WEIGHT = 150
 """Cost of the prices of a resource, their number, and the cost of a search in them."""
 
+STANDBY_WEIGHT = 300
+"""Cost of the standby power: the hours of 28 days, and their rates."""
+
 
 @filter_input("Filter of a list of resources.")
 class ResourceFilter(ListFilter):
@@ -409,7 +412,7 @@ class Resource(Node, model=models.Resource):
     standby: Standby | None = edge(
         standby_queries.standby,
         needs=Permission.READINGS_READ,
-        weight=30,
+        weight=STANDBY_WEIGHT,
         description="Power that the home always draws, from the nights of the 28 days before today. Null for another "
         "resource than consumption of electricity in kWh.",
     )

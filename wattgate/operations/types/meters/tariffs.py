@@ -14,7 +14,7 @@ from wattgate.enums import CostLineKind, NoValueReason, Period, RateUnit, Tariff
 from wattgate.operations.core.fields import edge, list_field
 from wattgate.operations.types.meters.quantities import Energy, Money, Rate
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, sample_count
+from wattgate.operations.vocabulary.cost_weights import ListSize, sample_count
 from wattgate.operations.vocabulary.scalars import InputCurrency, SeriesCurrency
 from wattgate.principal import Permission
 from wattgate.values import terms
@@ -160,7 +160,7 @@ class CheapestWindow:
 
 def units_of_spans(spans: Sequence[object]) -> int:
     """Return the units of the spans of a price curve, whose number only the stored tariffs determine."""
-    return len(spans) // SERIES_ITEMS_PER_UNIT
+    return len(spans) // PRICES_PER_UNIT
 
 
 @strawberry.type(description="One line of a bill: a quantity at a rate.")
