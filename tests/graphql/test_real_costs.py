@@ -1,5 +1,8 @@
 """Charges that follow the real sizes of lists: counted before an edge is loaded, then charged or refused."""
 
+import asyncio
+import gc
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from itertools import pairwise
@@ -20,6 +23,7 @@ from wattgate.clock import utc_now
 from wattgate.errors import CostTooHigh, GatewayError, RateLimited
 from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
 from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate, CostExpression, ListCost
+from wattgate.graphql.execution.compiled.values import gather_or_cancel
 from wattgate.graphql.execution.documents.documents import Document
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.operations.catalogue import OPERATIONS
@@ -414,3 +418,30 @@ async def test_refused_request_pays_for_the_rows_that_it_loaded(crowded: House, 
         >= RESOURCES
         > document.cost.estimate(pipeline.engine.coerce_variables(document, request.variables)).total
     )
+
+
+class Rows(list[int]):
+    """Rows that an edge has loaded. A list itself takes no weak reference."""
+
+
+async def test_a_refusal_keeps_no_rows_that_its_operation_has_loaded() -> None:
+    """Else they stay until the garbage of cycles is collected: 200 MB for each of many refused requests."""
+    charge = OperationCharge(build_budgets(MAX_COST), Principal(Role.ACCOUNT), CostEstimate(MAX_COST, (), {}))
+    loaded: list[weakref.ref[Rows]] = []
+
+    async def load() -> Rows:
+        rows = Rows(range(1_000))
+        loaded.append(weakref.ref(rows))
+        await charge.add_units(1)
+        return rows
+
+    gc.disable()
+    try:
+        with pytest.raises(CostTooHigh):
+            await gather_or_cancel(load(), load(), load())
+        await asyncio.sleep(0)  # the loop forgets the tasks
+        assert [reference() for reference in loaded] == [None] * len(loaded)
+        assert loaded
+    finally:
+        gc.enable()
+    assert str(charge.copy_refusal()) == str(charge.copy_refusal())

@@ -1,5 +1,7 @@
 """The charge of an operation while it runs: its estimate, the sizes of the lists that it loads, and measured work."""
 
+from copy import copy
+
 from wattgate.errors import CostTooHigh, GatewayError, RateLimited
 from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate
 from wattgate.operations.vocabulary.cost_weights import render_units
@@ -21,10 +23,9 @@ class OperationCharge:
 
     The processor time of renderings is charged when they are done, and not limited by MAX_COST before that.
     The cost may also fall while lists turn out short. A caller is never charged less than the estimate, except for a
-    refund of work that did not begin. `refusal` is
-    the error after which the operation loads nothing more. The rows that are loaded by then are charged, also above the
-    remaining budget. A refusal of the budget then states when it covers the whole cost, because the operation begins
-    anew. `balance` is the budget after the last charge.
+    refund of work that did not begin. After a refusal, the operation loads nothing more. The rows that are loaded by
+    then are charged, also above the remaining budget. A refusal of the budget then states when it covers the whole
+    cost, because the operation begins anew. `balance` is the budget after the last charge.
     """
 
     __slots__ = (
@@ -36,18 +37,18 @@ class OperationCharge:
         "_measured_units",
         "_prepaid_units",
         "_principal",
+        "_refusal",
         "_size_units",
         "_work_units",
         "balance",
         "charged",
-        "refusal",
     )
 
     def __init__(self, budgets: Budgets, principal: Principal, estimate: CostEstimate, size_units: int = 0) -> None:
         """Create the charge of an operation, for whose request `size_units` are charged already."""
         self.charged = self._size_units = size_units
         self.balance = CURRENT_BALANCE.get() if size_units else None
-        self.refusal: GatewayError | None = None
+        self._refusal: GatewayError | None = None
         self._budgets = budgets
         self._principal = principal
         self._estimate = estimate
@@ -70,10 +71,20 @@ class OperationCharge:
         charge.charged = charge._prepaid_units = estimate.total
         return charge
 
+    def copy_refusal(self) -> GatewayError:
+        """Return the refusal of a part of the cost as a new error. Raise TypeError if nothing is refused.
+
+        The frames of a traceback refer to this object and to all rows that the operation has loaded. An error with a
+        traceback here would keep them until the garbage of cycles is collected, which may be many requests later.
+        """
+        if self._refusal is None:
+            raise TypeError("nothing is refused")
+        return copy(self._refusal)
+
     @property
     def is_refused(self) -> bool:
         """Whether a part of the cost was refused."""
-        return self.refusal is not None
+        return self._refusal is not None
 
     @property
     def estimated(self) -> int:
@@ -83,7 +94,7 @@ class OperationCharge:
     @property
     def is_settled(self) -> bool:
         """Whether nothing is left to charge, and nothing was refused."""
-        return self.refusal is None and 0 < self.charged >= self._cost
+        return self._refusal is None and 0 < self.charged >= self._cost
 
     async def settle(self) -> None:
         """Charge the part of the cost that is not charged yet.
@@ -91,11 +102,12 @@ class OperationCharge:
         Raise CostTooHigh if the cost exceeds MAX_COST, or RateLimited if the budget does not cover it. After that, all
         later calls raise the same error.
         """
-        if self.refusal is None and not self.is_settled:
+        if self._refusal is None and not self.is_settled:
             try:
                 await self._charge(self._cost - self.charged)
             except GatewayError as error:
-                self.refusal = self._after_mutation(error) if self._executed_mutation else error
+                refused = self._after_mutation(error) if self._executed_mutation else error
+                self._refusal = refused.with_traceback(None)
         await self._raise_refusal()
 
     def count(self, node_id: int, list_count: int, item_count: int) -> None:
@@ -115,9 +127,9 @@ class OperationCharge:
         Raise CostTooHigh if the cost then exceeds MAX_COST. After that, all later calls raise the same error.
         """
         await self._charge_done(units)
-        if self.refusal is None and self._cost - self._work_units > MAX_COST:
+        if self._refusal is None and self._cost - self._work_units > MAX_COST:
             error = _cost_too_high(self._cost - self._work_units)
-            self.refusal = self._after_mutation(error) if self._executed_mutation else error
+            self._refusal = self._after_mutation(error) if self._executed_mutation else error
         await self._raise_refusal()
 
     async def check_work(self) -> None:
@@ -125,8 +137,8 @@ class OperationCharge:
 
         After that, all later calls raise the same error.
         """
-        if self.refusal is None:
-            self.refusal = await self._find_work_refusal()
+        if self._refusal is None:
+            self._refusal = await self._find_work_refusal()
         await self._raise_refusal()
 
     async def add_work(self, seconds: float) -> None:
@@ -152,7 +164,7 @@ class OperationCharge:
 
     async def _raise_refusal(self) -> None:
         """Raise the refusal, if there is one, after a charge of the rows that are loaded and not paid for."""
-        if self.refusal is None:
+        if self._refusal is None:
             return
         missing = max(0, self._loaded_units - (self.charged - self._size_units - self._measured_units))
         is_begun = self.charged > self._size_units + self._prepaid_units
@@ -160,12 +172,12 @@ class OperationCharge:
         whole = self._cost - self._prepaid_units - self._work_units
         exhausted = self.exhausted_balance
         if exhausted is not None and exhausted.cost and (missing or (is_begun and exhausted.cost != whole)):
-            self.balance, self.refusal = await self._budgets.charge_refused(
+            self.balance, self._refusal = await self._budgets.charge_refused(
                 self._principal, whole, loaded_units=missing
             )
         elif missing:
             await self._spend_done(missing)
-        raise self.refusal
+        raise self.copy_refusal()
 
     async def _spend_done(self, units: int) -> None:
         balance = await self._budgets.charge_done(self._principal, units)
@@ -209,7 +221,7 @@ class OperationCharge:
     @property
     def exhausted_balance(self) -> Balance | None:
         """The balance that refused the charge, or None if the refusal has another reason."""
-        return self.balance if isinstance(self.refusal, RateLimited) else None
+        return self.balance if isinstance(self._refusal, RateLimited) else None
 
 
 def _cost_too_high(cost: int) -> CostTooHigh:

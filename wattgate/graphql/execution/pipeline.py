@@ -342,8 +342,8 @@ def _raise_refusal(charge: OperationCharge) -> None:
     """Raise the refusal of a charge, if there is one. BudgetExhausted has the balance for the response's headers."""
     if charge.exhausted_balance is not None:
         raise BudgetExhausted(charge.exhausted_balance)
-    if charge.refusal is not None:
-        raise charge.refusal
+    if charge.is_refused:
+        raise charge.copy_refusal()
 
 
 def _to_graphql_error(error: GatewayError) -> GraphQLError:

@@ -1,6 +1,7 @@
 """Functions that plans call. They agree with graphql-core, or raise FallbackRequired so that graphql-core decides."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import NoneType
 from typing import Any, NamedTuple
@@ -133,18 +134,27 @@ def check_lengths(results: Any, parents: Sequence[Any]) -> list[Any]:
 async def gather_or_cancel(*coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
     """Await coroutines concurrently and return their results.
 
-    If one raises, cancel the others, await them, and raise its error.
+    If one raises, cancel the others, await them, and raise its error. This frame then refers to no task: a task refers
+    to its error, and the traceback of the error to this frame. The cycle would keep all loaded rows until a collection.
     """
     first, *others = coroutines
-    create_task = asyncio.get_running_loop().create_task
-    tasks = [create_task(coroutine) for coroutine in others]
+    tasks = deque(map(asyncio.get_running_loop().create_task, others))
     try:
-        return [await first, *[await task for task in tasks]]
+        results = [await first]
+        while tasks:
+            results.append(await tasks.popleft())
+        return results
     except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await _cancel_all(tasks)
         raise
+
+
+async def _cancel_all(tasks: deque[asyncio.Task[Any]]) -> None:
+    """Cancel tasks, await them, and forget them."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    tasks.clear()
 
 
 class KnownClasses:
