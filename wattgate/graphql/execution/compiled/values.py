@@ -27,7 +27,7 @@ _FLOAT_CLASSES, _INT_CLASSES = frozenset({float, NoneType}), frozenset({int})
 MIN_INT, MAX_INT = -(2**31), 2**31 - 1
 """The bounds of the type Int."""
 
-EXPENSIVE_UNITS = 2_000
+EXPENSIVE_UNITS = 1_000
 """Estimated cost from which a plan pauses after each edge: the edges together may take more than a stall of 100 ms."""
 
 MAX_KNOWN_CLASSES = 8

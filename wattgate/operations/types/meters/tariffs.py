@@ -14,7 +14,7 @@ from wattgate.enums import CostLineKind, NoValueReason, Period, RateUnit, Tariff
 from wattgate.operations.core.fields import edge, list_field
 from wattgate.operations.types.meters.quantities import Energy, Money, Rate
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.cost_weights import ListSize, sample_count
+from wattgate.operations.vocabulary.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, sample_count
 from wattgate.operations.vocabulary.scalars import InputCurrency, SeriesCurrency
 from wattgate.principal import Permission
 from wattgate.values import terms
@@ -69,12 +69,9 @@ PRICES_PER_UNIT = 2
 """Prices that cost one unit. Each is two instants and two decimals."""
 
 
-def _units_of_short_prices(prices: Sequence[queries.PeriodPrice]) -> int:
-    """Return the units of prices above those of half hours, which the estimate of the range includes."""
-    if not prices:
-        return 0
-    included = (prices[-1].at - prices[0].at) // HALF_HOUR + 1
-    return max(0, len(prices) - included) // PRICES_PER_UNIT
+def _units_of_prices(prices: Sequence[queries.PeriodPrice]) -> int:
+    """Return the units of loaded prices. The estimate is lower, because it assumes many resources with prices."""
+    return len(prices) // PRICES_PER_UNIT
 
 
 @strawberry.type(
@@ -120,8 +117,8 @@ class Tariff:
     prices: list[TariffPrice] = edge(
         _load_prices,
         needs=Permission.RESOURCE_READ,
-        result_units=_units_of_short_prices,
-        sizes=[ListSize(sample_count(HALF_HOUR, queries.MAX_PRICES), items_per_unit=PRICES_PER_UNIT)],
+        result_units=_units_of_prices,
+        sizes=[ListSize(sample_count(HALF_HOUR, queries.MAX_PRICES), items_per_unit=SERIES_ITEMS_PER_UNIT)],
         description="Known rates of a dynamic tariff in a time range, at most 3,000. Empty for other kinds. They are "
         "in the major unit of `currency` for one unit `per`.",
     )
