@@ -63,9 +63,14 @@ async def tariffs_of(tenant: Tenant, resource_id: str) -> list[Any]:
 
 
 async def prices_of(tenant: Tenant, tariff: Any) -> list[Any]:
-    arguments = {"range": TimeRange(start=DAY, end=DAY + timedelta(days=400))}
-    (prices,) = await tenant.gateway.runner.load(find_edge(Tariff, "prices"), tenant.system, [tariff], arguments)
-    return list(prices)
+    """Return the prices of 360 days. A range of 60 days has less than the maximum of half hours."""
+    found: list[Any] = []
+    for days in range(0, 360, 60):
+        start = DAY + timedelta(days=days)
+        arguments = {"range": TimeRange(start=start, end=start + timedelta(days=60))}
+        (prices,) = await tenant.gateway.runner.load(find_edge(Tariff, "prices"), tenant.system, [tariff], arguments)
+        found += prices
+    return found
 
 
 @pytest.mark.long("imports 10,100 prices")
