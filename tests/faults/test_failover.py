@@ -27,6 +27,9 @@ PRICES = "--unit-rate 0.245 --standing-charge 0.538 --json"
 RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { ... on Recorded { recorded } } }"
 READ = """query ($resource: ID!) { resource(resourceId: $resource) { readings(period: P1D,
     range: {start: "2026-02-01T00:00:00Z", end: "2026-06-01T00:00:00Z"}) { count } } }"""
+STANDBYS = "ANY 1 (*)"
+"""The standbys that a commit waits for: one of all."""
+
 CLIENTS = 4
 LIMIT_SECONDS = 120
 
@@ -99,6 +102,24 @@ async def stored_instants(url: str) -> set[int]:
     return set(rows)
 
 
+async def commit_on_both(url: str) -> None:
+    """Let commits of a primary wait for its standby.
+
+    The process for checkpoints puts the setting into force, and not while it makes one. So wait until new sessions have
+    the setting, and for a checkpoint that begins afterwards.
+    """
+    connection = await asyncpg.connect(url)
+    await connection.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{STANDBYS}'")
+    await connection.execute("SELECT pg_reload_conf()")
+    shown = ""
+    while shown != STANDBYS:
+        later = await asyncpg.connect(url)
+        shown = await later.fetchval("SHOW synchronous_standby_names")
+        await later.close()
+    await connection.execute("CHECKPOINT")
+    await connection.close()
+
+
 @pytest.mark.long("starts two servers and a gateway, and fails over")
 async def test_no_acknowledged_reading_is_lost_by_a_failover(tmp_path: Path) -> None:
     async with (
@@ -106,10 +127,7 @@ async def test_no_acknowledged_reading_is_lost_by_a_failover(tmp_path: Path) -> 
         replicated_server() as (primary, standby),
         relay_to(primary.url) as relay,
     ):
-        connection = await asyncpg.connect(primary.url.replace("+asyncpg", ""))
-        await connection.execute("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'")
-        await connection.execute("SELECT pg_reload_conf()")
-        await connection.close()
+        await commit_on_both(primary.url.replace("+asyncpg", ""))
         settings = {"DATABASE_URL": relay.url, "SECRET_KEYS": TEST_KEYS}
         home = await asyncio.to_thread(
             wattgate_in, tmp_path, "home", "create", *HOME.split(), *PRICES.split(), **settings

@@ -110,7 +110,7 @@ async def test_application_that_the_body_names_pays_alone(tmp_path: Path, way: s
     async with strangers(tmp_path) as callers:
         one, two = callers.one.application_id, callers.two.application_id
         await callers.exhaust(lambda name: WAYS[way](callers, name), one)
-        await callers.exhaust(callers.rest, one, attempts=4)  # what is left is less than a form costs, which is more
+        await callers.exhaust(callers.rest, one, attempts=4)  # the rest is less than the cost of a form
         for other in WAYS:
             with subtests.test(other):
                 assert (await WAYS[other](callers, one)).status_code == 429
