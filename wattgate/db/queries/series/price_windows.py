@@ -43,7 +43,6 @@ DEFAULT_AHEAD = timedelta(days=2)
 """How far ahead a cheap time is looked for by default. Day-ahead prices reach to the end of tomorrow."""
 
 
-PriceRange = Annotated[TimeRange, Described("Time range of the prices, of at most 31 days. It may be in the future.")]
 TaskMinutes = Annotated[int, Described("Duration of the task in minutes, of at most 7 days.")]
 EarliestStart = Annotated[datetime, Described("Earliest start of the task. Default: now.")]
 LatestEnd = Annotated[
@@ -79,7 +78,7 @@ async def price_curves(
     rows: Rows,
     resources: Sequence[Resource],
     *,
-    range: PriceRange,
+    range: Annotated[TimeRange, Described("Time range of the prices, of at most 31 days. It may be in the future.")],
 ) -> list[list[PriceSpan] | GatewayError]:
     """Return the known prices of each resource's energy in a range, in order."""
     start, end = resolve_range(range, rows.now)
