@@ -7,7 +7,7 @@ TESTS ?= tests
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
 test test-all test-quick unstable coverage faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-all test-quick test-js image unstable fresh coverage faults fuzz figures conformance check check-style check-types check-pages audit sbom dist generate tour bench flood docs lock format
+.PHONY: run test test-all test-quick test-js image clients unstable fresh coverage faults fuzz figures conformance check check-style check-types check-pages audit sbom dist generate tour bench flood docs lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -18,9 +18,9 @@ MARK ?=
 REPORT ?=
 # With DATABASES=both, each test with a database runs on SQLite and PostgreSQL.
 DATABASES ?=
-# A run of all tests leaves the image to `make image`.
-SELECTED = $(or $(MARK),$(if $(filter tests,$(TESTS)),not image))
-PYTEST = WATTGATE_TEST_REPORT=$(REPORT) WATTGATE_TEST_DATABASES=$(DATABASES) $(BIN)/python -m pytest -n 4 --dist worksteal $(if $(SELECTED),-m "$(SELECTED)") $(TESTS)
+# A run of all tests leaves the image to `make image`, and the clients of openapi-generator to `make clients`.
+SELECTED = $(or $(MARK),$(if $(filter tests,$(TESTS)),not image and )not clients)
+PYTEST = WATTGATE_TEST_REPORT=$(REPORT) WATTGATE_TEST_DATABASES=$(DATABASES) $(BIN)/python -m pytest -n 4 --dist worksteal -m "$(SELECTED)" $(TESTS)
 
 # The short form of the suite: tests/support/short_form.py says what it leaves to test-all. A part runs every test.
 SHORT = $(if $(filter-out tests,$(TESTS)),,1)
@@ -37,6 +37,12 @@ test-all: .venv/installed-dev
 image: .venv/installed-dev
 	@echo "wattgate: building the image of deploy/Containerfile with Podman, and running it (about two minutes, once)"
 	@$(BIN)/python -m pytest -m image tests/deploy/test_image.py
+
+# openapi-generator and four compilers take six minutes of processor time. Each run of the suite lints the constructs
+# of the OpenAPI document on which one of them failed.
+clients: .venv/installed-dev
+	@echo "wattgate: generating clients in five languages with openapi-generator, and compiling them (some minutes)"
+	@WATTGATE_TEST_PROGRAMS=required $(BIN)/python -m pytest -m clients tests/rest_compat/test_openapi_generator.py
 
 # Repeats tests beside two busy loops, to find those that fail by chance: make unstable TESTS=tests/realtime N=50
 N ?= 10
@@ -59,12 +65,12 @@ test-quick: .venv/installed-dev
 	@echo "wattgate: running the quick tests (under a minute)"
 	@WATTGATE_TEST_QUICK=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" $(TESTS)
 
-# Every test but that of the image. Measures the branches that run in pytest, its workers and the gateways that tests start.
+# Every test that `make test-all` runs. Measures the branches that run in pytest, its workers and the gateways that tests start.
 # The measurement begins before pytest imports anything, so that lines that run on import are counted too.
 coverage: .venv/installed-dev
 	@echo "wattgate: running the tests and measuring which branches of wattgate they reach (takes longer than make test-all)"
 	@rm -f .coverage.*
-	@WATTGATE_TEST_SHORT= $(BIN)/python -m coverage run -m pytest -n 4 --dist worksteal -m "not image" $(TESTS); \
+	@WATTGATE_TEST_SHORT= $(BIN)/python -m coverage run -m pytest -n 4 --dist worksteal -m "$(SELECTED)" $(TESTS); \
 		status=$$?; $(BIN)/python -m coverage combine -q && $(BIN)/python -m coverage report --skip-covered && exit $$status
 
 faults: .venv/installed-dev

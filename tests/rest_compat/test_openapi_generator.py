@@ -46,7 +46,7 @@ print(len([importlib.import_module(module.name) for module in modules]))
 
 pytestmark = [
     pytest.mark.timeout(300),
-    pytest.mark.long("generates clients with another tool; the OpenAPI document has its own tests"),
+    pytest.mark.clients,
 ]
 
 

@@ -13,6 +13,7 @@ from tests.support.short_form import case_of, chosen, function_of, sample
 
 ROOT = Path(__file__).parents[2]
 IMAGE = ROOT / "tests" / "deploy" / "test_image.py"
+CLIENTS = ROOT / "tests" / "rest_compat" / "test_openapi_generator.py"
 ENGINES = ("sqlite", "postgresql")
 CREDENTIALS = {"account", "account basic", "application", "acting", "oauth", "administrator"}
 ENDINGS = {"log_out", "revoke_listed", "change_password", "reset_password", "close_account", "delete_user"}
@@ -155,12 +156,18 @@ def test_the_image_has_a_stage_of_its_own_that_runs_what_test_all_leaves_out() -
     marked = {path for path in (ROOT / "tests").rglob("test_*.py") if "@pytest.mark.image\n" in path.read_text()}
     assert marked == {IMAGE}
     assert IMAGE.read_text().count("@pytest.mark.image\n") == IMAGE.read_text().count("def test_") == 1
-    left_out = '-m "not image"'
-    assert left_out in planned("test-all")
-    assert left_out not in planned("test-all", TESTS="tests/deploy")
+    assert '-m "not image and not clients"' in planned("test-all")
+    assert '-m "not clients"' in planned("test-all", TESTS="tests/deploy")
     assert planned("image").rstrip().endswith(f"-m pytest -m image {IMAGE.relative_to(ROOT)}")
     # Without the requirement, a stage whose program is missing would pass.
     _, required, stages = (ROOT / ".ci" / "run").read_text().partition("WATTGATE_TEST_PROGRAMS=required\n")
     assert required
     (stage,) = [line for line in stages.splitlines() if line.startswith('stage "image, fresh machine" make ')]
     assert stage.endswith(" image fresh")
+
+
+def test_a_workflow_runs_the_clients_that_test_all_leaves_out() -> None:
+    marked = {path for path in (ROOT / "tests").rglob("test_*.py") if "    pytest.mark.clients,\n" in path.read_text()}
+    assert marked == {CLIENTS}
+    assert planned("clients").rstrip().endswith(f"-m pytest -m clients {CLIENTS.relative_to(ROOT)}")
+    assert "target: clients" in (ROOT / ".github" / "workflows" / "long.yml").read_text()
