@@ -88,6 +88,8 @@ PATTERNS = {
     "realtime.bus": ["_POSITION_PATTERN"],
     "realtime.connections.reconnection": ["_WAITING_REASON"],
     "realtime.redis_url": ["_AUTHORITY_END"],
+    "price_sources.answers": ["_DURATION"],
+    "price_sources.sources": ["_PLACEHOLDER"],
     "reading_files.cells": [
         "_GROUPED_BY_COMMA",
         "_GROUPED_BY_POINT",

@@ -280,7 +280,7 @@ async def test_rotation_continues_after_an_interruption_and_frees_the_old_key(em
     assert (counts["secret", "new"], counts["secret", "old"]) == (2, 5)
     changed = [batch.count async for batch in rotate_secrets(database, batch_rows=2)]
     assert sum(changed) == 5 + 3 + 7
-    assert [batch async for batch in rotate_secrets(database)] == []
+    assert [batch async for batch in rotate_secrets(database, batch_rows=2)] == []
     await database.close()
     after = Database(empty_url, key_ring=ring(key("new", "y")))
     await verify_keys(after)

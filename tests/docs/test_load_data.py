@@ -11,6 +11,8 @@ import pytest
 from tests.support.house import House
 from wattgate.app.cli.imports.tariffs import import_tariffs
 from wattgate.operations.readings.files.file_import import import_csv
+from wattgate.price_sources.answers import read_answer
+from wattgate.price_sources.sources import packaged_source, parse_source, source_names
 from wattgate.reading_files.derived_energy import FileReading
 from wattgate.reading_files.profiles import parse_profile, profile_names
 from wattgate.reading_files.reader import ReadingFile
@@ -70,7 +72,7 @@ async def test_prices_of_quarter_hours_are_imported_and_the_cheapest_are_found(s
 
 
 def test_the_file_profile_of_the_page_is_valid() -> None:
-    (shown,) = blocks("toml")
+    shown = blocks("toml")[0]
     profile = parse_profile(shown.encode(), "solar.toml")
     content = io.BytesIO("Kunde;A\nZeit;Ertrag\n01.03.2026 00:15;0,5\n".encode("cp1252"))
     (reading,) = ReadingFile(content, profile, ZoneInfo("Europe/London"))
@@ -81,6 +83,16 @@ def test_the_file_profile_of_the_page_is_valid() -> None:
 def test_the_page_lists_each_file_profile() -> None:
     for name in profile_names():
         assert f"`{name}`" in PAGE
+
+
+def test_the_page_has_the_table_of_price_sources_and_an_own_one() -> None:
+    for source in map(packaged_source, source_names()):
+        assert f"| `{source.name}` | {source.title} | {source.vat} | {source.licence} |" in PAGE
+    shown = parse_source(blocks("toml")[1].encode(), "village.toml")
+    hours = ["2026-10-25T01:00", "2026-10-25T02:00", "2026-10-25T02:00"]
+    days = [{"hours": [{"from": hour, "cents": 10 + number} for number, hour in enumerate(hours)]}]
+    answer = read_answer(shown, json.dumps({"days": days}).encode(), {"village": "Au"})
+    assert ([str(price.rate) for price in answer.prices], answer.gaps) == (["0.100000", "0.110000", "0.120000"], [])
 
 
 @pytest.mark.parametrize(("file", "refused_lines"), [(0, []), (1, [3, 4, 5, 6])])

@@ -35,6 +35,7 @@ INSTRUMENTED = {
         "wattgate.values.decimals",
     ],
     "profiles": ["wattgate.reading_files"],
+    "prices": ["wattgate.price_sources"],
     "ndjson": ["wattgate.rest_compat.bulk_intake", "wattgate.graphql.transport", "wattgate.energy.plain_columns"],
     "arrow": ["wattgate.rest_compat.arrow"],
     "meter-messages": ["wattgate.energy.meters.meter_messages", "wattgate.values.decimals"],

@@ -82,6 +82,11 @@ DEMANDS = (
         ),
     ),
     Demand(
+        "price_sources.answers:MAX_ANSWER_BYTES",
+        "none: a command of the operator reads one answer of a price source",
+        ("price_sources.answers:_parse calls json.loads",),
+    ),
+    Demand(
         "rest_compat.arrow.frames:MAX_BODY_BYTES",
         "rest_compat.call_charge:UploadCharge",
         ("rest_compat.arrow.frames:_read_batch calls pa.ipc.open_stream",),

@@ -20,6 +20,7 @@ SORTS = (
             "energy.costs.tariffs:_part_problems calls sorted",
             "operations.vocabulary.scalars:declare_enum calls sorted",
             "reading_files.csv_columns:from_header calls sorted",
+            "price_sources.sources:source_names calls sorted",
             "reading_files.profiles:profile_names calls sorted",
             "rest_compat.error_responses:respond calls sorted",
             "rest_compat.openapi.document:_by_endpoint calls sorted",
@@ -46,6 +47,11 @@ SORTS = (
             "realtime.bus.primary:_ask calls sorted",
             "realtime.redis_url:_parse_options calls sorted",
         ),
+    ),
+    Demand(
+        "price_sources.answers:MAX_PRICES",
+        "none: A command of the operator reads one answer of a price source.",
+        ("price_sources.answers:_with_ends calls sorted",),
     ),
     Demand(
         "operations.readings.files.uploaded_files:MAX_LINES",

@@ -33,6 +33,7 @@ AREAS = (
     "db",
     "delivery",
     "reading_files",
+    "price_sources",
     "energy",
     "requests",
     "values",

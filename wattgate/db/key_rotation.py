@@ -9,7 +9,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
 from wattgate.db.connections.engine import Database
-from wattgate.db.encryption.batches import BATCH_ROWS
 from wattgate.db.encryption.key_ring import PREFIX, KeyRing, SecretKeyError, SecretLocation
 from wattgate.db.encryption.secret_columns import ENCRYPTED_MODELS
 from wattgate.db.models import SecretKey
@@ -63,7 +62,7 @@ async def count_secrets(database: Database) -> list[KeyCount]:
     return counts
 
 
-async def rotate_secrets(database: Database, batch_rows: int = BATCH_ROWS) -> AsyncGenerator[KeyCount, None]:
+async def rotate_secrets(database: Database, batch_rows: int) -> AsyncGenerator[KeyCount, None]:
     """Encrypt every secret with the first key that is not under it yet. Yield each batch after its commit.
 
     An interrupted rotation continues where it stopped, because rows under the first key are left out.

@@ -147,7 +147,7 @@ MAX_HEADS_BYTES = 64 * 2**10
 """Maximum bytes up to the end of the head, including informational responses (1xx) before it."""
 
 MAX_BODY_BYTES = 64 * 2**10
-"""Maximum bytes of a response's body that are read. The connection is closed if there are more."""
+"""Maximum bytes of a response's body that are read, if a client states no other. The connection is then closed."""
 
 MAX_ADDRESSES = 4
 """Maximum number of addresses of a host to try, one after the other."""
@@ -162,7 +162,7 @@ NO_RESPONSE_STATUS = 0
 
 @dataclass(frozen=True, slots=True)
 class OutboundResponse:
-    """A response. Header names are in lower case, and the body is cut after `MAX_BODY_BYTES`."""
+    """A response. Header names are in lower case, and the body is cut after the bytes that the client reads at most."""
 
     status: int
     headers: Mapping[str, str]
@@ -231,11 +231,13 @@ class OutboundHttpClient:
         resolve: ResolveHost | None = None,
         tls: ssl.SSLContext | None = None,
         timeout_seconds: float = TOTAL_TIMEOUT_SECONDS,
+        max_body_bytes: int = MAX_BODY_BYTES,
     ) -> None:
         self.policy = policy
         self._resolve = resolve or HostResolver().resolve
         self._tls = tls or client_context()
         self._timeout_seconds = timeout_seconds
+        self._max_body_bytes = max_body_bytes
 
     async def send(
         self, method: str, url: str, *, headers: Mapping[str, str], body: bytes, owner: str = ""
@@ -256,9 +258,8 @@ class OutboundHttpClient:
         connection = await self._connect(destination, addresses, deadline)
         reader, writer = await self._open_streams(destination, connection, deadline)
         try:
-            return await _send_and_receive(
-                reader, writer, _build_request(method, destination, headers, body), body, destination, deadline
-            )
+            request = _build_request(method, destination, headers, body)
+            return await _send_and_receive(reader, writer, request, body, destination, deadline, self._max_body_bytes)
         finally:
             writer.transport.abort()  # the rest of the response is not needed, so no orderly close
 
@@ -350,6 +351,7 @@ async def _send_and_receive(
     body: bytes,
     destination: Destination,
     deadline: float,
+    max_body_bytes: int,
 ) -> OutboundResponse:
     """Send a request and read its response. A response counts once its head is complete, even if its body fails."""
     http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
@@ -363,10 +365,10 @@ async def _send_and_receive(
     content = bytearray()
     try:
         async with asyncio.timeout_at(_deadline_within(BODY_TIMEOUT_SECONDS, deadline)):
-            await _read_body(http, reader, content)
+            await _read_body(http, reader, content, max_body_bytes)
     except (OSError, h11.RemoteProtocolError):
         pass  # the head has the status, which is enough
-    return OutboundResponse(head.status_code, headers, bytes(content[:MAX_BODY_BYTES]))
+    return OutboundResponse(head.status_code, headers, bytes(content[:max_body_bytes]))
 
 
 async def _read_head(http: h11.Connection, reader: asyncio.StreamReader) -> h11.Response:
@@ -386,9 +388,9 @@ async def _read_head(http: h11.Connection, reader: asyncio.StreamReader) -> h11.
             http.receive_data(data)
 
 
-async def _read_body(http: h11.Connection, reader: asyncio.StreamReader, content: bytearray) -> None:
-    """Append the body of the response to `content`, up to its end or to MAX_BODY_BYTES."""
-    while len(content) < MAX_BODY_BYTES:
+async def _read_body(http: h11.Connection, reader: asyncio.StreamReader, content: bytearray, max_bytes: int) -> None:
+    """Append the body of the response to `content`, up to its end or to a number of bytes."""
+    while len(content) < max_bytes:
         event = http.next_event()
         if event is h11.NEED_DATA:
             http.receive_data(await reader.read(MAX_HEAD_BYTES))

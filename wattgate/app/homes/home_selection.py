@@ -1,17 +1,19 @@
-"""Find the home that a command is for, by its name or ID."""
+"""Find the home or the user that a command is for, by the name or ID."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
-from wattgate.app.homes.applications import list_homes, require_application
+from wattgate.app.homes.applications import list_accounts, list_homes, require_application
 from wattgate.app.homes.named_records import MAX_COMPARED, unknown_name
-from wattgate.db.models import Resource, VirtualEntity
+from wattgate.db.models import Resource, User, VirtualEntity
+from wattgate.db.rows.rows import Rows
 from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.errors import BadInput
 from wattgate.operations.core.fields import find_edge
 from wattgate.operations.core.runner import Runner
+from wattgate.operations.credentials.login import find_account
 from wattgate.operations.readings.files.file_targets import HomeResources
 from wattgate.operations.readings.files.reading_imports import MAX_HOMES, NamedHome, applications_with_home, homes_named
 from wattgate.operations.types.homes import virtual_entities as types
@@ -113,3 +115,20 @@ async def resources_of_home(runner: Runner, home: VirtualEntity, choice: HomeCho
         raise BadInput(f"Home {home.name!r} has no resource {wanted}. It has: {known}.")
     is_whole_home = len(selected) == len(resources)
     return HomeResources(f"{'' if is_whole_home else 'the selected part of '}home {home.name!r}", selected)
+
+
+async def find_user(rows: Rows, text: str) -> str | None:
+    """Return the ID of the user with this username or ID, or None."""
+    if text in await rows.get_many(User, [text]):
+        return text
+    account = await find_account(rows, text)
+    return None if account is None else account.user_id
+
+
+async def require_user(rows: Rows, text: str) -> str:
+    """Return the ID of the user with this username or ID. Raise NotFound with the nearest usernames."""
+    user_id = await find_user(rows, text)
+    if user_id is None:
+        usernames = [account.username for account in await list_accounts(rows, MAX_COMPARED)]
+        raise unknown_name("user", text, usernames, "wattgate user list")
+    return user_id

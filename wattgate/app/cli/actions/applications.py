@@ -2,11 +2,10 @@
 
 import typer
 
-from wattgate.app.cli.application_context import run_in, system_of
 from wattgate.app.cli.checks.directories import describe_fault
 from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import run_async
-from wattgate.app.cli.gateway_context import with_current_gateway
+from wattgate.app.cli.gateway_context import run_in, system_of, with_current_gateway
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.db import models

@@ -3,10 +3,9 @@
 import orjson
 import typer
 
-from wattgate.app.cli.application_context import system_of
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
-from wattgate.app.cli.gateway_context import with_current_gateway
+from wattgate.app.cli.gateway_context import system_of, with_current_gateway
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.clock import format_iso

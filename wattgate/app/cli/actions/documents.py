@@ -10,8 +10,8 @@ import typer
 from graphql import GraphQLError, GraphQLSchema, OperationDefinitionNode, validate
 from rich.markup import escape
 
-from wattgate.app.cli.application_context import run_in
 from wattgate.app.cli.consoles import err, out
+from wattgate.app.cli.gateway_context import run_in
 from wattgate.app.cli.input_files import UnreadableFile, parse_json, read_text
 from wattgate.app.server.schema import gateway_schema
 from wattgate.app.settings import Settings

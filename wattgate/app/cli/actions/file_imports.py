@@ -15,10 +15,9 @@ from msgspec import Meta
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 from sqlmodel import SQLModel
 
-from wattgate.app.cli.application_context import system_of
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
-from wattgate.app.cli.gateway_context import with_current_gateway
+from wattgate.app.cli.gateway_context import system_of, with_current_gateway
 from wattgate.app.cli.imports.tariffs import import_tariffs
 from wattgate.app.cli.input_files import open_input
 from wattgate.app.settings import Settings

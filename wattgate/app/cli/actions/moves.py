@@ -10,14 +10,13 @@ from zoneinfo import ZoneInfo
 import typer
 from sqlmodel import col
 
-from wattgate.app.cli.application_context import system_of
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
-from wattgate.app.cli.gateway_context import with_current_gateway
+from wattgate.app.cli.gateway_context import system_of, with_current_gateway
 from wattgate.app.cli.passwords import PasswordChoice
 from wattgate.app.cli.record_lists import print_records
 from wattgate.app.erasure_list import open_erasure_list
-from wattgate.app.homes.users import find_user
+from wattgate.app.homes.home_selection import find_user
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.app.workers.user_jobs import list_all_tenancies

@@ -10,12 +10,11 @@ from typing import Any
 
 import typer
 
-from wattgate.app.cli.application_context import system_of
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
-from wattgate.app.cli.gateway_context import with_current_gateway
+from wattgate.app.cli.gateway_context import system_of, with_current_gateway
 from wattgate.app.cli.record_lists import print_records, to_text
-from wattgate.app.homes.users import require_user
+from wattgate.app.homes.home_selection import require_user
 from wattgate.app.server.background_workers import job_policy
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings

@@ -19,9 +19,9 @@ from msgspec.structs import replace
 
 from wattgate.app.cli.actions.file_imports import check_refused_file, run_import
 from wattgate.app.cli.actions.file_inspection import command_options, load_profile, native_problem, parse_columns
-from wattgate.app.cli.application_context import system_of
 from wattgate.app.cli.commands.import_commands import DecimalMark, Delimiter, ThousandsMark, Unit
 from wattgate.app.cli.consoles import err
+from wattgate.app.cli.gateway_context import system_of
 from wattgate.app.cli.input_files import open_input
 from wattgate.app.homes.home_selection import HomeChoice, Meter, find_home, resources_of_home
 from wattgate.clock import format_iso_ms

@@ -7,11 +7,10 @@ from typing import Any
 
 import typer
 
-from wattgate.app.cli.application_context import system_of
 from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import run_async
-from wattgate.app.cli.gateway_context import with_current_gateway
-from wattgate.app.homes.users import require_user
+from wattgate.app.cli.gateway_context import system_of, with_current_gateway
+from wattgate.app.homes.home_selection import require_user
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.errors import BadInput

@@ -8,7 +8,6 @@ import typer
 from wattgate.app.cli.commands.application_commands import UserArgument
 from wattgate.app.cli.commands.dispatch import dispatched
 from wattgate.app.cli.record_options import JsonOption, OptionalApplication
-from wattgate.db.encryption.batches import BATCH_ROWS
 
 # `wattgate keys`: create keys that encrypt stored secrets, rotate them, and show which are in use.
 
@@ -27,7 +26,7 @@ def keys_new() -> None:
 @keys_app.command("rotate")
 @dispatched
 def keys_rotate(
-    batch: Annotated[int, typer.Option(min=1, max=10_000, help="Rows that one transaction changes.")] = BATCH_ROWS,
+    batch: Annotated[int, typer.Option(min=1, max=10_000, help="Rows that one transaction changes.")] = 500,
 ) -> None:
     """Encrypt every stored secret with the first key of WATTGATE_SECRET_KEYS, and sign the list of erasures with it.
 

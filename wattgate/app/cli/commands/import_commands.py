@@ -1,5 +1,6 @@
 """Commands that import files: readings, tariffs, and the registry of the meter network."""
 
+from datetime import datetime
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -285,6 +286,99 @@ def tariff_import(
     The command reports each line that it rejects and sets the others. The exit status is 1 if a line was rejected.
 
     Example: wattgate tariff import tariffs.jsonl --application APPLICATION
+    """
+
+
+PriceSourceOption = Annotated[
+    str,
+    typer.Option(help="Name of a price source, or path of a TOML file with one. `tariff sources` lists the names."),
+]
+
+
+PriceHomeOption = Annotated[str, typer.Option(help="Name or ID of the home whose tariff gets the prices.")]
+
+
+PriceParameterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="Parameter of the price source. A value that begins with @ names a file with the value, such as a token.",
+    ),
+]
+
+
+PriceApplicationOption = Annotated[
+    str | None, typer.Option(help="Name or ID of the application of the home, if homes have the same name.")
+]
+
+
+PriceGasOption = Annotated[bool, typer.Option("--gas", help="Price the gas of the home, and not its electricity.")]
+
+
+PriceExportOption = Annotated[
+    bool, typer.Option("--export", help="Price the exported electricity of the home, and not the consumed one.")
+]
+
+
+PriceDryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what the prices are. Store nothing.")]
+
+
+@tariff_app.command("prices")
+@dispatched
+def tariff_prices(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File with an answer of the source.")],
+    source: PriceSourceOption,
+    home: PriceHomeOption,
+    parameter: PriceParameterOption = None,
+    application: PriceApplicationOption = None,
+    user: HomeUserOption = None,
+    gas: PriceGasOption = False,
+    export: PriceExportOption = False,
+    dry_run: PriceDryRunOption = False,
+) -> None:
+    """Set prices of a home's dynamic tariff from a file with an answer of a price source.
+
+    The command says which time the prices cover, and where they have gaps. A price replaces the stored one of the same
+    time. One that lasts longer than those of the tariff becomes several. Two prices for one time are both refused. The
+    exit status is 1 if a price was refused.
+
+    Example: wattgate tariff prices rates.json --source octopus --home "My home"
+    """
+
+
+@tariff_app.command("fetch")
+@dispatched
+def tariff_fetch(
+    source: PriceSourceOption,
+    home: PriceHomeOption,
+    parameter: PriceParameterOption = None,
+    from_: Annotated[
+        datetime | None,
+        typer.Option("--from", formats=["%Y-%m-%d"], help="First day, in the time zone of the home. Default: today."),
+    ] = None,
+    days: Annotated[int, typer.Option(min=1, max=366, help="Number of days.")] = 2,
+    application: PriceApplicationOption = None,
+    user: HomeUserOption = None,
+    gas: PriceGasOption = False,
+    export: PriceExportOption = False,
+    dry_run: PriceDryRunOption = False,
+) -> None:
+    """Ask a price source for the prices of some days, and set them as `tariff prices` does.
+
+    Requests pause as the source demands. Run the command once a day, after the market has published its prices.
+
+    Example: wattgate tariff fetch --source awattar --home "My home"
+    """
+
+
+@tariff_app.command("sources")
+@dispatched
+def tariff_sources(
+    name: Annotated[str | None, typer.Argument(help="Name of a source whose file is printed.")] = None,
+) -> None:
+    """List the price sources, or print the TOML file of one, as an example for a source of your own.
+
+    Example: wattgate tariff sources awattar
     """
 
 

@@ -1,4 +1,4 @@
-"""Import a JSON Lines file of tariffs and prices, one object for each line, in batches.
+"""Import tariffs and prices, in batches: JSON Lines with one object for each line, or the prices of a price source.
 
 A line with `kind` is a tariff, with the members of the GraphQL input `NewTariff`. A line without `kind` is the price of
 one period (`at`, `rate`) in the dynamic tariff that is valid then. `resourceId` is the resource, unless the import has
@@ -7,13 +7,16 @@ tariff, and a tariff is refused.
 """
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, BinaryIO
 
 from wattgate.app.input_parser import InputParser, decode_object
+from wattgate.clock import format_iso, from_ms
 from wattgate.db.queries.series.tariffs import TariffRates
+from wattgate.energy.buckets import MINUTE_MS
+from wattgate.energy.costs.tariffs import price_length_ms
 from wattgate.energy.quantities import currency_problem
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, NotFound
@@ -26,6 +29,7 @@ from wattgate.operations.readings.bulk_recorder import BulkReport, ReportRefusal
 from wattgate.operations.tariffs import MAX_PRICES, set_tariff, set_tariff_prices
 from wattgate.operations.types.homes.resources import Resource
 from wattgate.operations.types.meters.tariffs import NewTariff, NewTariffPrice
+from wattgate.price_sources.answers import SourcePrice
 from wattgate.principal import Principal
 from wattgate.reading_files.cells import InvalidLine
 from wattgate.reading_files.line_reader import bytes_read, read_numbered_lines
@@ -73,7 +77,7 @@ class _TariffImport:
         """Record the pending prices."""
         for (resource_id, currency), prices in self.pending_prices.items():
             try:
-                tariffs = await self._load_tariffs(resource_id)
+                tariffs = await self.load_tariffs(resource_id)
             except NotFound as error:
                 for number, _ in prices:
                     self.reject_line(number, error.message)
@@ -96,7 +100,7 @@ class _TariffImport:
         self.report.refused += 1
         self.refuse(number, reason)
 
-    async def _load_tariffs(self, resource_id: str) -> list[TariffRates]:
+    async def load_tariffs(self, resource_id: str) -> list[TariffRates]:
         """Return the tariffs of a resource, newest first, including future ones."""
         row = await self.runner.run(resource, self.principal, {"resource_id": resource_id})
         edge = find_edge(Resource, "tariffs")
@@ -122,6 +126,48 @@ class _TariffImport:
             else:
                 self.report.recorded += result.recorded
                 return
+
+
+async def import_prices(
+    prices: Sequence[SourcePrice],
+    *,
+    currency: str,
+    vat_included: bool,
+    runner: Runner,
+    principal: Principal,
+    resource_id: str,
+    refuse: ReportRefusal,
+) -> BulkReport:
+    """Set the prices of a price source in the dynamic tariffs of a resource. Call `refuse` for each other price.
+
+    A price that lasts longer than those of the tariff becomes several. Raise BadInput if VAT would be added twice.
+    """
+    prices_import = _TariffImport(runner, principal, refuse)
+    tariffs = await prices_import.load_tariffs(resource_id)
+    for number, price in enumerate(prices, start=1):
+        prices_import.report.lines += 1
+        at = price.start
+        while at < price.end:
+            tariff = _dynamic_tariff_at(tariffs, from_ms(at))
+            if tariff is None:
+                prices_import.reject_line(number, f"the home has no dynamic tariff at {format_iso(from_ms(at))}")
+                break
+            if vat_included and tariff.vat_percent:
+                raise BadInput(
+                    f"The prices include VAT, and the tariff {tariff.name!r} adds {tariff.vat_percent} %. Set a tariff "
+                    "with `vatPercent` 0 first."
+                )
+            length = price_length_ms(tariff.stored)
+            if at + length > price.end:
+                minutes, needed = (price.end - at) // MINUTE_MS, length // MINUTE_MS
+                reason = f"holds for {minutes} minutes, and prices of the tariff for {needed}. Set its `pricePeriod`"
+                prices_import.reject_line(number, reason)
+                break
+            new_price = NewTariffPrice(at=from_ms(at), rate=price.rate)
+            await prices_import.add_price(number, resource_id, currency, new_price)
+            at += length
+    await prices_import.flush_prices()
+    return prices_import.report
 
 
 async def import_tariffs(
