@@ -71,7 +71,7 @@ async def test_hourly_prices_become_quarter_hours_and_a_correction_replaces_them
     tried = run("prices", str(ANSWERS / "awattar.json"), *options, "--dry-run")
     assert tried.returncode == 0, tried.stderr
     assert tried.stdout.splitlines() == [
-        "3 prices of 2026-10-25T00:00Z to 2026-10-25T04:00Z, -0.008210 to 0.093300 EUR for a kWh, 0 unclear, 1 gaps",
+        "3 prices of 2026-10-25T00:00Z to 2026-10-25T04:00Z, -0.00821 to 0.0933 EUR for a kWh, 0 unclear, 1 gaps",
         "no price: 2026-10-25T02:00Z to 2026-10-25T03:00Z",
     ]
     assert await rates(tenant) == []

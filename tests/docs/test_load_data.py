@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from decimal import Decimal
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -92,7 +93,10 @@ def test_the_page_has_the_table_of_price_sources_and_an_own_one() -> None:
     hours = ["2026-10-25T01:00", "2026-10-25T02:00", "2026-10-25T02:00"]
     days = [{"hours": [{"from": hour, "cents": 10 + number} for number, hour in enumerate(hours)]}]
     answer = read_answer(shown, json.dumps({"days": days}).encode(), {"village": "Au"})
-    assert ([str(price.rate) for price in answer.prices], answer.gaps) == (["0.100000", "0.110000", "0.120000"], [])
+    assert ([price.rate for price in answer.prices], answer.gaps) == (
+        [Decimal(f"0.1{cents}") for cents in range(3)],
+        [],
+    )
 
 
 @pytest.mark.parametrize(("file", "refused_lines"), [(0, []), (1, [3, 4, 5, 6])])

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select
+from sqlmodel import col
 
 from tests.support.chance import examples
 from tests.support.costs import query_field
@@ -16,7 +18,7 @@ from tests.support.house import House
 from tests.support.pricing import EVERY_DAY, WORKING_DAYS, band, band_at, blocks, tariff
 from tests.support.refusals import refusal_of, refusals
 from wattgate.clock import format_iso, utc_now
-from wattgate.db.models import Tariff, TariffBand
+from wattgate.db.models import Tariff, TariffBand, WebhookEvent
 from wattgate.energy.costs.tariffs import find_problems
 from wattgate.enums import Period, TariffKind, Weekday
 from wattgate.errors import NotFound
@@ -386,6 +388,21 @@ async def test_prices_are_upserted_and_invalid_ones_rejected_with_their_path(ser
         prices(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}) { at rate } } } }"""
     resource = await query_field(served, served.one, query, id=resource_id)
     assert resource["tariff"]["prices"] == [{"at": format_iso(at), "rate": "0.09"}]
+    later = {**valid, "at": format_iso(at + timedelta(hours=1))}
+    await query_field(served, served.one, PRICES, id=dynamic.tariff_id, prices=[valid, later])
+    assert await arrivals(served, resource_id) == [
+        ("2026-01-05T00:00:00.000Z", "2026-01-05T00:30:00.000Z"),
+        ("2026-01-05T01:00:00.000Z", "2026-01-05T01:30:00.000Z"),
+    ]
+
+
+async def arrivals(house: House, resource_id: str) -> list[tuple[str, str]]:
+    """Return the new time of each webhook event about prices of a resource, in the order of the events."""
+    statement = select(WebhookEvent).where(col(WebhookEvent.event_code) == "tariff.prices.arrived")
+    async with house.gateway.database.engine.connect() as connection:
+        rows = (await connection.execute(statement.order_by(col(WebhookEvent.number)))).all()
+    payloads = [row.payload for row in rows if row.payload["resourceId"] == resource_id]
+    return [(payload["newFrom"], payload["knownTo"]) for payload in payloads]
 
 
 @pytest.mark.stalls("10,001 prices become objects in one step of 50 to 100 ms, before the resolver can count them")

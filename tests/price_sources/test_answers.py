@@ -66,7 +66,7 @@ CASES: dict[str, Case] = {
         {"currency": "NOK", "day": "today"},
     ),
     "awattar": Case(NIGHT, 60, "0.0933 -0.00821 - 0.055", "0.0941", "EUR"),
-    "amber": Case(SYDNEY, 30, "0.284568 0.271 -0.035 0.2 - - 0.255 0.265", "0.301", "AUD", {"channel": "general"}),
+    "amber": Case(SYDNEY, 30, "0.2845678 0.271 -0.035 0.2 - - 0.255 0.265", "0.301", "AUD", {"channel": "general"}),
     "nord-pool": Case(NIGHT, 60, "0.51234 -0.0105 - 0.4987", "0.52", "NOK", {"currency": "NOK", "area": "NO1"}),
 }
 
@@ -149,7 +149,7 @@ def test_two_prices_for_one_time_are_both_refused_and_a_repeated_one_is_not() ->
     ]
     answer = read_rows(*rows, **HALF_HOURS)
     assert [price.rate for price in answer.prices] == [1, 4]
-    assert answer.problems == ["two prices hold at 2026-10-25T01:00:00+00:00: 2.000000 and 3.000000"]
+    assert answer.problems == ["two prices hold at 2026-10-25T01:00:00+00:00: 2 and 3"]
 
 
 def test_local_times_of_a_clock_change_are_told_apart_by_their_order() -> None:

@@ -18,6 +18,7 @@ EVENT_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "consent.revoked": "A user's consent to the readings of a meter point was revoked.",
         "dfs.event.moved": "A flexibility event has a new state.",
         "dfs.participation.withdrawn": "A user has left a flexibility event before its begin, by opting out.",
+        "tariff.prices.arrived": "A dynamic tariff has prices of a later time than before, such as those of tomorrow.",
         "tenancy.ended": "Another user has moved in where a user lived.",
         PING_EVENT: "A test that a user has requested. Its endpoint receives it with any patterns.",
     }

@@ -3,25 +3,32 @@
 The price curve and the cheapest window are for REST. GraphQL has both on the resource.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
 
 from sqlmodel import col
 
-from wattgate.clock import TimeRange, from_ms, to_ms
+from wattgate.clock import TimeRange, format_iso, from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries import virtual_entities
 from wattgate.db.queries.series import price_windows as price_queries
 from wattgate.db.queries.series.tariffs import TariffRates, priced_resource_id, show_tariff
-from wattgate.energy.costs.tariffs import MAX_PARTS, find_price_problem, find_problems, normalize_rates
+from wattgate.energy.costs.tariffs import (
+    MAX_PARTS,
+    find_price_problem,
+    find_problems,
+    normalize_rates,
+    price_length_ms,
+)
 from wattgate.energy.costs.timeline import Price, to_scaled
 from wattgate.energy.quantities import to_hundredths
 from wattgate.enums import Period, TariffKind
 from wattgate.errors import BadInput, Conflict, GatewayError, NotFound, Problem
 from wattgate.operations.core.input_limits import check_currency, to_column_values
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
+from wattgate.operations.messages.webhook_events import enqueue_event
 from wattgate.operations.types.homes import resources as resource_types
 from wattgate.operations.types.meters import tariffs as types
 from wattgate.operations.vocabulary import ids
@@ -42,6 +49,9 @@ from wattgate.values.annotations import Described, MaxItems
 
 MAX_PRICES = 10_000
 """Maximum prices in a call."""
+
+PRICES_ARRIVED = "tariff.prices.arrived"
+"""The webhook event code of prices that begin later than all before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +176,9 @@ async def set_tariff_prices(
     if problems:
         raise BadInput(f"{len(problems):,} prices are invalid, so none was stored. See `problems`.", problems=problems)
     if rates:
+        latest = await call.rows.prices.latest_at(tariff.tariff_id)
         await call.rows.prices.upsert(tariff.tariff_id, [Price(at, rate) for at, rate in rates.items()])
+        await _report_arrival(call, tariff, resource.owner_id, latest, rates)
         call.emit(_changed_event(tariff))
     return TariffPricesSetResult(show_tariff(tariff, resource), len(rates))
 
@@ -235,6 +247,22 @@ async def cheapest_window(
 def _changed_event(tariff: models.Tariff) -> Event:
     payload = TariffChanged(tariff.resource_id, tariff.tariff_id)
     return Event(topics.tariffs(tariff.resource_id), tariff.tariff_id, payload)
+
+
+async def _report_arrival(
+    call: Call, tariff: models.Tariff, user_id: str | None, latest: int | None, starts: Collection[int]
+) -> None:
+    """Send a webhook event if some prices begin after the latest one that was stored."""
+    new = [at for at in starts if latest is None or at > latest]
+    if new:
+        known_to = max(new) + price_length_ms(tariff)
+        payload = {
+            "resourceId": tariff.resource_id,
+            "tariffId": tariff.tariff_id,
+            "newFrom": format_iso(from_ms(min(new))),
+            "knownTo": format_iso(from_ms(known_to)),
+        }
+        await enqueue_event(call, PRICES_ARRIVED, payload, user_id=user_id)
 
 
 async def _load_tariff(call: Call, tariff_id: str) -> tuple[models.Tariff, models.Resource]:

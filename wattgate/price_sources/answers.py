@@ -31,8 +31,8 @@ MAX_PRICES = 200_000
 """Maximum prices of an answer: more than a year of 5 minutes."""
 
 MAX_LENGTH_MS = 31 * 24 * 60 * MINUTE_MS
-DECIMALS = Decimal("0.000001")
-"""Rates are rounded to millionths of the major unit, half to even."""
+DECIMALS = Decimal("0.00000001")
+"""Rates are rounded to 8 decimals of the major unit, half to even: those that a tariff can have."""
 
 _DURATION = re.compile(r"PT?(?:([0-9]{1,2})H)?(?:([0-9]{1,4})M)?")
 _EARLIEST, _LATEST = to_ms(datetime(2000, 1, 1, tzinfo=UTC)), to_ms(datetime(2100, 1, 1, tzinfo=UTC))
@@ -331,7 +331,8 @@ def _without_contradictions(prices: Sequence[SourcePrice], problems: list[str]) 
             problems.append(f"the price at {from_ms(price.start).isoformat()} is the only one, so its end is unknown")
         elif kept and price.start < kept[-1].end:
             contradicted[len(kept) - 1] += 1
-            problems.append(f"two prices hold at {from_ms(price.start).isoformat()}: {kept[-1].rate} and {price.rate}")
+            first, second = (f"{one.rate.normalize():f}" for one in (kept[-1], price))
+            problems.append(f"two prices hold at {from_ms(price.start).isoformat()}: {first} and {second}")
         else:
             kept.append(price)
     return [price for index, price in enumerate(kept) if index not in contradicted]

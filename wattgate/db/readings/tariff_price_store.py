@@ -6,7 +6,7 @@ Instants are milliseconds since 1970 (UTC), rates are millionths of a hundredth 
 from collections.abc import Collection, Sequence
 from typing import cast
 
-from sqlalchemy import MetaData, Table, select
+from sqlalchemy import MetaData, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from wattgate.db.connections.reader import DatabaseSession, dialect_name
@@ -34,6 +34,12 @@ class TariffPriceStore:
         rows = [{"tariff_id": tariff_id, "at": at, "rate": rate} for at, rate in sorted(prices)]
         connection = await self._session.connection()
         await connection.execute(statement, rows)
+
+    async def latest_at(self, tariff_id: str) -> int | None:
+        """Return the start of the last period with a price, or None if there is none."""
+        prices_table = _OWN_PRICES if dialect_name(self._session) == "postgresql" else _PRICES
+        latest = select(func.max(prices_table.c["at"])).where(prices_table.c["tariff_id"] == tariff_id)
+        return cast("int | None", (await self._session.execute(latest)).scalar())
 
     async def list_between(
         self, tariff_ids: Collection[str], start: int, stop: int, *, limit: int | None = None

@@ -270,7 +270,7 @@ def _description(answer: Answer) -> list[str]:
     if not answer.prices:
         return [f"no price can be read, {len(answer.problems):,} are unclear"]
     prices, gaps = answer.prices, answer.gaps
-    lowest, highest = (find(price.rate for price in prices) for find in (min, max))
+    lowest, highest = (find(price.rate for price in prices).normalize() for find in (min, max))
     lines = [
         f"{len(prices):,} prices of {describe_span(prices[0].start, prices[-1].end)}, {lowest:f} to {highest:f} "
         f"{answer.currency} for a kWh, {len(answer.problems):,} unclear, {len(gaps):,} gaps"
