@@ -285,6 +285,24 @@ def test_types_are_shared_and_live_homes_have_their_own(command: Command) -> Non
     assert len(listed(command, "home", "list")) == 3
 
 
+@pytest.mark.parametrize(
+    ("zone", "written", "stored"),
+    [
+        ("Europe/Paris", "12 345 678 901 234", "12345678901234"),
+        ("Europe/Vienna", "AT 001000 00000 00000000000012345678", "AT0010000000000000000000012345678"),
+        ("Europe/Brussels", "541448912345678906", "541448912345678906"),
+        ("Australia/Sydney", "4102 0056 78", "4102005678"),
+        ("Europe/Rome", "IT001E12345678", "IT001E12345678"),
+    ],
+)
+def test_a_home_has_the_meter_point_of_its_country(command: Command, zone: str, written: str, stored: str) -> None:
+    create(command, electricity=written, time_zone=zone)
+    assert created(create(command, electricity=stored, time_zone=zone)) == []
+    outcome = command("home", "show", HOME)
+    assert outcome.status == 0, outcome.error
+    assert stored in outcome.out
+
+
 def test_an_application_is_found_by_name_or_id(command: Command) -> None:
     setup = create(command)
     assert created(create(command, application=setup["applicationId"])) == []
@@ -308,6 +326,8 @@ def test_invalid_options_are_refused_before_the_database_is_touched(
         ({"electricity": "23000000001166"}, ["--electricity: ", "has 14 digits, and an MPAN has 13"]),
         ({"electricity": "23OOOOOOOO116"}, ["--electricity: ", "is not a number"]),
         ({"electricity": ""}, ["--electricity: ", "is not a number"]),
+        ({"electricity": "12-3", "time_zone": "Europe/Paris"}, ["123 has 3 digits and letters", "4 to 33"]),
+        ({"electricity": "compteur", "time_zone": "Europe/Paris"}, ["'compteur' has no digit"]),
         ({"gas": "12345"}, ["--gas: ", "has 5 digits, and an MPRN has 6 to 10"]),
         ({"gas": "12345678901"}, ["--gas: ", "has 11 digits"]),
         ({"export": "230000000011"}, ["--export: ", "has 12 digits"]),

@@ -185,7 +185,7 @@ async def test_file_names_resources_by_meter_point_and_classifier(home: Home) ->
     assert (report.recorded, sorted(refused)) == (4, [6, 7, 8, 9, 10])
     assert "which resource of home 'Alder Road' is meant is not clear: electricity.consumption (" in refused[6]
     assert "classifier electricity.consumption does not belong to home 'Alder Road', which has gas.cons" in refused[7]
-    assert refused[8] == "'12345678901234' is not a meter point number. Use 1 to 13 digits"
+    assert "meter point 12345678901234 does not belong to home 'Alder Road', which has" in refused[8]
     assert refused[9] == "the resource has no field ENERGY"
     assert (
         f"meter point 2000000000000 does not belong to home 'Alder Road', which has {MPAN}, {EXPORT_MPAN}, "

@@ -58,6 +58,11 @@ def default_currency(time_zone: str) -> str | None:
     return next((str(code) for code in currencies if currency_problem(code) is None), None)
 
 
+def is_british(time_zone: str) -> bool:
+    """Return whether a time zone is that of Great Britain, whose meter points are MPANs and MPRNs."""
+    return _territory(time_zone) == "GB"
+
+
 def _territory(time_zone: str) -> str | None:
     """Return the country of a time zone, or None. Former names, such as US/Eastern, count as the present ones."""
     name = get_global("zone_aliases").get(time_zone, time_zone)

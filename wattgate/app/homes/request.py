@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from wattgate.app.homes.default_culture import UNCHOSEN_CULTURE, CultureChoice, default_culture, default_currency
+from wattgate.app.homes.default_culture import (
+    UNCHOSEN_CULTURE,
+    CultureChoice,
+    default_culture,
+    default_currency,
+    is_british,
+)
 from wattgate.app.homes.series import STORAGE_START
 from wattgate.app.input_parser import InputParser, decode_object
 from wattgate.db.models import Tariff
@@ -13,7 +19,13 @@ from wattgate.delivery.mail_addresses import NotMailable, check_address
 from wattgate.delivery.templates.language.cultures import canonical_culture, is_culture
 from wattgate.energy.costs.tariffs import rate_problems
 from wattgate.energy.meters.meter_messages import ELECTRICITY, EXPORT, GAS
-from wattgate.energy.meters.meter_points import canonical_meter_point, has_wrong_check_digit, mpan_problem, mprn_problem
+from wattgate.energy.meters.meter_points import (
+    canonical_meter_point,
+    has_wrong_check_digit,
+    meter_point_problem,
+    mpan_problem,
+    mprn_problem,
+)
 from wattgate.energy.quantities import currency_problem, to_hundredths
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, Problem
@@ -152,11 +164,12 @@ def _parse_amount(text: str, option: str, maximum: Decimal, currency: str) -> De
 OPTIONS: Mapping[str, str] = {ELECTRICITY: "--electricity", GAS: "--gas", EXPORT: "--export"}
 """The option with the meter point of each source of energy, by classifier."""
 
-_METER_POINT_PROBLEMS: Mapping[str, Callable[[str], str | None]] = {
+_BRITISH_PROBLEMS: Mapping[str, Callable[[str], str | None]] = {
     ELECTRICITY: mpan_problem,
     GAS: mprn_problem,
     EXPORT: mpan_problem,
 }
+"""The checks of meter points in Great Britain, by classifier."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +227,7 @@ def parse_options(options: HomeOptions, build_schema: Callable[[], Schema], now:
     """
     numbers = {ELECTRICITY: options.electricity, GAS: options.gas, EXPORT: options.export}
     written = {classifier: number for classifier, number in numbers.items() if number is not None}
-    problems = [*_text_problems(options), *_meter_point_problems(written), *_tariff_option_problems(options)]
+    problems = [*_text_problems(options), *_meter_point_problems(options, written), *_tariff_option_problems(options)]
     tariffs: list[RequestedTariff] = []
     if not problems:
         try:
@@ -233,7 +246,7 @@ def parse_options(options: HomeOptions, build_schema: Callable[[], Schema], now:
         currency=options.tariff_currency or "",
         live=options.live,
         tariffs=tuple(tariffs),
-        warnings=tuple(_warnings(meter_points)),
+        warnings=tuple(_warnings(meter_points)) if is_british(options.time_zone) else (),
         culture=_choose_culture(options),
         has_chosen_culture=options.culture is not None,
         person=options.person.strip(),
@@ -268,9 +281,10 @@ def _text_problems(options: HomeOptions) -> Iterator[Problem]:
         yield Problem(("--culture",), f"{options.culture!r} is not a language and region such as en-GB")
 
 
-def _meter_point_problems(numbers: Mapping[str, str]) -> Iterator[Problem]:
+def _meter_point_problems(options: HomeOptions, numbers: Mapping[str, str]) -> Iterator[Problem]:
     for classifier, number in numbers.items():
-        if problem := _METER_POINT_PROBLEMS[classifier](number):
+        find_problem = _BRITISH_PROBLEMS[classifier] if is_british(options.time_zone) else meter_point_problem
+        if problem := find_problem(number):
             yield Problem((OPTIONS[classifier],), problem)
 
 

@@ -25,6 +25,9 @@ MPAN_DIGITS = 13
 MPRN_DIGITS = (6, 10)
 """The number of digits of an MPAN, and the smallest and largest number of an MPRN."""
 
+OTHER_NUMBERS = (4, 33)
+"""The smallest and largest number of digits and letters of a meter point outside Great Britain."""
+
 _CHECK_DIGIT_WEIGHTS = (3, 5, 7, 13, 17, 19, 23, 29, 31, 37, 41, 43)
 
 
@@ -88,6 +91,20 @@ def mprn_problem(text: str) -> str | None:
         return f"{text!r} is not a number. An MPRN has {least} to {most} digits"
     if not least <= len(digits) <= most:
         return f"{digits} has {len(digits)} digits, and an MPRN has {least} to {most}"
+    return None
+
+
+def meter_point_problem(text: str) -> str | None:
+    """Return why a text cannot be the number of a meter point outside Great Britain, or None.
+
+    Countries have numbers of 10 to 33 digits and letters, and utilities have shorter ones of their own.
+    """
+    number = stored_meter_point(text)
+    least, most = OTHER_NUMBERS
+    if not any(character.isdecimal() for character in number):
+        return f"{text!r} has no digit, and the number of a meter point has"
+    if not least <= len(number) <= most:
+        return f"{number} has {len(number)} digits and letters, and a meter point has {least} to {most}"
     return None
 
 

@@ -134,7 +134,7 @@ def _parse_text(value: Any) -> str:
 
 
 DESCRIPTIONS = {
-    "MeterPointNumber": "Number of a meter point: an MPAN (electricity) or an MPRN (gas). Inputs may have separators.",
+    "MeterPointNumber": "Number of a meter point, such as an MPAN or an MPRN. Inputs may have separators.",
     "LocalTime": "Time of day on a clock of the place, such as 23:30.",
 }
 

@@ -58,9 +58,16 @@ Application = Annotated[str, typer.Option(help="Name or ID of the application. A
 User = Annotated[str, typer.Option(help="E-mail address of the user who owns the home. A new one creates a user.")]
 Name = Annotated[str, typer.Option(help="Name of the home.")]
 TimeZone = Annotated[str, typer.Option(help="IANA time zone of the home, such as Europe/London.")]
-Electricity = Annotated[str, typer.Option(metavar="MPAN", help="Electricity meter point: 13 digits.")]
-Gas = Annotated[str | None, typer.Option(metavar="MPRN", help="Gas meter point: 6 to 10 digits.")]
-Export = Annotated[str | None, typer.Option(metavar="MPAN", help="Meter point of exported electricity: 13 digits.")]
+Electricity = Annotated[
+    str, typer.Option(metavar="NUMBER", help="Electricity meter point. In Great Britain, an MPAN of 13 digits.")
+]
+Gas = Annotated[
+    str | None, typer.Option(metavar="NUMBER", help="Gas meter point. In Great Britain, an MPRN of 6 to 10 digits.")
+]
+Export = Annotated[
+    str | None,
+    typer.Option(metavar="NUMBER", help="Meter point of exported electricity, with a number as the electricity has."),
+]
 Live = Annotated[
     bool, typer.Option("--live", help="Also store the live power and registers that a display sends by MQTT.")
 ]

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from wattgate.db.models import Resource
 from wattgate.db.queries.series.tariffs import COST_SUFFIX
-from wattgate.energy.meters.meter_points import canonical_meter_point, parse_meter_point_number
+from wattgate.energy.meters.meter_points import canonical_meter_point
 from wattgate.energy.meters.unit_conversion import (
     GasProperties,
     UnitError,
@@ -170,9 +170,7 @@ class HomeResources:
             if series.resource_id:
                 matches = self._narrow(matches, "resource", series.resource_id, lambda one: one.resource_id)
             if series.meter_point:
-                number = parse_meter_point_number(series.meter_point)
-                if number is None:
-                    raise UnknownSeries(f"{series.meter_point!r} is not a meter point number. Use 1 to 13 digits")
+                number = canonical_meter_point(series.meter_point)
                 matches = self._narrow(matches, "meter point", number, _meter_point)
             if series.classifier:
                 matches = self._narrow(matches, "classifier", series.classifier, lambda one: one.classifier)
