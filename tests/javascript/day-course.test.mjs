@@ -47,6 +47,15 @@ describe("the course of a day", () => {
     assert.equal(course?.usual, (29 * (5 * 1 + 3)) / 6);
   });
 
+  test("leaves out the newest half hour while a part of its readings is missing", () => {
+    const buckets = halfHours(now, 7, upTo).map((one) => ({ ...one, completeness: 1 }));
+    buckets[buckets.length - 1].completeness = 0.5;
+    const course = dayCourse({ halfHours: buckets, timeZone: zone }, now);
+    assert.deepEqual([course?.last.end, course?.upTo, course?.soFar], [upTo - HALF_HOUR, upTo - HALF_HOUR, 28 * 0.5]);
+    const hourly = buckets.map((one) => ({ ...one, completeness: 0.5 }));
+    assert.equal(dayCourse({ halfHours: hourly, timeZone: zone }, now)?.last.end, upTo);
+  });
+
   test("needs three complete days", () => {
     assert.equal(dayCourse({ halfHours: halfHours(now, 2, upTo), timeZone: zone }, now)?.usual, null);
     assert.equal(dayCourse({ halfHours: halfHours(now, 3, upTo), timeZone: zone }, now)?.usual, 14.5);

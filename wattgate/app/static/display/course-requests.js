@@ -8,7 +8,7 @@ import { startOfDay } from "./zone-days.js";
 
 const COURSE = `query Course($resourceId: ID!, $range: TimeRange!, $today: TimeRange!, $zone: TimeZone!) {
   resource(resourceId: $resourceId) {
-    readings(range: $range, period: PT30M, timeZone: $zone) { buckets { start end value } }
+    readings(range: $range, period: PT30M, timeZone: $zone) { buckets { start end value completeness } }
     cost(range: $today) { lines { kind band quantity } }
     tariff { kind rateWithVat { amount } bands { name rateWithVat { amount } } }
   }

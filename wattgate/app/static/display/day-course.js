@@ -4,7 +4,7 @@ import { sameTimeOn, startOfDay } from "./zone-days.js";
 
 /** @import { Frame } from "./subscription.js" */
 
-/** @typedef {{ start: string, end: string, value: number | null }} HalfHour */
+/** @typedef {{ start: string, end: string, value: number | null, completeness?: number | null }} HalfHour */
 
 /** @typedef {{ kind: string, band: string | null, quantity: string }} CostLine */
 
@@ -53,6 +53,8 @@ export function hasLivePower({ power, freshness }) {
  */
 export function dayCourse({ halfHours, timeZone }, now) {
   const known = halfHours.filter(({ value }) => value !== null);
+  // The newest one may have only some of its readings, such as one of two quarters of an hour.
+  if (isPartial(known.at(-1)) && !isPartial(known.at(-2))) known.pop();
   const newest = known.at(-1);
   if (!newest) return null;
   const last = { start: Date.parse(newest.start), end: Date.parse(newest.end), value: newest.value ?? 0 };
@@ -73,6 +75,11 @@ export function dayCourse({ halfHours, timeZone }, now) {
       days.map(({ start }) => ({ start, end: startOfDay(start, timeZone, 1) })),
     ),
   };
+}
+
+/** @param {HalfHour | undefined} halfHour */
+function isPartial(halfHour) {
+  return !halfHour || (typeof halfHour.completeness === "number" && halfHour.completeness < 1);
 }
 
 /**
