@@ -25,12 +25,12 @@ PYTEST = WATTGATE_TEST_REPORT=$(REPORT) WATTGATE_TEST_DATABASES=$(DATABASES) $(B
 # The short form of the suite: tests/support/short_form.py says what it leaves to test-all. A part runs every test.
 SHORT = $(if $(filter-out tests,$(TESTS)),,1)
 test: .venv/installed-dev
-	@echo "wattgate: running $(if $(SHORT),the short form of the tests (about 5 minutes on two cores),all tests of $(TESTS))"
+	@echo "wattgate: running $(if $(SHORT),the short form of the tests (5 to 15 minutes on two cores),all tests of $(TESTS))"
 	@WATTGATE_TEST_SHORT=$(SHORT) $(PYTEST)
 
 # What .ci/run runs, with `make image`.
 test-all: .venv/installed-dev
-	@echo "wattgate: running every test (SQLite, PostgreSQL, sockets, browser; about 15 minutes on two cores)"
+	@echo "wattgate: running every test (SQLite, PostgreSQL, sockets, browser; 15 to 40 minutes on two cores)"
 	@WATTGATE_TEST_SHORT= $(PYTEST)
 
 # Builds the image and runs it. On a clean checkout, it installs a Debian and all packages: two minutes of processor time.

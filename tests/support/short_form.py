@@ -1,4 +1,4 @@
-"""Which tests `make test` runs: a short form of the suite, which ends within about five minutes on two cores.
+"""Which tests `make test` runs: a short form of the suite, which ends within 5 to 15 minutes on two cores.
 
 `make test-all` runs every test. The short form follows three rules:
 
