@@ -370,6 +370,18 @@ async def test_rows_that_are_loaded_before_a_refusal_are_charged(capacity: int) 
     assert charge.charged == await used_of(budgets, caller) == 850
 
 
+async def test_rows_of_an_operation_that_ends_early_are_charged() -> None:
+    """Its client has gone, or its time has passed, before the next charge."""
+    field, caller, budgets = 7, Principal(Role.ACCOUNT), build_budgets(900)
+    sizes = {field: [ListCost(CostExpression(1), 1, CostExpression(2))]}
+    charge = OperationCharge(budgets, caller, CostEstimate(33, (), sizes))
+    await charge.settle()
+    charge.count(field, 1, 500)
+    for _ in range(2):
+        await charge.add_loaded()
+        assert charge.charged == await used_of(budgets, caller) == 500
+
+
 async def test_work_that_is_charged_apart_does_not_pay_for_rows() -> None:
     field, caller, budgets = 7, Principal(Role.ACCOUNT), build_budgets(100_000)
     sizes = {field: [ListCost(CostExpression(1), 1, CostExpression(100))]}
