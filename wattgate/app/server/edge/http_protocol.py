@@ -35,6 +35,7 @@ from wattgate.app.server.gate.request_heads import (
     check_head,
     check_host,
     check_pieces,
+    check_protocol,
     head_of_body,
     is_handshake,
     malformed,
@@ -99,6 +100,7 @@ class GuardedHttpProtocol(LingeringProtocol):
         self._is_handshake = self._is_chunked = False
         self._framing_bytes = self._missing_bytes = 0
         self._chunks: list[bytes] = []
+        self._head_start = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -134,6 +136,7 @@ class GuardedHttpProtocol(LingeringProtocol):
 
     def _feed_piece(self, piece: bytes) -> None:
         self._has_progress = False
+        self._head_start = self._head_start + piece if self._in_head and not self.headers else piece
         if len(piece) < MIN_PIECE_BYTES:
             self._missing_bytes += MIN_PIECE_BYTES - len(piece)
         is_in_chunks = self._is_chunked and self._in_body
@@ -220,6 +223,8 @@ class GuardedHttpProtocol(LingeringProtocol):
         if name in CHECKED:
             self._check_header(name, value)
         headers = self.headers
+        if not headers:  # the first line is complete
+            check_protocol(self.parser.get_method(), self.url, self._head_start)
         headers.append((name, value))
         line = len(name) + len(value) + LINE_BYTES
         self._head_bytes += line
@@ -256,6 +261,8 @@ class GuardedHttpProtocol(LingeringProtocol):
     def on_headers_complete(self) -> None:
         parser = self.parser
         version, method = parser.get_http_version(), parser.get_method()
+        if not self.headers:
+            check_protocol(self.parser.get_method(), self.url, self._head_start)
         check_head(version, method, self._hosts, self._types)
         self._has_progress = True
         self._window_bytes, self._framing_bytes, self._body_left = 0, 0, self._length

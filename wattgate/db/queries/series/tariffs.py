@@ -80,7 +80,7 @@ TARIFFS_UNTIL = Lookup(
 """All tariffs of resources that are valid from `until` or earlier, newest first."""
 
 ACTIVE_TARIFFS_UNTIL = replace(TARIFFS_UNTIL, where=(*TARIFFS_UNTIL.where, col(Tariff.superseded_at).is_(None)))
-"""Those that are not superseded."""
+"""The tariffs of TARIFFS_UNTIL that are not superseded."""
 
 INCLUDED_TARIFFS = 5
 """Tariffs of a resource that the price of a field includes. Further ones are charged before they are loaded."""
