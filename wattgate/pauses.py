@@ -83,12 +83,14 @@ async def pause_for(items: int) -> None:
         await pause()
 
 
-async def convert_all(items: Sequence[T], convert: Callable[[T], Converted]) -> list[Converted]:
-    """Return each item as `convert` returns it, and pause after every `PAUSE_ITEMS` items."""
-    converted = [convert(item) for item in items[:PAUSE_ITEMS]]
-    for start in range(PAUSE_ITEMS, len(items), PAUSE_ITEMS):
+async def convert_all(
+    items: Sequence[T], convert: Callable[[T], Converted], *, pause_items: int = PAUSE_ITEMS
+) -> list[Converted]:
+    """Return each item as `convert` returns it, and pause after every `pause_items` items."""
+    converted = [convert(item) for item in items[:pause_items]]
+    for start in range(pause_items, len(items), pause_items):
         await pause()
-        converted += [convert(item) for item in items[start : start + PAUSE_ITEMS]]
+        converted += [convert(item) for item in items[start : start + pause_items]]
     return converted
 
 

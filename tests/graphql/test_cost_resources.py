@@ -93,7 +93,7 @@ async def test_computed_costs_are_charged_by_their_readings(served: House) -> No
     energy, cost = await priced_half_hours(served.one, 10 * PRICED_READINGS_PER_UNIT)
     series = 'readings(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-08T00:00:00Z"}, period: P1D)'
     compared = "comparison(baseline: PREVIOUS_PERIOD) { change series { count } }"
-    for selection, units in (("count", 10), (compared, 30)):
+    for selection, units in (("count", 10), (compared, 20)):
         extra = {}
         for resource_id in (energy, cost):
             query = f'{{ resource(resourceId: "{resource_id}") {{ {series} {{ {selection} }} }} }}'

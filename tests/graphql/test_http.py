@@ -1,9 +1,13 @@
 """The GraphQL endpoint over HTTP: rules of the GraphQL-over-HTTP specification, and malformed requests."""
 
 import asyncio
+import dataclasses
 import gzip
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Awaitable
+from contextvars import ContextVar
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -15,14 +19,21 @@ from starlette.routing import Route
 from tests.support.house import House
 from tests.support.refusals import refusal_of, refusals
 from tests.support.servers import serving
+from wattgate.app.server.factory import serve_gateway
+from wattgate.app.settings import Settings
+from wattgate.clock import utc_now
+from wattgate.db.connections.reader import dialect_name
+from wattgate.graphql.execution import pipeline as pipeline_module
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, build_schema, normalize_errors
 from wattgate.graphql.transport.http import MIN_COMPRESSED_BYTES, GraphQLEndpoint
-from wattgate.operations.core.operation import Call, OperationKind, operation
+from wattgate.operations.core.operation import Call, OperationKind, Unaudited, operation
 from wattgate.operations.credentials import tokens
 from wattgate.operations.readings import live_readings
 from wattgate.operations.types.identity.accounts import Done
 from wattgate.principal import Permission
+from wattgate.rate_limit.budgets import Budgets, LocalBucketStore
+from wattgate.rate_limit.scopes import Allowance, BudgetLimits
 from wattgate.requests.accept import negotiate_media_type, prefers_event_stream
 
 pytestmark = pytest.mark.both_databases("a time limit cancels the statement on PostgreSQL")
@@ -291,13 +302,115 @@ async def test_operation_and_its_statement_are_cancelled_after_the_time_limit(
             await _wait_until_cancelled(served)
 
 
-async def _wait_until_cancelled(served: House) -> None:
+async def _wait_until_cancelled(served: House, name: str = "slow_operation") -> None:
     running = (
         "SELECT count(*) FROM pg_stat_activity "
-        "WHERE query LIKE '%slow_operation%' AND state = 'active' AND pid <> pg_backend_pid()"
+        f"WHERE query LIKE '%/* {name} */%' AND state = 'active' AND pid <> pg_backend_pid()"
     )
     while True:
         async with served.gateway.database.engine.connect() as connection:
             if not (await connection.execute(text(running))).scalar():
                 return
         await asyncio.sleep(0.1)
+
+
+class Attended:
+    """What happens to operations whose client goes."""
+
+    def __init__(self) -> None:
+        self.begun, self.ended, self.may_end = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.endings = list[str]()
+
+    async def run(self, work: Awaitable[Any]) -> Done:
+        self.begun.set()
+        try:
+            await work
+            self.endings.append("completed")
+        except asyncio.CancelledError:
+            self.endings.append("cancelled")
+            raise
+        finally:
+            self.ended.set()
+        return Done(valid=True)
+
+
+ATTENDED: ContextVar[Attended] = ContextVar("attended")
+"""What happens to the operations of the running test, which the server of its task inherits."""
+
+
+@operation(OperationKind.QUERY, returns=Done, needs=Permission.ANYONE)
+async def attended_query(call: Call) -> Done:
+    """Run a statement that takes very long. On SQLite, an interrupt can come before its thread begins: wait there."""
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n /* attended */"
+    is_sqlite = dialect_name(call.rows._session) == "sqlite"
+    work = asyncio.Event().wait() if is_sqlite else call.rows._session.execute(text(endless))
+    return await ATTENDED.get().run(work)
+
+
+@operation(OperationKind.MUTATION, returns=Done, needs=Permission.ANYONE, audit=Unaudited("It changes nothing."))
+async def attended_mutation(call: Call) -> Done:
+    """Wait for the test."""
+    return await ATTENDED.get().run(ATTENDED.get().may_end.wait())
+
+
+def request_of(query: str, headers: dict[str, str], *, is_get: bool = False) -> bytes:
+    """Return the bytes of a request, as a plain client sends them."""
+    body = b"" if is_get else json.dumps({"query": query}).encode()
+    target = f"/graphql?{urlencode({'query': query})}" if is_get else "/graphql"
+    fields = {"host": "gateway.example", "content-type": JSON, "content-length": str(len(body)), **headers}
+    head = f"{'GET' if is_get else 'POST'} {target} HTTP/1.1\r\n"
+    return (head + "".join(f"{name}: {value}\r\n" for name, value in fields.items()) + "\r\n").encode() + body
+
+
+async def test_a_query_ends_with_the_connection_of_its_client_and_a_mutation_completes(
+    served: House, subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client closes the connection, or its direction, and may have sent further requests before."""
+    monkeypatch.setattr(pipeline_module, "GONE_CHECK_SECONDS", 0.01)
+    budgets = Budgets(BudgetLimits(Allowance(100_000, 0.001), None), LocalBucketStore(utc_now))
+    pipeline = GraphQLPipeline(
+        build_schema((attended_query, attended_mutation, tokens.authenticate, live_readings.readings)),
+        served.gateway.runner,
+        budgets=budgets,
+    )
+    caller, used = await served.gateway.authenticator.authenticate(served.one.headers["account"]), 0
+    query, mutation = "{ attendedQuery { valid } }", "mutation { attendedMutation { ... on Done { valid } } }"
+    cases = {
+        "query": (query, 0, False),
+        "query by GET": (query, 0, False),
+        "query before others": (query, 3, False),
+        "query whose client ends its direction": (query, 0, True),
+        "query before others whose client ends its direction": (query, 3, True),
+        "mutation": (mutation, 0, False),
+        "mutation whose client ends its direction": (mutation, 0, True),
+    }
+    for name, (document, others, is_half) in cases.items():
+        with subtests.test(name):
+            attended = Attended()
+            ATTENDED.set(attended)
+            app = serve_gateway(
+                Settings(_env_file=None), dataclasses.replace(served.gateway, pipeline=pipeline), routes=[]
+            )
+            async with serving(app) as url:
+                reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+                request = request_of(document, served.one.headers["account"], is_get=name.endswith("GET"))
+                writer.write(request * (1 + others))
+                await asyncio.wait_for(attended.begun.wait(), 60)
+                if is_half:
+                    writer.write_eof()
+                else:
+                    writer.transport.abort()
+                if document == mutation:
+                    await asyncio.wait_for(reader.read(), 60) if is_half else None
+                    attended.may_end.set()
+                await asyncio.wait_for(attended.ended.wait(), 60)
+                writer.transport.abort()
+            assert attended.endings == ["completed" if document == mutation else "cancelled"]
+            balance = await budgets.charge(caller, 0)
+            assert balance is not None
+            used, before = balance.limit - balance.remaining, used
+            assert used - before == (101 if document == mutation else 31)
+    assert not pipeline._time_limit.running
+    if not served.gateway.database.is_sqlite:
+        await _wait_until_cancelled(served, "attended")
+    assert (await served.graphql("{ viewer { resources { totalCount } } }", served.one.headers["account"]))["data"]

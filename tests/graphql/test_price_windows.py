@@ -5,9 +5,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from strawberry import ID
 
 from tests.support.calls import code_of
-from tests.support.costs import query_field
+from tests.support.costs import cost_resource, query_field
 from tests.support.house import House
 from wattgate.clock import format_iso
 from wattgate.enums import Period, TariffKind, Weekday
@@ -95,6 +96,7 @@ CHARGED_FIELDS = {
     "cost": ("cost(range: $range) { total { amount } }", 31),
     "costs": ("costs(range: $range, period: P1D) { buckets { start } }", 31),
     "standby": ('standby(timeZone: "UTC") { __typename }', 28),
+    "readings": ("readings(range: $range, period: P1D) { count }", 31),
 }
 """Fields that load the prices of a number of days."""
 
@@ -109,6 +111,8 @@ async def test_short_prices_are_charged_before_they_are_loaded(served: House, fi
         resource_id = await served.one.add_resource()
         valid_from = datetime.now(UTC) - timedelta(days=60) if field.startswith("standby") else MONDAY
         await served.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC, price_period=period, valid_from=valid_from)
+        if field.startswith("readings"):  # its computed costs have them
+            resource_id = await cost_resource(served.one, cost_of=ID(resource_id))
         names = [name for name in ("range", "start", "week") if f"${name}" in field]
         query = f"query ($id: ID!{''.join(f', ${name}: {TYPES[name]}' for name in names)})"
         query += f" {{ resource(resourceId: $id) {{ {field} }} }}"

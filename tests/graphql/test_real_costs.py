@@ -4,7 +4,8 @@ import asyncio
 import gc
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +20,8 @@ from tests.support.servers import serving
 from tests.support.timed import Clock
 from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
-from wattgate.clock import utc_now
+from wattgate.clock import format_iso, utc_now
+from wattgate.enums import Period, TariffKind
 from wattgate.errors import CostTooHigh, GatewayError, RateLimited
 from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
 from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate, CostExpression, ListCost
@@ -27,6 +29,7 @@ from wattgate.graphql.execution.compiled.values import gather_or_cancel
 from wattgate.graphql.execution.documents.documents import Document
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.operations.catalogue import OPERATIONS
+from wattgate.operations.types.meters.tariffs import NewTariffPrice
 from wattgate.operations.vocabulary.cost_weights import PRICED_READINGS_PER_UNIT
 from wattgate.principal import Principal, Role
 from wattgate.rate_limit.budgets import Balance, Budgets, LocalBucketStore
@@ -38,6 +41,7 @@ from wattgate.rest_compat.routes import build_routes
 Refuse = Callable[[Budgets, Principal], Awaitable[tuple[GatewayError, Balance | None]]]
 
 RESOURCES = 300
+PRICED_FROM = datetime(2026, 1, 5, tzinfo=UTC)
 READINGS = """readings(range: {start: "2026-01-01T00:00:00Z", end: "2026-02-01T00:00:00Z"}, period: PT30M)
     { buckets { start end value count completeness } }"""
 MONTH = f'{{ home(homeId: "HOME") {{ resources {{ {READINGS} }} }} }}'
@@ -290,6 +294,31 @@ async def test_computed_costs_of_a_rest_call_are_charged_by_their_readings(crowd
     assert of_cost == of_energy + 10
 
 
+async def test_short_prices_of_a_rest_call_are_charged_before_they_are_loaded(crowded: House) -> None:
+    database_url = crowded.one.ids["database"]
+    limited = Settings(_env_file=None, database_url=database_url, caller_budget=1_500, caller_budget_seconds=86_400)
+    start, day, month = (format_iso(PRICED_FROM + timedelta(days=days)) for days in (0, 1, 30))
+    calls: dict[str, dict[str, Any]] = {
+        "price-curve": {"start": start, "end": day},
+        "cheapest-window": {"minutes": 60, "notBefore": start, "before": day},
+    }
+    charged: dict[str, list[int]] = {name: [] for name in calls}
+    async with serving(create_app(limited)) as url, httpx.AsyncClient(base_url=url) as http:
+        headers, left = crowded.one.headers["account"], 1_500
+        for period in (Period.PT30M, Period.PT5M):
+            resource_id = await crowded.one.add_resource()
+            tariff = await crowded.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC, price_period=period)
+            await crowded.one.set_prices(tariff.tariff_id, [NewTariffPrice(at=PRICED_FROM, rate=Decimal(1))])
+            for name, params in calls.items():
+                answer = await http.get(f"/api/v0-1/resource/{resource_id}/{name}", headers=headers, params=params)
+                before, left = left, int(answer.headers["ratelimit"].split("r=")[1].split(";")[0])
+                charged[name].append(before - left)
+        path = f"/api/v0-1/resource/{resource_id}/price-curve"
+        refused = await http.get(path, headers=headers, params={"start": start, "end": month})
+        assert (refused.status_code, refused.json()["code"]) == (429, "RATE_LIMITED")
+    assert {name: short - usual for name, (usual, short) in charged.items()} == dict.fromkeys(calls, 240 // 8)
+
+
 async def test_display_of_a_home_with_very_many_resources_is_refused(crowded: House) -> None:
     home = f'{{ home(homeId: "{crowded.one.ids["crowded home"]}") {{ homeId display {{ at }} }} }}'
     answer = await crowded.graphql(home, crowded.one.headers["account"])
@@ -339,6 +368,18 @@ async def test_rows_that_are_loaded_before_a_refusal_are_charged(capacity: int) 
         with pytest.raises(CostTooHigh):
             await charge.settle()
     assert charge.charged == await used_of(budgets, caller) == 850
+
+
+async def test_rows_of_an_operation_that_ends_early_are_charged() -> None:
+    """Its client has gone, or its time has passed, before the next charge."""
+    field, caller, budgets = 7, Principal(Role.ACCOUNT), build_budgets(900)
+    sizes = {field: [ListCost(CostExpression(1), 1, CostExpression(2))]}
+    charge = OperationCharge(budgets, caller, CostEstimate(33, (), sizes))
+    await charge.settle()
+    charge.count(field, 1, 500)
+    for _ in range(2):
+        await charge.add_loaded()
+        assert charge.charged == await used_of(budgets, caller) == 500
 
 
 async def test_work_that_is_charged_apart_does_not_pay_for_rows() -> None:

@@ -1,6 +1,7 @@
 """Tariffs: validation, corrections, withdrawal, prices and permissions."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
+from sqlalchemy import event, select
 from sqlmodel import col
 
 from tests.support.chance import examples
@@ -17,13 +18,26 @@ from tests.support.costs import query_field
 from tests.support.house import House
 from tests.support.pricing import EVERY_DAY, WORKING_DAYS, band, band_at, blocks, tariff
 from tests.support.refusals import refusal_of, refusals
-from wattgate.clock import format_iso, utc_now
-from wattgate.db.models import Tariff, TariffBand, WebhookEvent
+from wattgate.clock import TimeRange, format_iso, utc_now
+from wattgate.db.models import Resource, Tariff, TariffBand, WebhookEvent
+from wattgate.db.queries.series.costs import explain_costs, no_cost_reasons
+from wattgate.db.queries.series.current_readings import current_rates
+from wattgate.db.queries.series.price_windows import price_curves
+from wattgate.db.queries.series.tariffs import (
+    INCLUDED_TARIFFS,
+    SHOWN_TARIFF_READINGS,
+    current_tariffs,
+    tariff_histories,
+)
+from wattgate.db.rows.lookups import Lookup
+from wattgate.db.rows.rows import Rows
+from wattgate.db.scope.row_scope import RowScope
 from wattgate.energy.costs.tariffs import find_problems
 from wattgate.enums import Period, TariffKind, Weekday
 from wattgate.errors import NotFound
 from wattgate.operations.tariffs import withdraw_tariff
-from wattgate.operations.types.meters.tariffs import NewTariffBlock
+from wattgate.operations.types.meters.tariffs import NewTariffBand, NewTariffBlock
+from wattgate.operations.vocabulary.cost_weights import PRICED_READINGS_PER_UNIT
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
 
@@ -333,6 +347,108 @@ async def test_upcoming_tariff_is_listed_only_on_request(served: House) -> None:
     }
     upcoming = await query_field(served, served.one, TARIFFS, id=resource_id, upcoming=True)
     assert [entry["name"] for entry in upcoming["tariffs"]] == ["To come"]
+
+
+MANY = 40
+
+
+class NotPaid(Exception):
+    """Ends a query that charges its caller."""
+
+
+class WatchedRows(Rows):
+    """Rows that count the loaded tariffs. They run only as far as their caller pays."""
+
+    loaded = 0
+
+    async def find(self, lookup: Lookup[Any], *arguments: Any, **options: Any) -> list[Any]:
+        found = await super().find(lookup, *arguments, **options)
+        self.loaded += len(found) if lookup.model is Tariff else 0
+        return found
+
+    async def all(self, model: Any, *where: Any, **options: Any) -> list[Any]:
+        found = await super().all(model, *where, **options)
+        self.loaded += len(found) if model is Tariff else 0
+        return found
+
+    def refuse(self, readings: int) -> None:
+        if readings:
+            raise NotPaid(readings)
+
+
+@pytest.mark.both_databases("the tariff in force in SQL")
+async def test_tariffs_are_loaded_as_far_as_they_are_needed_and_paid(served: House) -> None:
+    """A resource may have 2,000 tariffs, each with 50 bands."""
+    resource_id = await served.one.add_resource()
+    bands = [NewTariffBand(name="b", rate=Decimal(1), weekdays=list(Weekday), start="00:00", end="07:00")]
+    for day in range(MANY):
+        valid_from = NOW - timedelta(days=MANY - day)
+        kind: dict[str, Any] = {"kind": TariffKind.TIME_OF_USE, "rate": Decimal(day), "bands": bands}
+        await served.one.set_tariff(resource_id, f"of day {day}", valid_from, **kind)
+    assert served.one.account.application_id is not None
+    scope, faults = RowScope(served.one.account.application_id), list[Any]()
+    now, whole = NOW - timedelta(hours=1), TimeRange(NOW - timedelta(days=MANY + 1), NOW)
+    last_day = TimeRange(NOW - timedelta(days=2), now)
+    loads: list[tuple[Callable[..., Awaitable[list[Any]]], dict[str, Any], int, bool]] = [
+        (current_tariffs, {}, 1, True),
+        (current_rates, {}, 1, True),
+        (no_cost_reasons, {"range": whole}, 1, True),
+        (explain_costs, {"range": last_day}, 2, True),
+        (price_curves, {"range": last_day}, 2, True),
+        (price_curves, {"range": whole_month(now)}, INCLUDED_TARIFFS + 2, False),
+        (explain_costs, {"range": whole}, INCLUDED_TARIFFS + 1, False),
+        (tariff_histories, {}, 0, False),
+        (tariff_histories, {"superseded": True, "upcoming": True}, 0, False),
+    ]
+    for load, arguments, most, is_paid in loads:
+        async with served.gateway.database.reader(scope) as session:
+            rows = WatchedRows(session, scope.application_id, now=now)
+            rows.charge_readings = rows.refuse
+            resource = await rows.get(Resource, resource_id)
+            try:
+                results, was_paid = await load(rows, [resource], **arguments), True
+            except NotPaid:
+                results, was_paid = [None], False
+        if (rows.loaded > most, was_paid) != (False, is_paid):
+            faults.append((load.__name__, arguments, rows.loaded, was_paid))
+        if load is current_tariffs and results[0].name != f"of day {MANY - 1}":
+            faults.append(results)
+    assert faults == []
+
+
+def whole_month(now: datetime) -> TimeRange:
+    return TimeRange(now - timedelta(days=30), now)
+
+
+async def test_the_other_tariffs_of_a_list_are_charged_by_their_bands(served: House) -> None:
+    charged = []
+    for number in (5, 21):
+        resource_id = await served.one.add_resource()
+        for day in range(number):
+            await served.one.set_tariff(resource_id, valid_from=NOW - timedelta(days=800 + day))
+        query = f'{{ resource(resourceId: "{resource_id}") {{ tariffs {{ name }} }} }}'
+        body = await served.graphql(query, served.one.headers["account"])
+        charged.append(body["extensions"]["cost"]["charged"])
+    assert charged[1] - charged[0] == 16 + 16 * SHOWN_TARIFF_READINGS // PRICED_READINGS_PER_UNIT
+
+
+async def test_a_tariff_is_set_without_those_before_it(served: House) -> None:
+    """Only the version of the newest one is needed. PostgreSQL would write the bands of all to find that one."""
+    statements = list[str]()
+    resource_id = await served.one.add_resource()
+    await served.one.set_tariff(resource_id)
+
+    def record(connection: Any, cursor: Any, statement: str, *others: Any) -> None:
+        statements.append(statement)
+
+    engine = served.gateway.database.engine.sync_engine
+    event.listen(engine, "before_cursor_execute", record)
+    try:
+        await served.one.set_tariff(resource_id, valid_from=NOW)
+    finally:
+        event.remove(engine, "before_cursor_execute", record)
+    assert [one for one in statements if one.startswith("SELECT tariff.") and "ORDER BY" in one] == []
+    assert statements != []
 
 
 @pytest.mark.both_databases("a main path of its area")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
 
+from sqlalchemy import func
 from sqlmodel import col
 
 from wattgate.clock import TimeRange, format_iso, from_ms, to_ms
@@ -34,6 +35,7 @@ from wattgate.operations.types.meters import tariffs as types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import (
     SERIES_ITEMS_PER_UNIT,
+    SET_TARIFF_WEIGHT,
     STATEMENT_WEIGHT,
     ListSize,
     of_bounds,
@@ -66,6 +68,7 @@ class TariffPricesSetResult:
     needs=Permission.TARIFF_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     raises=(Conflict,),  # the data of its user is erased
+    weight=SET_TARIFF_WEIGHT,
 )
 async def set_tariff(call: Call, *, input: types.NewTariff) -> TariffRates:
     """Set a tariff of a resource from an instant on.
@@ -80,8 +83,9 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> TariffRates:
     # lock, so that simultaneous calls get different versions
     priced = await call.rows.edit(models.Resource, tariff.resource_id)
     of_resource = col(models.Tariff.resource_id) == tariff.resource_id
-    newest = await call.rows.first(models.Tariff, of_resource, order_by=[col(models.Tariff.version).desc()])
-    tariff.version = newest.version + 1 if newest else 1
+    newest = func.max(col(models.Tariff.version))
+    versions = await call.rows.aggregate_by(models.Tariff, "resource_id", newest, of_resource)
+    tariff.version = versions.get(tariff.resource_id, 0) + 1
     await call.rows.update(
         models.Tariff,
         of_resource,

@@ -18,6 +18,7 @@ from wattgate.db.connections.reading_pool import LentConnection, begin_transacti
 from wattgate.db.connections.scoped_connection import Locks
 from wattgate.db.scope.row_scope import ScopeHolder
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION, require_tenant_scope
+from wattgate.pauses import pause
 from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
 
 # Statements in the form that a database's driver executes. SQLAlchemy compiles each of them once.
@@ -28,6 +29,9 @@ ValueProcessor = Callable[[Any], Any]
 
 MAX_DECODED_TEXTS = 1024
 """The maximum number of decoded texts that are kept for a column."""
+
+PAUSE_ROWS = 250
+"""Number of rows whose values are converted between two pauses. A tariff with 50 bands takes 0.1 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +157,14 @@ class DatabaseReader(ABC):
         arguments = compiled.bind_arguments(parameters)
         tracer = self._tracer
         with tracer.statement_span(self.dialect.name, compiled.sql) if tracer.is_enabled else NO_SPAN:
-            return compiled.convert_rows(await self._fetch_from_driver(compiled.sql, arguments))
+            rows = await self._fetch_from_driver(compiled.sql, arguments)
+            if len(rows) <= PAUSE_ROWS or not compiled.result_processors:
+                return compiled.convert_rows(rows)
+            converted: list[Sequence[Any]] = []
+            for start in range(0, len(rows), PAUSE_ROWS):
+                converted += compiled.convert_rows(rows[start : start + PAUSE_ROWS])
+                await pause()
+            return converted
 
     async def get(self, model: Any, key: str, *, execution_options: Mapping[str, Any] = EMPTY_MAPPING) -> Any:
         """Return the row of a model with this primary key, or None."""

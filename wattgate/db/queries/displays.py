@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from wattgate.clock import to_ms
+from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, Tariff, VirtualEntity
 from wattgate.db.queries import display_inputs
 from wattgate.db.queries import virtual_entities as home_queries
@@ -221,16 +221,15 @@ class _StoredInputs:
     @classmethod
     async def load(cls, rows: Rows, plans: Sequence[_HomePlan]) -> "_StoredInputs":
         resources = {item.resource.resource_id: item.resource for plan in plans for item in plan.resources}
-        tariffs = await load_timelines(
-            rows, [series.resource.resource_id for plan in plans for series in plan.billed_series], rows.now + MAX_AHEAD
-        )
+        start = min((plan.grid.start for plan in plans), default=0)
+        billed = [series.resource.resource_id for plan in plans for series in plan.billed_series]
+        tariffs = await load_timelines(rows, billed, from_ms(start), rows.now + MAX_AHEAD)
         dynamic_ids = {
             tariff.tariff_id
             for resource_tariffs in tariffs.values()
             for tariff in resource_tariffs
             if tariff.kind is TariffKind.DYNAMIC
         }
-        start = min((plan.grid.start for plan in plans), default=0)
         stop = to_ms(rows.now) + 3 * DAY_MS
         charge_prices(rows, tariffs.values(), start, stop)
         prices = await rows.prices.list_between(dynamic_ids, start - MAX_PRICE_MS + 1, stop)

@@ -1,12 +1,12 @@
 """Access to the records of an application. Every read and write of tenant tables goes through `Rows`."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from sqlalchemy import ColumnElement, delete, func, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -49,9 +49,21 @@ from wattgate.errors import Conflict
 from wattgate.pauses import collect
 
 M = TypeVar("M", bound=Tenanted)
+T = TypeVar("T")
 
 MAX_KEYS_PER_STATEMENT = 10_000
 """The maximum number of identifiers in one statement. The drivers accept up to 32,767 parameters."""
+
+
+class Collect(Protocol):
+    """Run parts of a loader one after another, and return their results in order."""
+
+    def __call__(self, parts: Iterable[Awaitable[T]], /) -> Awaitable[list[T]]: ...
+
+
+async def run_in_order(parts: Iterable[Awaitable[T]], /) -> list[T]:
+    """Run parts of a loader for which nobody pays."""
+    return [await part for part in parts]
 
 
 class Rows:
@@ -60,11 +72,12 @@ class Rows:
     If `ve_id` is set, only those of this home of the user. Read methods return rows: plain values with the attributes
     of the model, which no session tracks. Only `edit` and `add` return ORM objects, which are saved when the operation
     ends. `consent_policy` says what happens to data without a consent. `accesses` records reads of households' data
-    for the access log. `read_budget` returns the request budget of the caller, and `charge_readings` charges it for
-    priced readings. `network` is the meter network. `for_household` says whether the caller is an account or a display
-    of the user, not an application for it. With `guards_owners`, no record of an erased user is added or edited. Other
-    callers are the user, whose credentials have ended, or the gateway itself. `add_or_update`, `add_counts` and
-    `add_for` leave no entry in the audit log.
+    for the access log. `read_budget` returns the request budget of the caller. `charge_readings` charges it for priced
+    readings, or for work that takes as long; None if nobody pays. A loop whose parts charge runs them with `collect`,
+    so that they are charged together. `network` is the meter network. `for_household` says whether the caller is an
+    account or a display of the user, not an application for it. With `guards_owners`, no record of an erased user is
+    added or edited. Other callers are the user, whose credentials have ended, or the gateway itself. `add_or_update`,
+    `add_counts` and `add_for` leave no entry in the audit log.
     """
 
     def __init__(
@@ -91,6 +104,7 @@ class Rows:
         self.network: MeterNetwork | None = None
         self.read_budget: Callable[[], Any] | None = None
         self.charge_readings: Callable[[int], None] | None = None
+        self.collect: Collect = run_in_order
         self._session = session
         self._present_users: set[str] = set()
         self._quotas = quotas
@@ -419,15 +433,30 @@ class Rows:
 
     async def count_by(self, model: type[M], group_by: str, *where: Condition) -> dict[Any, int]:
         """Count the visible records that meet the conditions, by the value of a column. Counts of 0 are left out."""
+        return await self.aggregate_by(model, group_by, func.count(), *where)
+
+    async def aggregate_by(
+        self, model: type[M], group_by: str, aggregate: ColumnElement[Any], *where: Condition
+    ) -> dict[Any, Any]:
+        """Return an aggregate of the visible records that meet the conditions, by the value of a column.
+
+        Values without records are left out.
+        """
         column = model_columns(model)[group_by]
-        statement = select(column, func.count()).where(*self._scoped_conditions(model, where)).group_by(column)
+        statement = select(column, aggregate).where(*self._scoped_conditions(model, where)).group_by(column)
         result = await self._session.execute(statement, execution_options=SCOPED_OPTION)
         return dict(iter(result))
 
-    async def find(self, lookup: Lookup[M], values: Collection[str], **parameters: Any) -> list[M]:
-        """Return the visible rows of a lookup for some values of its column. `parameters` are those of `where`."""
+    async def find(
+        self, lookup: Lookup[M], values: Collection[str], *, limit: int | None = None, **parameters: Any
+    ) -> list[M]:
+        """Return the visible rows of a lookup for some values of its column: at most `limit`, of all values together.
+
+        `parameters` are those of `where`.
+        """
         class_of_rows = row_class(lookup.model)
-        return cast("list[M]", [class_of_rows(*row) for row in await self._fetch_lookup(lookup, values, parameters)])
+        found = await self._fetch_lookup(lookup, values, parameters, limit)
+        return cast("list[M]", [class_of_rows(*row) for row in found])
 
     async def find_linked(self, lookup: Lookup[M], values: Collection[str]) -> list[tuple[str, M]]:
         """Return the visible rows of a lookup with `via`, each with the value of the link column."""
@@ -435,7 +464,7 @@ class Rows:
         return cast("list[tuple[str, M]]", [(value, class_of_rows(*row)) for value, *row in result])
 
     async def _fetch_lookup(
-        self, lookup: Lookup[M], values: Collection[str], parameters: Mapping[str, Any]
+        self, lookup: Lookup[M], values: Collection[str], parameters: Mapping[str, Any], limit: int | None = None
     ) -> Sequence[Sequence[Any]]:
         is_owned = self.user_id is not None and lookup.model.owner is not None
         bind_values = {**parameters, "application": self.application_id, "among": list(values)}
@@ -443,7 +472,11 @@ class Rows:
             bind_values["owner"] = self.user_id
         if self.ve_id is not None:
             bind_values["home"] = self.ve_id
-        statement = lookup_statement(lookup, dialect_name(self._session), is_owned, self.ve_id is not None)
+        if limit is not None:
+            bind_values["limit"] = limit
+        statement = lookup_statement(
+            lookup, dialect_name(self._session), is_owned, self.ve_id is not None, limit is not None
+        )
         return await fetch(self._session, statement, bind_values, execution_options=SCOPED_OPTION)
 
     async def _check_addition(self, record: Tenanted) -> None:

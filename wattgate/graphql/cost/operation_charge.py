@@ -166,7 +166,7 @@ class OperationCharge:
         """Raise the refusal, if there is one, after a charge of the rows that are loaded and not paid for."""
         if self._refusal is None:
             return
-        missing = max(0, self._loaded_units - (self.charged - self._size_units - self._measured_units))
+        missing = self._unpaid_rows
         is_begun = self.charged > self._size_units + self._prepaid_units
         self.charged += missing  # before the wait, so that concurrent edges do not charge it twice
         whole = self._cost - self._prepaid_units - self._work_units
@@ -178,6 +178,17 @@ class OperationCharge:
         elif missing:
             await self._spend_done(missing)
         raise self.copy_refusal()
+
+    @property
+    def _unpaid_rows(self) -> int:
+        """The units of the rows that are loaded and not paid for."""
+        return max(0, self._loaded_units - (self.charged - self._size_units - self._measured_units))
+
+    async def add_loaded(self) -> None:
+        """Charge the rows that are loaded and not paid for, when an operation ends early. It loads nothing more."""
+        if missing := self._unpaid_rows:
+            self.charged += missing
+            await self._spend_done(missing)
 
     async def _spend_done(self, units: int) -> None:
         balance = await self._budgets.charge_done(self._principal, units)

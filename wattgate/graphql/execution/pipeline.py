@@ -13,7 +13,7 @@ from graphql import GraphQLError, OperationDefinitionNode, OperationType
 from graphql.execution import VariableValues
 
 from wattgate.clock import Clock, utc_now
-from wattgate.errors import BadInput, GatewayError, RateLimited, TimedOut
+from wattgate.errors import BadInput, GatewayError, RateLimited, TimedOut, Unavailable
 from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
 from wattgate.graphql.execution.compiled.engine import ExecutionEngine
 from wattgate.graphql.execution.compiled.value_bounds import BoundValues
@@ -31,7 +31,7 @@ from wattgate.principal import FindPayer, Principal, Role, pay_oneself
 from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets, rate_limited_error
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.requests.bodies import InputWorker
-from wattgate.requests.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
+from wattgate.requests.client import NOBODY, UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, Client, current_client
 from wattgate.requests.request_context import log_access_error
 from wattgate.requests.request_limits import FREE_BODY_BYTES, size_attempts, size_cost
 from wattgate.tracer import NO_SPAN, Tracer
@@ -216,8 +216,12 @@ class GraphQLPipeline:
             raise BadInput("the request has no query")
         return self._documents.get(request.query, request.operation_name)
 
-    async def execute(self, principal: Principal, request: OperationRequest, document: Document) -> PipelineResult:
+    async def execute(
+        self, principal: Principal, request: OperationRequest, document: Document, client: Client = NOBODY
+    ) -> PipelineResult:
         """Execute a query or mutation. Raise InvalidRequest if its variables are invalid.
+
+        A query ends when `client` goes. A mutation that has begun completes: its client may not wait for the result.
 
         A caller that may run none of the root fields gets their errors before the variables are validated. The size of
         the request is charged already, by `charge_request`.
@@ -249,14 +253,20 @@ class GraphQLPipeline:
         context = GraphQLContext(self._runner, principal, charge)
         with operation_span(self._runner.tracer, document.operation):
             try:
-                with self._time_limit():
+                with self._time_limit(client if document.kind is OperationType.QUERY else NOBODY):
                     outcome = await self.engine.execute(context, document, variables, request.variables)
-            except TimeoutError:
-                timed_out = TimedOut(f"the operation took more than {self._time_limit.seconds:g} seconds")
-                return PipelineResult(None, [_to_graphql_error(timed_out)], charge)
+            except (TimeoutError, ClientGone) as ended:
+                await charge.add_loaded()
+                return PipelineResult(None, [_to_graphql_error(self._early_end(ended))], charge)
         if document.kind is OperationType.QUERY:
             _raise_refusal(charge)
         return PipelineResult(outcome.data, outcome.errors, charge, outcome.bound_values)
+
+    def _early_end(self, ended: Exception) -> GatewayError:
+        """Return the error of an operation that is cancelled."""
+        if isinstance(ended, ClientGone):
+            return Unavailable("the client has closed its connection, so the query was cancelled; send it again")
+        return TimedOut(f"the operation took more than {self._time_limit.seconds:g} seconds")
 
     async def _find_named_payer(self, principal: Principal, document: Document, variables: VariableValues) -> Principal:
         """Return the principal whose budget pays for an anonymous document: that of the only application it names.
@@ -352,7 +362,8 @@ def _to_graphql_error(error: GatewayError) -> GraphQLError:
     return GraphQLError(error.message, extensions=error.extensions)
 
 
-# The time limit of operations: one timer for all of a process, because each may take the same time.
+# The time limit of operations: one timer for all of a process, because each may take the same time. It also ends
+# queries whose client has gone.
 #
 # A timer for each operation, as `asyncio.timeout` sets it, takes a fifth of the processor time of a small query.
 
@@ -360,8 +371,20 @@ MIN_TIMER_SECONDS = 0.001
 """The shortest timer. Event loops round shorter ones to nothing, and would repeat them until the time has passed."""
 
 
+GONE_CHECK_SECONDS = 1.0
+"""Interval in which queries are checked for clients that have gone. The event loop does not notice one while it reads
+nothing from the connection, such as behind pipelined requests.
+"""
+
+
+class ClientGone(Exception):
+    """The client of a query has closed its connection, or its direction of it."""
+
+
 class TimeLimit:
     """Cancels operations that take more than `seconds`. The operation that began first is the next to end.
+
+    It cancels an operation also when its client has gone.
 
     The timer runs while operations do, and needs no start: it belongs to the event loop of the last operation.
     """
@@ -375,9 +398,12 @@ class TimeLimit:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def __call__(self) -> "LimitedOperation":
-        """Return a context in which the current task may take the time. It raises TimeoutError as `asyncio.timeout`."""
-        return LimitedOperation(self)
+    def __call__(self, client: Client = NOBODY) -> "LimitedOperation":
+        """Return a context in which the current task may take the time. It raises TimeoutError as `asyncio.timeout`.
+
+        It raises ClientGone if the client goes before the operation ends.
+        """
+        return LimitedOperation(self, client)
 
     def enter_task(self, operation: "LimitedOperation") -> "asyncio.Task[object]":
         """Add an operation that begins now, and return the current task."""
@@ -390,7 +416,7 @@ class TimeLimit:
         operation.ends_at = self.now() + self.seconds
         self.running[operation] = None
         if self._timer is None:
-            self._set_timer(self.seconds)
+            self._set_timer(min(self.seconds, GONE_CHECK_SECONDS))
         return task
 
     def expire(self) -> None:
@@ -400,6 +426,15 @@ class TimeLimit:
             if operation.ends_at > now:
                 break
             operation.expire()
+
+    def cancel_unattended(self) -> None:
+        """Cancel the operations that run for a while, and whose client has gone."""
+        latest_end = self.now() - GONE_CHECK_SECONDS + self.seconds
+        for operation in list(self.running):
+            if operation.ends_at > latest_end:
+                break
+            if operation.client.has_gone():
+                operation.leave()
 
     def _bind_loop(self) -> "asyncio.Task[object]":
         """Use the running event loop. Another one has ended, and its operations and timer with it."""
@@ -417,40 +452,52 @@ class TimeLimit:
     def _on_timer(self) -> None:
         self._timer = None
         self.expire()
+        self.cancel_unattended()
         if self.running:
-            self._set_timer(next(iter(self.running)).ends_at - self.now())
+            self._set_timer(min(next(iter(self.running)).ends_at - self.now(), GONE_CHECK_SECONDS))
 
 
 class LimitedOperation:
     """One operation within its time limit. It may be cancelled until its context exits, and never after it."""
 
-    __slots__ = ("_cancelling", "_is_expired", "_limit", "_task", "ends_at")
+    __slots__ = ("_cancelling", "_end", "_limit", "_task", "client", "ends_at")
 
-    def __init__(self, limit: TimeLimit) -> None:
+    def __init__(self, limit: TimeLimit, client: Client) -> None:
         self.ends_at = 0.0
+        self.client = client
         self._limit = limit
-        self._is_expired = False
+        self._end: type[Exception] | None = None
 
     def __enter__(self) -> None:
         self._task = task = self._limit.enter_task(self)
         self._cancelling = task.cancelling()
+        self.client.when_gone(self.leave)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Raise TimeoutError in place of the limit's cancellation, unless the task is cancelled for another reason too.
+        """Raise TimeoutError or ClientGone in place of the cancellation, unless the task has another one too.
 
         An operation may also swallow the cancellation. Then the caller gets its result or its own error.
         """
+        self.client.when_gone(None)
         self._limit.running.pop(self, None)
-        if self._is_expired and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
-            raise TimeoutError from error
+        end = self._end
+        if end is not None and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
+            raise end from error
 
     def expire(self) -> None:
-        """Cancel the operation."""
-        del self._limit.running[self]
-        self._is_expired = True
-        self._task.cancel()
+        """Cancel the operation, because its time has passed."""
+        self._cancel(TimeoutError)
+
+    def leave(self) -> None:
+        """Cancel the operation, because its client has gone."""
+        self._cancel(ClientGone)
+
+    def _cancel(self, end: type[Exception]) -> None:
+        if self._limit.running.pop(self, self) is None:  # it is cancelled once
+            self._end = end
+            self._task.cancel()
 
 
 MAX_NAME_LENGTH = 100

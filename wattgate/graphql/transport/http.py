@@ -25,6 +25,7 @@ from wattgate.rate_limit.budgets import CURRENT_BALANCE, Balance, rate_limit_hea
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.requests.accept import GRAPHQL_RESPONSE, JSON, negotiate_media_type
 from wattgate.requests.bodies import DEFAULT_BODIES, BodyHold, BodyReader, announced_length, check_content
+from wattgate.requests.client import current_client
 from wattgate.requests.entity_tags import has_tag
 from wattgate.requests.request_context import log_access_error
 from wattgate.requests.request_limits import check_anonymous_size, check_encoding, check_structure
@@ -122,7 +123,7 @@ class GraphQLEndpoint:
             request, document = await self._pipeline.resolve_document(principal, request)
             if method == "GET" and document.kind is OperationType.MUTATION:
                 raise GetNotAllowed
-            reply = await self._pipeline.execute(principal, request, document)
+            reply = await self._pipeline.execute(principal, request, document, current_client())
         except GetNotAllowed:
             return _errors_response(
                 [GraphQLError("GET accepts only queries; send a mutation with POST")], 405, media, [(b"allow", b"POST")]

@@ -240,6 +240,7 @@ class Runner(RowReader):
         async with self._open_session(operation, _session_scope(operation, principal, run.scope)) as session:
             await self._hold_credential(session, operation, principal)
             rows = self._rows(session, principal, run.scope, run.now)
+            self._set_charges(rows, run.outside, run.charge)
             rows.accesses = self._access_recorder(principal, operation.name, run.reads)
             rows.network = self._network(session)
             if is_audited(operation, principal):
@@ -371,14 +372,20 @@ class Runner(RowReader):
                     rows.accesses = self._access_recorder(principal, edge.load.__name__, reads)
                     rows.network = self._network(session)
                     rows.read_budget = partial(self._read_budget, outside, principal)
-                    if charge is not None:
-                        rows.charge_readings = partial(_charge_readings, outside, charge)
+                    self._set_charges(rows, outside, charge)
                     results: list[Any] = await edge.load(rows, parents, **arguments)
                     return results
             except WorkNeeded as needed:
                 outside.begin_round()
                 await outside.do(needed)
         raise inputs_keep_changing()
+
+    @staticmethod
+    def _set_charges(rows: Rows, outside: OutsideWork, charge: WorkCharge | None) -> None:
+        """Let the queries of an operation or an edge charge its caller, if somebody pays."""
+        if charge is not None:
+            rows.charge_readings = partial(_charge_readings, outside, charge)
+            rows.collect = outside.collect
 
     def _read_budget(self, outside: OutsideWork, principal: Principal) -> Any:
         """Return the request budget of a caller, which is outside work."""
@@ -411,9 +418,10 @@ def _units_of_hashes(operation: Operation) -> int:
 
 
 def _charge_readings(outside: OutsideWork, charge: WorkCharge, count: int) -> None:
-    """Charge readings before an edge prices them. The budget may be in Redis, so this is outside work."""
+    """Charge readings before a query prices them. The budget may be in Redis, so this is outside work."""
+    number = outside.same_value(new_id)  # two parts with the same count are two charges
     if units := count // PRICED_READINGS_PER_UNIT:
-        outside.result(("readings", count), partial(charge.add_units, units))
+        outside.result(("readings", number, count), partial(charge.add_units, units))
 
 
 async def _commit(session: AsyncSession, origin: str, events: list[Event]) -> None:

@@ -10,7 +10,7 @@ from wattgate.enums import Weekday
 from wattgate.errors import ConsentRevoked, GatewayError
 from wattgate.operations.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.operations.types.homes import resources as types
-from wattgate.operations.types.meters.readings import SERIES_SIZES, units_of_pricing
+from wattgate.operations.types.meters.readings import SERIES_SIZES
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.cost_weights import STATEMENT_WEIGHT, per_bucket
 from wattgate.operations.vocabulary.tags import Tag
@@ -26,7 +26,6 @@ from wattgate.values import terms
     raises=(ConsentRevoked,),
     weight=per_bucket(STATEMENT_WEIGHT, max_buckets=MAX_BUCKETS),
     sizes=SERIES_SIZES,
-    result_units=units_of_pricing,
     in_graphql=("resource", "readings"),
 )
 async def readings(

@@ -31,6 +31,9 @@ It applies to each query, and to each edge at one position of a document, for al
 MUTATION_WEIGHT = 100
 """Cost of a mutation: a durable transaction and the work that follows from it."""
 
+SET_TARIFF_WEIGHT = 200
+"""Cost of a tariff: a mutation that checks up to 50 bands in each half hour of the week."""
+
 PASSWORD_HASH_WEIGHT = 1_000
 """Cost of an operation that checks or creates a password hash, which is slow by design."""
 

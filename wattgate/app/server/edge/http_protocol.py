@@ -35,6 +35,7 @@ from wattgate.app.server.gate.request_heads import (
     check_head,
     check_host,
     check_pieces,
+    check_protocol,
     head_of_body,
     is_handshake,
     malformed,
@@ -45,7 +46,7 @@ from wattgate.app.server.gate.response_headers import API
 from wattgate.errors import GatewayError, RateLimited, TimedOut
 from wattgate.metrics import REFUSED_CONNECTIONS
 from wattgate.realtime.connections.wires.uvicorn_wire import UvicornWire
-from wattgate.requests.client import CLIENT_HAS_GONE
+from wattgate.requests.client import CLIENT_HAS_GONE, WHEN_CLIENT_GOES
 from wattgate.requests.request_context import client_fields, new_trace_id
 
 # The configuration that all connections of a process share, and the WebSockets that it counts as connections.
@@ -99,6 +100,7 @@ class GuardedHttpProtocol(LingeringProtocol):
         self._is_handshake = self._is_chunked = False
         self._framing_bytes = self._missing_bytes = 0
         self._chunks: list[bytes] = []
+        self._head_start = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -134,6 +136,7 @@ class GuardedHttpProtocol(LingeringProtocol):
 
     def _feed_piece(self, piece: bytes) -> None:
         self._has_progress = False
+        self._head_start = self._head_start + piece if self._in_head and not self.headers else piece
         if len(piece) < MIN_PIECE_BYTES:
             self._missing_bytes += MIN_PIECE_BYTES - len(piece)
         is_in_chunks = self._is_chunked and self._in_body
@@ -220,6 +223,8 @@ class GuardedHttpProtocol(LingeringProtocol):
         if name in CHECKED:
             self._check_header(name, value)
         headers = self.headers
+        if not headers:  # the first line is complete
+            check_protocol(self.parser.get_method(), self.url, self._head_start)
         headers.append((name, value))
         line = len(name) + len(value) + LINE_BYTES
         self._head_bytes += line
@@ -256,6 +261,8 @@ class GuardedHttpProtocol(LingeringProtocol):
     def on_headers_complete(self) -> None:
         parser = self.parser
         version, method = parser.get_http_version(), parser.get_method()
+        if not self.headers:
+            check_protocol(self.parser.get_method(), self.url, self._head_start)
         check_head(version, method, self._hosts, self._types)
         self._has_progress = True
         self._window_bytes, self._framing_bytes, self._body_left = 0, 0, self._length
@@ -263,7 +270,7 @@ class GuardedHttpProtocol(LingeringProtocol):
         self._set_deadline(Stage.BODY, self._limits.body_seconds)
         if not self._begin_direct(version, method):  # a plain request has no header twice
             check_credentials(self.headers)
-            self.scope[CLIENT_HAS_GONE] = self._has_gone  # type: ignore[literal-required]
+            self._add_client()
             super().on_headers_complete()
         if self._is_chunked or self._length:
             response_transport: Any = ResponseTransport(self, self.cycle)
@@ -272,8 +279,14 @@ class GuardedHttpProtocol(LingeringProtocol):
         # uvicorn would add the trailers of the body to the headers of the request
         self.headers = []
 
+    def _add_client(self) -> None:
+        """Let the request ask whether its client has gone, and notice when it goes."""
+        self.scope[CLIENT_HAS_GONE] = self._has_gone  # type: ignore[literal-required]
+        self.scope[WHEN_CLIENT_GOES] = self.when_gone  # type: ignore[literal-required]
+
     def _has_gone(self) -> bool:
-        return has_hung_up(self.transport)
+        self.client_has_gone = self.client_has_gone or has_hung_up(self.transport)
+        return self.client_has_gone
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         if cycle.scope["http_version"] == HTTP_1_0:
@@ -348,7 +361,7 @@ class GuardedHttpProtocol(LingeringProtocol):
         ):
             return False
         self.scope |= {"method": METHOD, "path": PATH, "raw_path": self.url, "query_string": b""}
-        self.scope[CLIENT_HAS_GONE] = self._has_gone  # type: ignore[literal-required]
+        self._add_client()
         previous = self.cycle
         self.cycle = cycle = DirectCycle(
             scope=self.scope,

@@ -5,13 +5,14 @@ kept as they arrived, at most those of one read, and reading pauses. So a client
 of parsed requests, or spend a long time on one connection while others wait.
 
 A client that does not read its responses gets no further ones: no request begins while the buffer of the transport is
-above its high-water mark.
+above its high-water mark. No request begins either when its client has closed the connection, or its direction of it.
 
 Methods that run for each request name the class of the next one instead of calling `super()`: its look-up costs more
 than the methods themselves.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextvars import Context, copy_context
 from typing import Any
 
@@ -134,6 +135,14 @@ class PipelinedProtocol(HttpToolsProtocol):
         self._body_left = 0
         self._refusal: RefusedHead | None = None
         self._running: RequestResponseCycle | None = None
+        self.client_has_gone = False
+        self._gone_callback: Callable[[], None] | None = None
+
+    def when_gone(self, callback: Callable[[], None] | None) -> None:
+        """Call a function when the connection is lost, and at once if it is. One request runs at a time."""
+        self._gone_callback = callback
+        if callback is not None and self.transport.is_closing():
+            callback()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -147,6 +156,8 @@ class PipelinedProtocol(HttpToolsProtocol):
         if running is not None and not running.response_complete:
             running.disconnected = True
             running.message_event.set()
+        if self._gone_callback is not None:
+            self._gone_callback()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -206,6 +217,9 @@ class PipelinedProtocol(HttpToolsProtocol):
 
     def _advance(self) -> None:
         """Begin the next response, and parse further requests. No response is in progress."""
+        if self.client_has_gone:  # nobody reads the responses to the requests that wait
+            self.transport.close()
+            return
         if self.flow.write_paused:
             self._stall()
             return

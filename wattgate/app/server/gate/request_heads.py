@@ -3,6 +3,7 @@
 A proxy and the gateway must agree where a request ends. If they do not, one caller gets the answer to the request of
 another one. The rules are those of RFC 9112:
 
+- the protocol is HTTP, and not RTSP, which the parser takes too (3);
 - the version is HTTP/1.0 or HTTP/1.1 (2.3), and a request of HTTP/1.1 has one header Host, which is a host (3.2);
 - a request has at most one header Content-Type (RFC 9110, 5.3), and one line of a header that says who calls;
 - the head has at most so many bytes and lines, which are counted while it arrives;
@@ -110,6 +111,20 @@ def check_head(version: str, method: bytes, hosts: int, types: int) -> None:
     if method == b"CONNECT":
         error = NotSupported("The gateway is no proxy. Send the request without CONNECT.")
         raise RefusedHead(b"HTTP/1.1 501 Not Implemented\r\n", error)
+
+
+def check_protocol(method: bytes, target: bytes, start: bytes) -> None:
+    """Raise RefusedHead if a request is one of RTSP: the parser takes it as well, and does not report it.
+
+    `start` has the first line, and what arrived with it: the end of a body before, or the begin of another request.
+    Another name than HTTP makes the line invalid (RFC 9112, 3).
+    """
+    if b" RTSP/" not in start:
+        return
+    line, text = b"%b %b " % (method, target), start.lstrip(b"\r\n")
+    if text.startswith(line + b"RTSP/") or (line + b"RTSP/" in text and not text.startswith(line)):
+        error = BadInput("The request is one of RTSP. Send HTTP/1.1.")
+        raise RefusedHead(b"HTTP/1.1 400 Bad Request\r\n", error)
 
 
 def check_host(value: bytes) -> None:

@@ -125,7 +125,7 @@ CREATE TABLE tariff (
     CONSTRAINT fk_tariff_resource_id FOREIGN KEY(resource_id) REFERENCES resource (resource_id)
 );
 CREATE INDEX ix_tariff_application_id ON tariff (application_id);
-CREATE INDEX ix_tariff_resource_id ON tariff (resource_id);
+CREATE INDEX ix_tariff_resource_id_valid_from ON tariff (resource_id, valid_from);
 
 CREATE TABLE virtual_entity_resource (
     application_id VARCHAR NOT NULL,

@@ -4,7 +4,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, ClassVar
 
-from sqlalchemy import BigInteger, Enum, Integer, SmallInteger, UniqueConstraint
+from sqlalchemy import BigInteger, Enum, Index, Integer, SmallInteger, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from wattgate.db.column_types import (
@@ -161,12 +161,12 @@ class Tariff(Tenanted, table=True):
     holds.
     """
 
-    __table_args__ = (UniqueConstraint("resource_id", "version"),)
+    __table_args__ = (UniqueConstraint("resource_id", "version"), Index(None, "resource_id", "valid_from"))
     key: ClassVar[str] = "tariff_id"
     quota: ClassVar[Quota | NoQuota] = Quota("tariffs of resources", per_parent=("resource_id", 2_000))
 
     tariff_id: str = AssignedId()
-    resource_id: str = Field(foreign_key="resource.resource_id", index=True)
+    resource_id: str = Field(foreign_key="resource.resource_id")
     name: str
     kind: TariffKind = Field(sa_type=Enum(TariffKind, native_enum=False, length=16))
     currency: str

@@ -75,23 +75,15 @@ async def comparisons(
 ) -> list[Comparison | None]:
     """Compare each series up to its newest sample with its baseline. None is the result of a series without samples."""
     ranges = [_comparison_range(reading_series, baseline) for reading_series in series]
-    current = await _load_parts(
+    compared = [(one, range_) for one, range_ in zip(series, ranges, strict=True) if range_]
+    parts_of_both = await _load_parts(
         rows,
         [
-            (reading_series, range_.start, range_.until)
-            for reading_series, range_ in zip(series, ranges, strict=True)
-            if range_
+            *((one, range_.start, range_.until) for one, range_ in compared),
+            *((one, range_.base_start, range_.base_until) for one, range_ in compared),
         ],
     )
-    previous = await _load_parts(
-        rows,
-        [
-            (reading_series, range_.base_start, range_.base_until)
-            for reading_series, range_ in zip(series, ranges, strict=True)
-            if range_
-        ],
-    )
-    parts = iter(zip(current, previous, strict=True))
+    parts = iter(zip(parts_of_both[: len(compared)], parts_of_both[len(compared) :], strict=True))
     return [
         None if range_ is None else Comparison(baseline, reading_series, range_, *next(parts))
         for reading_series, range_ in zip(series, ranges, strict=True)
@@ -100,22 +92,22 @@ async def comparisons(
 
 async def baseline_series(rows: Rows, compared: Sequence[Comparison]) -> list[ReadingSeries | GatewayError]:
     """Return the readings of each whole baseline, in the same buckets as the compared series."""
-    return [
-        (
-            await readings(
-                rows,
-                [comparison.reading_series.resource],
-                consented_only=True,
-                range=TimeRange(comparison.comparison_range.base_start, comparison.comparison_range.base_end),
-                period=comparison.reading_series.period,
-                function=comparison.reading_series.function,
-                time_zone=comparison.reading_series.time_zone,
-                field=comparison.reading_series.field,
-                week_start=comparison.reading_series.week_start,
-            )
-        )[0]
-        for comparison in compared
-    ]
+
+    async def load(comparison: Comparison) -> ReadingSeries | GatewayError:
+        (series,) = await readings(
+            rows,
+            [comparison.reading_series.resource],
+            consented_only=True,
+            range=TimeRange(comparison.comparison_range.base_start, comparison.comparison_range.base_end),
+            period=comparison.reading_series.period,
+            function=comparison.reading_series.function,
+            time_zone=comparison.reading_series.time_zone,
+            field=comparison.reading_series.field,
+            week_start=comparison.reading_series.week_start,
+        )
+        return series
+
+    return await rows.collect(load(comparison) for comparison in compared)
 
 
 def _comparison_range(series: ReadingSeries, baseline: Baseline) -> ComparisonRange | None:
@@ -132,7 +124,9 @@ async def _load_parts(rows: Rows, ranges: Sequence[tuple[ReadingSeries, datetime
     for position, (reading_series, start, end) in enumerate(ranges):
         positions_by_range[start, end, reading_series.function].append(position)
     parts: dict[int, SeriesPart] = {}
-    for (start, end, function), positions in positions_by_range.items():
+
+    async def load(span: tuple[datetime, datetime, Function], positions: Sequence[int]) -> None:
+        start, end, function = span
         grid = BucketGrid((BucketRun(to_ms(start), to_ms(end) - to_ms(start), 1),))
         series = [ranges[position][0] for position in positions]
         resources, fields = (
@@ -148,6 +142,8 @@ async def _load_parts(rows: Rows, ranges: Sequence[tuple[ReadingSeries, datetime
             completeness = stored_share(count, expected)
             reason = bucket.no_value_reason(grid.edges, 0, 0)
             parts[position] = SeriesPart(start, end, value, count, quality, completeness, reason)
+
+    await rows.collect(load(span, positions) for span, positions in positions_by_range.items())
     return [parts[position] for position in range(len(ranges))]
 
 

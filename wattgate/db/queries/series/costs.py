@@ -4,7 +4,7 @@ A resource with `cost_of` has no readings of its own. Its values are the costs o
 which is called the priced resource.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -17,7 +17,14 @@ from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db.models import Resource
 from wattgate.db.queries.consent import find_consent_errors
 from wattgate.db.queries.ownership import load_ownerships, load_with_sources
-from wattgate.db.queries.series.tariffs import extra_prices, histories, load_timelines, priced_resource_id
+from wattgate.db.queries.series.tariffs import (
+    count_prices,
+    extra_prices,
+    in_force,
+    last_tariff_changes,
+    load_timelines,
+    priced_resource_id,
+)
 from wattgate.db.readings.aggregates import Aggregates, ExactSums, SeriesKey
 from wattgate.db.readings.reading_series import stored_share
 from wattgate.db.readings.series_keys import series_key
@@ -54,6 +61,9 @@ from wattgate.values.annotations import Described
 
 MAX_RANGE = timedelta(days=2_000)
 """100,000 half hours are 2,083 days."""
+
+PRICES_AHEAD_MS = 2 * DAY_MS
+"""How far ahead prices are usually known: day-ahead prices reach to the end of tomorrow."""
 
 _AMOUNT_DECIMALS = BUCKET_DECIMALS + STORED_DECIMALS
 """Decimal places of the amounts of a bucket, in the major unit."""
@@ -137,8 +147,8 @@ async def no_cost_reasons(
 ) -> list[NoValueReason | None]:
     """Return why `explain_costs` and `cost_series` return None for each resource; None if a tariff applies."""
     _, end = _check_range(range, rows.now)
-    tariffs = await load_timelines(rows, map(priced_resource_id, resources), from_ms(to_ms(end) - 1))
-    return [None if tariffs[priced_resource_id(resource)] else NoValueReason.NO_TARIFF for resource in resources]
+    tariffs = await in_force(rows, resources, from_ms(to_ms(end) - 1))
+    return [NoValueReason.NO_TARIFF if tariff is None else None for tariff in tariffs]
 
 
 async def cost_series(
@@ -178,17 +188,22 @@ async def compute_cost_aggregates(
     """Aggregate the costs of resources with `cost_of` in each bucket: with VAT, without standing charge.
 
     Samples without a price are left out. Revisions are those of the consumption. A change of the tariffs counts as a
-    new receipt of all samples.
+    new receipt of all samples. The caller pays for the readings and prices of the range before they are loaded.
     """
     resources = [resource for resource, _ in resource_fields]
-    energy_by_resource = await _load_priced_energy(rows, resources, grid.start, grid.stop, is_paid_later=True)
-    changed_at = await _tariff_changes(rows, resources)
-    keys = {
-        priced.series_key: priced.field.interval_ms
-        for priced in energy_by_resource.values()
-        if isinstance(priced, _PricedEnergy)
-    }
-    stored = await rows.readings.aggregates(keys, grid)
+    stored: dict[SeriesKey, Aggregates] = {}
+
+    async def count_work(sources: Mapping[str, Resource], timelines: Mapping[str, Sequence[TariffTerms]]) -> int:
+        fields = {key: parse_fields(source.storage)[0] for key, source in sources.items()}
+        keys = {key: series_key(source, fields[key]) for key, source in sources.items()}
+        stored.update(
+            await rows.readings.aggregates({keys[key]: field.interval_ms for key, field in fields.items()}, grid)
+        )
+        counts = {key: sum(stored[keys[key]].count) for key in sources}
+        return sum(_readings_to_pay(rows, counts[key], timelines[key], grid) for key in sources if timelines[key])
+
+    energy_by_resource = await _load_priced_energy(rows, resources, grid.start, grid.stop, count_work)
+    changed_at = await last_tariff_changes(rows, map(priced_resource_id, resources))
     results: list[Aggregates | GatewayError] = []
     for resource, field in resource_fields:
         priced = energy_by_resource[priced_resource_id(resource)]
@@ -215,14 +230,14 @@ def _other_currency(unit: str, currency: str) -> BadInput:
     )
 
 
-async def _tariff_changes(rows: Rows, resources: Sequence[Resource]) -> dict[str, int]:
-    """Return, by id of the priced resource, the time (ms since 1970) of the last change of its tariffs."""
-    tariffs_by_resource = await histories(rows, resources, upcoming=True, superseded=True)
-    return {
-        priced_resource_id(resource): max(to_ms(tariff.superseded_at or tariff.created_at) for tariff in tariffs)
-        for resource, tariffs in zip(resources, tariffs_by_resource, strict=True)
-        if tariffs
-    }
+def _readings_to_pay(rows: Rows, readings: int, tariffs: Sequence[TariffTerms], grid: BucketGrid) -> int:
+    """Return how many readings the costs of a series are charged as. A reading includes the price of half an hour.
+
+    Prices of half hours without a reading cost as much, as far as such prices are usually known.
+    """
+    extra = extra_prices(tariffs, grid.start, grid.stop)
+    prices = count_prices(tariffs, grid.start, min(grid.stop, to_ms(rows.now) + PRICES_AHEAD_MS))
+    return max(readings, prices - extra) + extra
 
 
 async def _aggregate_costs(
@@ -249,27 +264,33 @@ async def _aggregate_costs(
     return costs
 
 
+CountWork = Callable[[Mapping[str, Resource], Mapping[str, Sequence[TariffTerms]]], Awaitable[int]]
+"""Return how many readings the caller pays for, from the priced resources and their tariffs, by id."""
+
+
 async def _load_priced_energy(
-    rows: Rows, resources: Sequence[Resource], start: int, stop: int, *, is_paid_later: bool = False
+    rows: Rows, resources: Sequence[Resource], start: int, stop: int, count_work: CountWork | None = None
 ) -> dict[str, _PricedEnergy | GatewayError]:
     """Return, by id of the priced resource, its priced energy or the error that prevents it.
 
-    Unless it `is_paid_later`, charge the caller first for readings that the price of the days does not include.
+    Charge the caller first: for the readings that the price of the days does not include, or for those of `count_work`.
     """
     sources = await load_priced_resources(rows, resources)
     errors = await _find_consent_errors(rows, resources, sources)
     following = await load_following(rows, sources.values())
     others = {other.resource_id: other for each in following.values() for other in each}
-    histories = await load_timelines(rows, sources | others, from_ms(stop - 1))
+    histories = await load_timelines(rows, sources | others, from_ms(start), from_ms(stop - 1))
     ownerships = await load_ownerships(rows, (sources | others).values())
     tariffs_by_resource = {
         key: [tariff for tariff, _, _ in timeline.tariffs_in_force(histories[key], start, stop)] for key in sources
     }
-    priced = {key: source for key, source in sources.items() if key not in errors and tariffs_by_resource[key]}
-    if rows.charge_readings is not None and not is_paid_later:
-        fields = ((source, parse_fields(source.storage)[0]) for source in priced.values())
-        counts = [await count_extra_readings(rows, source, field, start, stop) for source, field in fields]
-        rows.charge_readings(sum(counts) + sum(extra_prices(histories[key], start, stop) for key in priced))
+    allowed = {key: source for key, source in sources.items() if key not in errors}
+    if count_work is not None:
+        count = await count_work(allowed, histories)
+    elif rows.charge_readings is not None:
+        count = await _count_beyond_days(rows, allowed, histories, start, stop)
+    if rows.charge_readings is not None:
+        rows.charge_readings(count)
     dynamic_ids = dynamic_tariff_ids(tariff for tariffs in tariffs_by_resource.values() for tariff in tariffs)
     prices = await rows.prices.list_between(dynamic_ids, start - MAX_PRICE_MS + 1, stop + MAX_PRICE_MS)
     results: dict[str, _PricedEnergy | GatewayError] = {**errors}
@@ -289,6 +310,20 @@ async def _load_priced_energy(
         parts = await _price_samples(samples, tariffs, prices, start, field.interval_ms or 0)
         results[key] = _PricedEnergy(source, ownerships[key], paid, field, tariffs, parts)
     return results
+
+
+async def _count_beyond_days(
+    rows: Rows,
+    sources: Mapping[str, Resource],
+    timelines: Mapping[str, Sequence[TariffTerms]],
+    start: int,
+    stop: int,
+) -> int:
+    """Return how many readings and prices the price of the days does not include."""
+    priced = [key for key in sources if any(timeline.tariffs_in_force(timelines[key], start, stop))]
+    fields = [(sources[key], parse_fields(sources[key].storage)[0]) for key in priced]
+    counts = [await count_extra_readings(rows, source, field, start, stop) for source, field in fields]
+    return sum(counts) + sum(extra_prices(timelines[key], start, stop) for key in priced)
 
 
 async def _price_samples(

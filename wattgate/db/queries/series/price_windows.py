@@ -132,7 +132,7 @@ async def _load_prices(
     """Return the known prices of each resource, and the unit of the energy that they are for."""
     begin, stop = to_ms(start), to_ms(end)
     sources = await load_with_sources(rows, resources)
-    timelines = await load_timelines(rows, map(priced_resource_id, resources), from_ms(stop - 1))
+    timelines = await load_timelines(rows, map(priced_resource_id, resources), start, from_ms(stop - 1))
     charge_prices(rows, timelines.values(), begin, stop)
     prices = await rows.prices.list_between(
         dynamic_tariff_ids(tariff for tariffs in timelines.values() for tariff in tariffs),

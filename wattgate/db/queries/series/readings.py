@@ -127,13 +127,17 @@ async def load_consented_aggregates(
     """
     aggregates = await load_aggregates(rows, resources, fields, grid, values_only=values_only)
     gaps_by_id = await consent_gaps(rows, resources)
-    for position, (resource, field) in enumerate(zip(resources, fields, strict=True)):
+
+    async def without_gaps(position: int) -> Aggregates | GatewayError:
+        resource, loaded = resources[position], aggregates[position]
         gaps = gaps_within(gaps_by_id.get(resource.resource_id, ()), grid.start, grid.stop)
-        if gaps and not isinstance(aggregates[position], GatewayError):
-            refined = refine_grid(grid, gaps)
-            (parts,) = await load_aggregates(rows, [resource], [field], refined)
-            aggregates[position] = parts if isinstance(parts, GatewayError) else _merge(parts, refined, grid, gaps)
-    return aggregates
+        if not gaps or isinstance(loaded, GatewayError):
+            return loaded
+        refined = refine_grid(grid, gaps)
+        (parts,) = await load_aggregates(rows, [resource], [fields[position]], refined)
+        return parts if isinstance(parts, GatewayError) else _merge(parts, refined, grid, gaps)
+
+    return await rows.collect(without_gaps(position) for position in range(len(resources)))
 
 
 def _merge(parts: Aggregates, refined: BucketGrid, grid: BucketGrid, gaps: Sequence[tuple[int, int]]) -> Aggregates:

@@ -66,7 +66,7 @@ async def standby(
         time_zone=time_zone,
     )
     found = dict(zip((one.resource_id for one in read), series, strict=True))
-    timelines = await load_timelines(rows, fields, end)
+    timelines = await load_timelines(rows, fields, start, end)
     charge_prices(rows, timelines.values(), to_ms(start), to_ms(end))
     prices = await rows.prices.list_between(
         dynamic_tariff_ids(tariff for tariffs in timelines.values() for tariff in tariffs),

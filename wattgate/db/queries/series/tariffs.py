@@ -1,24 +1,34 @@
 """Batch loaders of tariffs: one result for each parent, with one statement for all."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from typing import Annotated
 
 import msgspec
-from sqlalchemy import bindparam
+from sqlalchemy import bindparam, func
 from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, Tariff
 from wattgate.db.queries.ownership import load_with_sources
-from wattgate.db.rows.lookups import Lookup
+from wattgate.db.rows.lookups import Lookup, json_length
+from wattgate.db.rows.pages import Condition
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.costs import timeline
 from wattgate.energy.costs.pricing import add_vat, to_decimal
-from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffBand, TariffBlock, TariffTerms, price_length_ms
+from wattgate.energy.costs.tariffs import (
+    MAX_AHEAD,
+    RATE_DECIMALS,
+    TariffBand,
+    TariffBlock,
+    TariffTerms,
+    price_length_ms,
+)
 from wattgate.energy.costs.timeline import Price
 from wattgate.energy.quantities import (
     STORED_DECIMALS,
@@ -40,17 +50,54 @@ MAX_PRICES = 3_000
 """The maximum number of prices of a range: 31 days of quarter hours."""
 
 
-ACTIVE_TARIFFS = Lookup(
+TARIFF_AT = Lookup(
     Tariff,
     "resource_id",
-    where=(col(Tariff.superseded_at).is_(None), col(Tariff.valid_from) <= bindparam("until")),
+    where=(col(Tariff.superseded_at).is_(None), col(Tariff.valid_from) <= bindparam("at")),
+    order_by=(col(Tariff.valid_from).desc(),),
+    only_first=True,
+)
+"""The tariff in force at an instant, of each resource."""
+
+LATER_TARIFFS = Lookup(
+    Tariff,
+    "resource_id",
+    where=(
+        col(Tariff.superseded_at).is_(None),
+        col(Tariff.valid_from) > bindparam("since"),
+        col(Tariff.valid_from) <= bindparam("until"),
+    ),
     order_by=(col(Tariff.valid_from),),
 )
-"""The tariffs of resources that are not superseded and valid from `until` or earlier, oldest first."""
+"""The tariffs of resources that are not superseded and come into force after `since`, until `until`, oldest first."""
+
+TARIFFS_UNTIL = Lookup(
+    Tariff,
+    "resource_id",
+    where=(col(Tariff.valid_from) <= bindparam("until"),),
+    order_by=(col(Tariff.valid_from).desc(), col(Tariff.version).desc()),
+)
+"""All tariffs of resources that are valid from `until` or earlier, newest first."""
+
+ACTIVE_TARIFFS_UNTIL = replace(TARIFFS_UNTIL, where=(*TARIFFS_UNTIL.where, col(Tariff.superseded_at).is_(None)))
+"""The tariffs of TARIFFS_UNTIL that are not superseded."""
+
+INCLUDED_TARIFFS = 5
+"""Tariffs of a resource that the price of a field includes. Further ones are charged before they are loaded."""
+
+TARIFF_READINGS, PART_READINGS = 2, 2
+"""Number of priced readings that take as long as to load a tariff, and a band or block of it."""
+
+SHOWN_TARIFF_READINGS, SHOWN_PART_READINGS = 12, 3
+"""The same for a tariff of a list, whose rates are computed and written."""
 
 
 COST_SUFFIX = ".cost"
 """Suffix of the classifier of a resource that holds the costs of another resource's energy."""
+
+
+PAUSE_TARIFFS = 100
+"""Number of tariffs whose rates are computed between two pauses. One with 50 bands takes 0.4 ms."""
 
 
 class PeriodPrice(msgspec.Struct, gc=False):
@@ -176,13 +223,18 @@ async def tariff_histories(
     upcoming: Annotated[bool, Described("Whether to include tariffs that are not yet in force.")] = False,
     superseded: Annotated[bool, Described("Whether to include tariffs that were replaced or withdrawn.")] = False,
 ) -> list[list[TariffRates]]:
-    """Return the tariffs of each resource with their rates, newest first. See `histories`."""
+    """Return the tariffs of each resource with their rates, newest first. See `histories`.
+
+    The caller pays for the tariffs, and for their bands and blocks, before they are loaded.
+    """
+    await _charge_histories(rows, resources, upcoming=upcoming, superseded=superseded)
     sources = await load_with_sources(rows, resources)
     tariffs = await histories(rows, resources, upcoming=upcoming, superseded=superseded)
-    return [
-        [show_tariff(tariff, sources.get(priced_resource_id(resource), resource)) for tariff in of_resource]
-        for resource, of_resource in zip(resources, tariffs, strict=True)
-    ]
+    shown: list[list[TariffRates]] = []
+    for resource, of_resource in zip(resources, tariffs, strict=True):
+        show = partial(show_tariff, resource=sources.get(priced_resource_id(resource), resource))
+        shown.append(await convert_all(of_resource, show, pause_items=PAUSE_TARIFFS))
+    return shown
 
 
 # Batch loaders of the records of tariffs.
@@ -198,14 +250,88 @@ def holds_costs(resource: Resource) -> bool:
     return resource.cost_of is not None or resource.classifier.endswith(COST_SUFFIX)
 
 
-async def load_timelines(rows: Rows, resource_ids: Iterable[str], until: datetime) -> dict[str, list[Tariff]]:
-    """Return, by resource id, the tariffs that are not superseded and valid from `until` or earlier, oldest first."""
+async def tariffs_at(rows: Rows, resource_ids: Iterable[str], at: datetime) -> dict[str, Tariff]:
+    """Return the tariffs in force at an instant by resource id. Resources without one are left out."""
+    found = await rows.find(TARIFF_AT, set(resource_ids), at=at)
+    return {tariff.resource_id: tariff for tariff in found}
+
+
+async def load_timelines(
+    rows: Rows, resource_ids: Iterable[str], since: datetime, until: datetime
+) -> dict[str, list[Tariff]]:
+    """Return, by resource id, the tariffs in force at `since` or from a later instant until `until`, oldest first.
+
+    The caller pays for those above INCLUDED_TARIFFS before they are loaded.
+    """
     unique_ids = set(resource_ids)
-    tariffs = await rows.find(ACTIVE_TARIFFS, unique_ids, until=until)
-    by_resource: dict[str, list[Tariff]] = {resource_id: [] for resource_id in unique_ids}
-    for tariff in tariffs:
+    first = await tariffs_at(rows, unique_ids, min(since, until))
+    by_resource = {
+        resource_id: [first[resource_id]] if resource_id in first else list[Tariff]() for resource_id in unique_ids
+    }
+    for tariff in await _load_later(rows, unique_ids, since, until):
         by_resource[tariff.resource_id].append(tariff)
     return by_resource
+
+
+async def _load_later(rows: Rows, resource_ids: set[str], since: datetime, until: datetime) -> list[Tariff]:
+    """Return the tariffs of LATER_TARIFFS. Charge the caller first if there are more than the price includes."""
+    included = INCLUDED_TARIFFS * len(resource_ids)
+    if rows.charge_readings is None:
+        return await rows.find(LATER_TARIFFS, resource_ids, since=since, until=until)
+    tariffs = await rows.find(LATER_TARIFFS, resource_ids, since=since, until=until, limit=included + 1)
+    if len(tariffs) <= included:
+        return tariffs
+    conditions = (
+        col(Tariff.superseded_at).is_(None),
+        col(Tariff.valid_from) > since,
+        col(Tariff.valid_from) <= until,
+    )
+    rows.charge_readings(await _count_readings(rows, resource_ids, TARIFF_READINGS, PART_READINGS, *conditions))
+    return await rows.find(LATER_TARIFFS, resource_ids, since=since, until=until)
+
+
+async def _charge_histories(rows: Rows, resources: Sequence[Resource], *, upcoming: bool, superseded: bool) -> None:
+    """Charge the caller for the tariffs that `histories` loads, above those that the price includes."""
+    if rows.charge_readings is None:
+        return
+    resource_ids = {priced_resource_id(resource) for resource in resources}
+    conditions: list[Condition] = [col(Tariff.valid_from) <= _history_end(rows, upcoming=upcoming)]
+    conditions += [] if superseded else [col(Tariff.superseded_at).is_(None)]
+    count = await _count_readings(rows, resource_ids, SHOWN_TARIFF_READINGS, SHOWN_PART_READINGS, *conditions)
+    rows.charge_readings(max(0, count - INCLUDED_TARIFFS * SHOWN_TARIFF_READINGS * len(resource_ids)))
+
+
+async def _count_readings(
+    rows: Rows, resource_ids: Iterable[str], per_tariff: int, per_part: int, *where: Condition
+) -> int:
+    """Return how many priced readings take as long as the tariffs that meet the conditions."""
+    parts = json_length(col(Tariff.bands)) + json_length(col(Tariff.blocks))
+    counted = await rows.aggregate_by(
+        Tariff,
+        "resource_id",
+        func.sum(per_tariff + per_part * parts),
+        col(Tariff.resource_id).in_(resource_ids),
+        *where,
+    )
+    return int(sum(counted.values()))
+
+
+def _history_end(rows: Rows, *, upcoming: bool) -> datetime:
+    """Return the latest instant from which a listed tariff is valid. None is valid from later than MAX_AHEAD."""
+    return rows.now + MAX_AHEAD if upcoming else rows.now
+
+
+async def last_tariff_changes(rows: Rows, resource_ids: Iterable[str]) -> dict[str, int]:
+    """Return the time (ms since 1970) of the last change of the tariffs of each resource that has had one."""
+    changed_at = func.max(func.coalesce(col(Tariff.superseded_at), col(Tariff.created_at)))
+    found = await rows.aggregate_by(Tariff, "resource_id", changed_at, col(Tariff.resource_id).in_(set(resource_ids)))
+    return {resource_id: to_ms(instant) for resource_id, instant in found.items()}
+
+
+def count_prices(history: Sequence[TariffTerms], start: int, stop: int) -> int:
+    """Return how many prices of tariffs are in [start, stop)."""
+    spans = timeline.tariffs_in_force(history, start, stop)
+    return sum((end - begin) // price_length_ms(tariff) for tariff, begin, end in spans if tariff.price_period)
 
 
 def extra_prices(history: Sequence[TariffTerms], start: int, stop: int) -> int:
@@ -226,13 +352,10 @@ def charge_prices(rows: Rows, histories: Iterable[Sequence[TariffTerms]], start:
         rows.charge_readings(sum(extra_prices(history, start, stop) for history in histories))
 
 
-async def in_force(rows: Rows, resources: Sequence[Resource]) -> list[Tariff | None]:
-    """Return the tariff that applies to each resource now, or None."""
-    timelines = await load_timelines(rows, map(priced_resource_id, resources), rows.now)
-    return [
-        timelines[priced_resource_id(resource)][-1] if timelines[priced_resource_id(resource)] else None
-        for resource in resources
-    ]
+async def in_force(rows: Rows, resources: Sequence[Resource], at: datetime | None = None) -> list[Tariff | None]:
+    """Return the tariff that applies to each resource at an instant, by default now, or None."""
+    tariffs = await tariffs_at(rows, map(priced_resource_id, resources), at or rows.now)
+    return [tariffs.get(priced_resource_id(resource)) for resource in resources]
 
 
 async def histories(
@@ -242,17 +365,13 @@ async def histories(
 
     `upcoming` adds tariffs that are valid from a later time, `superseded` those that a later version replaces.
     """
-    conditions = [] if upcoming else [col(Tariff.valid_from) <= rows.now]
-    conditions += [] if superseded else [col(Tariff.superseded_at).is_(None)]
-    tariffs = await rows.all(
-        Tariff,
-        col(Tariff.resource_id).in_({priced_resource_id(resource) for resource in resources}),
-        *conditions,
-        order_by=[col(Tariff.valid_from).desc(), col(Tariff.version).desc()],
-    )
-    return [
-        [tariff for tariff in tariffs if tariff.resource_id == priced_resource_id(resource)] for resource in resources
-    ]
+    lookup = TARIFFS_UNTIL if superseded else ACTIVE_TARIFFS_UNTIL
+    resource_ids = {priced_resource_id(resource) for resource in resources}
+    tariffs = await rows.find(lookup, resource_ids, until=_history_end(rows, upcoming=upcoming))
+    by_resource = defaultdict[str, list[Tariff]](list)
+    for tariff in tariffs:
+        by_resource[tariff.resource_id].append(tariff)
+    return [by_resource[priced_resource_id(resource)] for resource in resources]
 
 
 async def prices(

@@ -214,7 +214,6 @@ class ReadingSeries:
         comparison_queries.comparisons,
         needs=Permission.READINGS_READ,
         weight=20,
-        result_units=reading_types.units_of_comparison,
         description="Comparison of the series up to its newest sample with the same elapsed time of a baseline. Null "
         "if there is no reading; then `noValueReason` of the series says why. "
         "A range without end that starts a month or a day counts as that month or day so far.",
@@ -252,7 +251,6 @@ class Comparison:
     series: ReadingSeries = edge(
         comparison_queries.baseline_series,
         needs=Permission.READINGS_READ,
-        result_units=reading_types.units_of_pricing,
         weight=250,
         description="The whole baseline, in buckets of the same period. Null only with an error, such as "
         "CONSENT_REVOKED.",
@@ -360,7 +358,6 @@ class Resource(Node, model=models.Resource):
         needs=Permission.READINGS_READ,
         weight=per_bucket(2, max_buckets=MAX_BUCKETS),
         sizes=SERIES_SIZES,
-        result_units=reading_types.units_of_pricing,
         value_fields=VALUE_FIELDS,
         load_values=reading_queries.value_readings,
         description="Readings in a time range, in whole buckets of the time zone: at most 20,000 buckets. Null only "

@@ -6,18 +6,12 @@ from typing import Annotated
 
 import strawberry
 
-from wattgate.db.queries.series.comparisons import Comparison
-from wattgate.db.readings.reading_series import MAX_BUCKET_OBJECTS, ReadingSeries
+from wattgate.db.readings.reading_series import MAX_BUCKET_OBJECTS
 from wattgate.energy.buckets import MAX_BUCKETS
 from wattgate.enums import BucketQuality, FreshnessCause, FreshnessState, NoValueReason, ReadingQuality
 from wattgate.operations.types.meters.devices import NetworkState
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.cost_weights import (
-    PRICED_READINGS_PER_UNIT,
-    SERIES_ITEMS_PER_UNIT,
-    ListSize,
-    bucket_count,
-)
+from wattgate.operations.vocabulary.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, bucket_count
 from wattgate.operations.vocabulary.directives import ONLY_ON_ERROR
 from wattgate.values import terms
 from wattgate.values.annotations import MaxItems
@@ -38,16 +32,6 @@ SERIES_SIZES = (
     ListSize(bucket_count(MAX_BUCKETS), ("BucketColumns",)),
 )
 """Lengths of the lists of a series, estimated from its range and period for the cost of a document."""
-
-
-def units_of_pricing(series: ReadingSeries) -> int:
-    """Return the additional cost of a series of costs, which are computed from each reading of the energy."""
-    return len(series.aggregates.samples or ()) // PRICED_READINGS_PER_UNIT
-
-
-def units_of_comparison(comparison: Comparison | None) -> int:
-    """Return the additional cost of a comparison: that of the series up to its newest sample, and of the baseline."""
-    return 2 * units_of_pricing(comparison.reading_series) if comparison else 0
 
 
 @strawberry.type(description="One bucket of a series: a time range and its value.")
