@@ -9,9 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
 from wattgate.db.connections.engine import Database
-from wattgate.db.encryption.batches import BATCH_ROWS
 from wattgate.db.encryption.key_ring import PREFIX, KeyRing, SecretKeyError, SecretLocation
-from wattgate.db.encryption.secret_columns import ENCRYPTED_MODELS
+from wattgate.db.encryption.secret_columns import BATCH_ROWS, ENCRYPTED_MODELS
 from wattgate.db.models import SecretKey
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION

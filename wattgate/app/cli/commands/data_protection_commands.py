@@ -8,7 +8,7 @@ import typer
 from wattgate.app.cli.commands.application_commands import UserArgument
 from wattgate.app.cli.commands.dispatch import dispatched
 from wattgate.app.cli.record_options import JsonOption, OptionalApplication
-from wattgate.db.encryption.batches import BATCH_ROWS
+from wattgate.db.encryption.secret_columns import BATCH_ROWS
 
 # `wattgate keys`: create keys that encrypt stored secrets, rotate them, and show which are in use.
 
