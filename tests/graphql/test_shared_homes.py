@@ -18,6 +18,7 @@ from tests.support.timed import Timed
 from wattgate.app.workers.maintenance import maintain_once
 from wattgate.db.identity.login_backoff import FREE_ATTEMPTS
 from wattgate.db.models import HomeMember
+from wattgate.delivery.account_mails import HOME_INVITATION
 from wattgate.operations.homes.home_members import (
     CODE_ALPHABET,
     ENDED_LIFETIME,
@@ -30,6 +31,10 @@ Headers = dict[str, str]
 
 INVITE = """mutation ($homeId: ID!, $name: String!) { inviteHomeMember(homeId: $homeId, name: $name) {
   ... on HomeInvitation { code member { memberId homeId name state memberUserId expiresAt } } ...Refused } }"""
+INVITE_BY_MAIL = """mutation ($homeId: ID!, $name: String!, $email: String!) {
+  inviteHomeMember(homeId: $homeId, name: $name, email: $email) {
+  ... on HomeInvitation { code member { email } } ...Refused } }"""
+EMAILS = "query ($homeId: ID!) { home(homeId: $homeId) { members { email state } } }"
 ACCEPT = """mutation ($code: String!) { acceptHomeInvitation(code: $code) {
   ... on SharedHome { memberId homeId name } ...Refused } }"""
 REMOVE = """mutation ($homeId: ID!, $memberId: ID!) { removeHomeMember(homeId: $homeId, memberId: $memberId) {
@@ -281,6 +286,21 @@ async def test_each_code_that_cannot_be_accepted_has_the_same_answer(timed: Time
         for _ in range(FREE_ATTEMPTS)
     ]
     assert guesses == ["NOT_FOUND"] * (FREE_ATTEMPTS - 1) + ["RATE_LIMITED"]
+
+
+async def test_invitation_by_mail_is_for_the_account_with_the_address(sharing: Sharing) -> None:
+    address = sharing.sister.username
+    values = {"homeId": sharing.home_id, "name": "<b>Grace</b>", "email": address.upper()}
+    invited = await sharing.ask(INVITE_BY_MAIL, sharing.mine, **values)
+    assert invited == {"code": None, "member": {"email": address}}
+    code = await people.newest_code(sharing.owner, sharing.owner.account_id, HOME_INVITATION)
+    stranger = await resident(sharing.house.one)
+    assert await sharing.code_of(ACCEPT, stranger.headers["account"], code=code) == "NOT_FOUND"
+    assert await sharing.code_of(ACCEPT, sharing.hers, code=code) is None
+    (member,) = (await sharing.ask(EMAILS, sharing.mine, homeId=sharing.home_id))["members"]
+    assert member == {"email": None, "state": "JOINED"}
+    await sharing.ask(INVITE_BY_MAIL, sharing.mine, **{**values, "email": "open@example.org"})
+    assert (await sharing.ask(EMAILS, sharing.inside, homeId=sharing.home_id))["members"] == [member]
 
 
 async def test_owner_cannot_accept_and_a_member_not_twice(sharing: Sharing) -> None:

@@ -25,6 +25,8 @@ from wattgate.db.queries.virtual_entities import ListedMember, SharedHome
 from wattgate.db.rows.pages import Condition
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import SystemAccess
+from wattgate.delivery.account_mails import HOME_INVITATION
+from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
 from wattgate.enums import HomeMemberEnd, HomeMemberState
 from wattgate.errors import BadInput, Conflict, NotFound, Problem, QuotaExceeded
 from wattgate.operations.core.context import require_user_id
@@ -32,6 +34,8 @@ from wattgate.operations.core.operation import Audit, Call, OperationKind, RestR
 from wattgate.operations.credentials.credential_endings import end_home_members
 from wattgate.operations.credentials.login import require_account
 from wattgate.operations.homes.home_resources import closed_home_error
+from wattgate.operations.messages.account_mails import enqueue_account_mail
+from wattgate.operations.messages.message_context import mail_address
 from wattgate.operations.types.homes import virtual_entities as types
 from wattgate.operations.types.identity import accounts as account_types
 from wattgate.operations.vocabulary import ids
@@ -102,12 +106,18 @@ async def invite_home_member(
     *,
     ve_id: ids.VeId,
     name: Annotated[terms.Text100, Described("Name by which the owner knows the person, such as Grace.")],
+    email: Annotated[
+        terms.Address,
+        Described("E-mail address that gets the code. Only an account with it can accept the invitation."),
+    ]
+    | None = None,
 ) -> types.HomeInvitation:
     """Invite another person to read a home, with a code that is valid for 7 days and once.
 
-    The person accepts it with `acceptHomeInvitation` and an own log-in. A home has at most 10 members and open
-    invitations together.
+    The person accepts it with `acceptHomeInvitation` and an own log-in. With `email`, the code is sent there and not
+    returned. A home has at most 10 members and open invitations together.
     """
+    address = None if email is None else _clean_address(email)
     home = await call.rows.edit(models.VirtualEntity, ve_id)  # lock it, so that concurrent invitations are counted
     if not home.active:
         raise closed_home_error(ve_id)
@@ -118,12 +128,16 @@ async def invite_home_member(
             ve_id=ve_id,
             user_id=home.owner_id,
             name=_require_name(name),
+            email=address,
             digest=_code_digest(call.rows, code),
             created_at=call.rows.now,
             expires_at=call.rows.now + INVITATION_LIFETIME,
         )
     )
-    return types.HomeInvitation(code=code, member=queries.listed_member(member, call.rows.now))  # type: ignore[arg-type] # it has the attributes of the type
+    if address is not None:
+        account = await _account_of(call.rows, home.owner_id)
+        await enqueue_account_mail(call, HOME_INVITATION, account, address, code=code, expires_at=member.expires_at)
+    return types.HomeInvitation(code=None if address else code, member=queries.listed_member(member, call.rows.now))  # type: ignore[arg-type] # it has the attributes of the type
 
 
 @operation(
@@ -162,7 +176,7 @@ async def accept_home_invitation(call: Call, *, code: InvitationCode) -> SharedH
     To read the home, send the own credentials with its ID in the header `sharedHomeId`.
     """
     account = await require_account(call)
-    invitation = await _find_invitation(call, account.user_id, code)
+    invitation = await _find_invitation(call, account, code)
     with call.rows.whole_application() as rows:
         of_user = col(models.HomeMember.member_user_id) == account.user_id, col(models.HomeMember.ended_at).is_(None)
         homes = [member.ve_id for member in await rows.all(models.HomeMember, *of_user)]
@@ -173,7 +187,7 @@ async def accept_home_invitation(call: Call, *, code: InvitationCode) -> SharedH
         if len(homes) >= MAX_SHARED_HOMES:
             raise QuotaExceeded(f"You may read {MAX_SHARED_HOMES} homes of others, which is the maximum. Leave one.")
         is_unused = *_is_open(invitation.member_id), col(models.HomeMember.joined_at).is_(None)
-        values = {"member_user_id": account.user_id, "joined_at": rows.now, "digest": None}
+        values = {"member_user_id": account.user_id, "joined_at": rows.now, "digest": None, "email": None}
         if not await rows.update(models.HomeMember, *is_unused, **values):
             raise _unknown_code()  # another call was faster
         (accepted,) = await queries.shared_homes_of(rows, account.user_id, invitation.ve_id)
@@ -245,13 +259,13 @@ async def _make_room(rows: Rows, ve_id: str) -> None:
         await rows.delete(models.HomeMember, col(models.HomeMember.member_id).in_(surplus))
 
 
-async def _find_invitation(call: Call, user_id: str, code: str) -> models.HomeMember:
+async def _find_invitation(call: Call, account: models.Account, code: str) -> models.HomeMember:
     """Return the open invitation with a code. Count a wrong code against the user, and charge the client's address.
 
-    Raise NotFound with the same message for each code that is unknown, expired, withdrawn or used, and RateLimited
-    after several wrong codes.
+    Raise NotFound with the same message for each code that is unknown, expired, withdrawn, used, or for another e-mail
+    address than that of the account, and RateLimited after several wrong codes.
     """
-    key = backoff_id(call.rows, None, user_id, _BACKOFF_KIND)
+    key = backoff_id(call.rows, None, account.user_id, _BACKOFF_KIND)
     failures, failed_at = await load_failures(call.rows, key)
     enforce_login_backoff(failures, failed_at, call.rows.now, "wrong codes")
     call.charge_address(AddressPolicy.CODE)
@@ -263,7 +277,7 @@ async def _find_invitation(call: Call, user_id: str, code: str) -> models.HomeMe
             col(models.HomeMember.expires_at) > rows.now,
             col(models.HomeMember.ended_at).is_(None),
         )
-    if invitation is None:
+    if invitation is None or invitation.email not in (None, (mail_address(account) or "").lower()):
         raise _unknown_code()
     await restore_failures(call.rows, key, failures, failed_at)
     call.refund_address(AddressPolicy.CODE)
@@ -293,6 +307,23 @@ def _code_digest(rows: Rows, code: str) -> bytes:
     """Return the digest of a code in any case and with any separators, for the application."""
     characters = "".join(character for character in code.upper() if character.isalnum())
     return hash_secret(f"{rows.application_id}:home:{characters}")
+
+
+def _clean_address(email: str) -> str:
+    """Return an address in lower case. Raise BadInput if it is none."""
+    try:
+        return parse_mailbox(email).address.lower()
+    except NotMailable as error:
+        raise BadInput(str(error), problems=[Problem(("email",), "is not an e-mail address")]) from None
+
+
+async def _account_of(rows: Rows, user_id: str) -> models.Account:
+    """Return the oldest open account of a user, whose mail an invitation is. Raise Conflict if there is none."""
+    is_open = col(models.Account.user_id) == user_id, col(models.Account.active).is_(True)
+    account = await rows.first(models.Account, *is_open, order_by=[models.Account.created_at])
+    if account is None:
+        raise Conflict("The owner of the home has no open account. Invite without email, and pass on the code.")
+    return account
 
 
 def _require_name(name: str) -> str:
