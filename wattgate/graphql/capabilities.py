@@ -239,8 +239,8 @@ CAPABILITIES: tuple[Capability, ...] = (
     Capability(
         "Invitation to a home, and the access of a member",
         (Anchor.ACCOUNT, Anchor.TOKEN, Anchor.HOME),
-        f"{home_members.MAX_MEMBERS} for each home; the code lasts {home_members.INVITATION_LIFETIME.days} days, for one "
-        "use",
+        f"{home_members.MAX_MEMBERS} for each home; the code is valid {home_members.INVITATION_LIFETIME.days} days and "
+        "once",
         "The owner removes it, the member leaves, or the home is closed. It rests while the owner is suspended, and is "
         "deleted with the owner or the member. Each request and each connection needs a log-in of the member.",
         f"requests: immediately; connections: {REVOKED_SECONDS} s",

@@ -146,7 +146,6 @@ async def invite_home_member(
     needs=Permission.HOME_MEMBER_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/virtualentity/{veId}/member/{memberId}", Tag.SHARED_HOMES),
-    raises=(NotFound,),
     rest_result=account_types.DONE,
 )
 async def remove_home_member(call: Call, *, ve_id: ids.VeId, member_id: ids.MemberId) -> ListedMember:
@@ -214,7 +213,6 @@ async def shared_homes(call: Call) -> list[SharedHome]:
     needs=Permission.SHARED_HOME_WRITE,
     audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/sharedhome/{veId}", Tag.SHARED_HOMES),
-    raises=(NotFound,),
     rest_result=account_types.DONE,
 )
 async def leave_shared_home(call: Call, *, ve_id: ids.VeId) -> SharedHome:
