@@ -37,7 +37,7 @@ INVITE_BY_MAIL = """mutation ($homeId: ID!, $name: String!, $email: String!) {
 EMAILS = "query ($homeId: ID!) { home(homeId: $homeId) { members { email state } } }"
 ACCEPT = """mutation ($code: String!) { acceptHomeInvitation(code: $code) {
   ... on SharedHome { memberId homeId name } ...Refused } }"""
-REMOVE = """mutation ($homeId: ID!, $memberId: ID!) { removeHomeMember(homeId: $homeId, memberId: $memberId) {
+REMOVE = """mutation ($homeId: ID!, $memberId: ID!) { removeMemberFromHome(homeId: $homeId, memberId: $memberId) {
   ... on HomeMember { memberId state endReason } ...Refused } }"""
 LEAVE = "mutation ($homeId: ID!) { leaveSharedHome(homeId: $homeId) { ... on SharedHome { homeId } ...Refused } }"
 MEMBERS = "query ($homeId: ID!) { home(homeId: $homeId) { members { memberId name state memberUserId endReason } } }"

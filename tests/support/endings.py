@@ -210,7 +210,7 @@ async def close_home(caller: Caller, principal: Principal) -> None:
 async def remove_member(caller: Caller, principal: Principal) -> None:
     assert caller.owner is not None
     home_and_member = {"ve_id": principal.ve_id, "member_id": principal.membership_id}
-    await caller.run(await caller.owner.by_token(), home_members.remove_home_member, **home_and_member)
+    await caller.run(await caller.owner.by_token(), home_members.remove_member_from_home, **home_and_member)
 
 
 async def leave_home(caller: Caller, principal: Principal) -> None:

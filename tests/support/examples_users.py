@@ -205,7 +205,7 @@ EXAMPLES: dict[str, Example] = {
     "deny_display_pairing": _answered,
     "home_members": by_id("virtual_entity", "veId"),
     "invite_home_member": _invited,
-    "remove_home_member": _member_to_remove,
+    "remove_member_from_home": _member_to_remove,
     "accept_home_invitation": _invitation_of_another,
     "shared_homes": NOTHING,
     "leave_shared_home": _home_of_another,

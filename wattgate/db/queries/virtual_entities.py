@@ -123,7 +123,7 @@ def listed_member(member: HomeMember, now: datetime) -> ListedMember:
 async def members(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[list[ListedMember]]:
     """Return the members and the invitations of each home, oldest first, for its owner.
 
-    A member of the home sees only those who may read it. The address of an invitation is removed when it is accepted.
+    A member of the home sees only its present members. The address of an invitation is removed when it is accepted.
     """
     ve_ids = [entity.ve_id for entity in virtual_entities]
     found = await rows.all(

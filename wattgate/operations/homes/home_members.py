@@ -87,7 +87,7 @@ InvitationCode = Annotated[
 async def home_members(call: Call, *, ve_id: ids.VeId) -> list[ListedMember]:
     """List the people whom the owner has invited to a home, oldest first, with those whose access has ended.
 
-    A member of the home sees those who may read it, without e-mail addresses.
+    A member of the home sees the present members, without e-mail addresses.
     """
     home = await call.rows.get(models.VirtualEntity, ve_id)
     return (await queries.members(call.rows, [home]))[0]
@@ -148,7 +148,7 @@ async def invite_home_member(
     rest=RestRoute("DELETE", "/virtualentity/{veId}/member/{memberId}", Tag.SHARED_HOMES),
     rest_result=account_types.DONE,
 )
-async def remove_home_member(call: Call, *, ve_id: ids.VeId, member_id: ids.MemberId) -> ListedMember:
+async def remove_member_from_home(call: Call, *, ve_id: ids.VeId, member_id: ids.MemberId) -> ListedMember:
     """End the access of a member to a home, or withdraw an invitation. All gateways close its connections in 1 second.
 
     The entry stays in the list of the home, so that its owner sees how the access has ended.

@@ -144,7 +144,7 @@ class VirtualEntity(Node, model=models.VirtualEntity):
         needs=Permission.HOME_MEMBER_READ,
         sizes=[ListSize(2)],
         description="People whom the owner has invited to read the home, oldest first, with those whose access has "
-        "ended. A member sees only those who may read it.",
+        "ended. A member sees only its present members.",
     )
     owner: Any = owner_edge("home")
     display: Display = edge(
