@@ -12,7 +12,6 @@ import pyotp
 from tests.support import people
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import PASSWORD, Tenant
-from tests.support.residents import resident
 from tests.support.user_jobs import erased, exported
 from wattgate.operations.accounts import profiles, user_suspensions
 from wattgate.operations.credentials import second_factor, tokens
@@ -150,13 +149,19 @@ async def _member_to_remove(tenant: Tenant) -> dict[str, Any]:
     return {"veId": ve_id, "memberId": (await people.invitation(tenant, ve_id)).member.member_id}
 
 
+async def _another(tenant: Tenant) -> Tenant:
+    """Return a new user of the application of a tenant."""
+    who = await people.active(tenant)
+    return replace(tenant, user_id=who["userId"], account_id=who["accountId"])
+
+
 async def _invitation_of_another(tenant: Tenant) -> dict[str, Any]:
-    owner = await resident(tenant)
+    owner = await _another(tenant)
     return {"code": (await people.invitation(owner, await owner.add_home())).code}
 
 
 async def _home_of_another(tenant: Tenant) -> dict[str, Any]:
-    owner = await resident(tenant)
+    owner = await _another(tenant)
     ve_id = await owner.add_home()
     await people.home_member(owner, tenant, ve_id)
     return {"veId": ve_id}
