@@ -9,6 +9,7 @@ import pytest
 from sqlmodel import col
 
 from tests.graphql.test_access_log import flush
+from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, stream
 from tests.support import people
 from tests.support.house import House, Tenant
 from tests.support.refusals import refusals
@@ -195,7 +196,14 @@ ENDS: tuple[Callable[[Sharing, str], Awaitable[None]], ...] = (
 async def test_access_ends_at_once_for_requests_and_open_connections(sharing: Sharing, end: Any) -> None:
     """The own connection of the person stays open, unless the person is erased."""
     member_id = await sharing.share()
-    async with socket(sharing.house.url) as inside, socket(sharing.house.url) as own:
+    body = {"query": DISPLAY, "variables": {"homeId": sharing.home_id}}
+    request = {"headers": {**sharing.inside, **EVENT_STREAM_HEADERS}, "json": body}
+    async with (
+        socket(sharing.house.url) as inside,
+        socket(sharing.house.url) as own,
+        stream(sharing.house, **request) as events,
+    ):
+        assert (await events.next_data())["data"]["display"] == {"name": "Home"}
         await inside.init(**sharing.inside)
         await own.init(**sharing.hers)
         await inside.subscribe(DISPLAY, homeId=sharing.home_id)
@@ -203,6 +211,8 @@ async def test_access_ends_at_once_for_requests_and_open_connections(sharing: Sh
         await end(sharing, member_id)
         assert await inside.rest() == []
         assert inside.connection.close_code == 4403
+        assert (await events.event())["event"] == "next"  # the error
+        assert (await events.event())["event"] == "complete"
         if end is not erase_member:
             assert await own.heard() == []
     assert await sharing.reads() == ("UNAUTHENTICATED" if end is erase_member else "FORBIDDEN")
@@ -308,6 +318,20 @@ async def test_owner_cannot_accept_and_a_member_not_twice(sharing: Sharing) -> N
     assert await sharing.code_of(ACCEPT, sharing.mine, code=code) == "CONFLICT"
     await sharing.share()
     assert await sharing.code_of(ACCEPT, sharing.hers, code=code) == "CONFLICT"
+
+
+async def test_invitation_of_a_suspended_owner_waits_and_a_member_can_leave_meanwhile(sharing: Sharing) -> None:
+    code = (await sharing.invite())["code"]
+    await suspend_owner(sharing, "")
+    assert await sharing.code_of(ACCEPT, sharing.hers, code=code) == "CONFLICT"
+    path = f"/user/{sharing.owner.user_id}/suspension"
+    await sharing.house.call("DELETE", path, sharing.owner.headers["application"])
+    assert await sharing.code_of(ACCEPT, sharing.hers, code=code) is None
+    assert await sharing.reads() is None
+    await suspend_owner(sharing, "")
+    assert await sharing.reads() == "FORBIDDEN"
+    assert await sharing.code_of(LEAVE, sharing.hers, homeId=sharing.home_id) is None
+    assert await sharing.code_of(LEAVE, sharing.hers, homeId=sharing.home_id) == "NOT_FOUND"
 
 
 async def test_home_has_few_members_and_keeps_a_bounded_history(sharing: Sharing) -> None:

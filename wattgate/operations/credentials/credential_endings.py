@@ -124,9 +124,8 @@ async def end_home_members(call: Call, rows: Rows, reason: HomeMemberEnd, *where
     are_open = *where, col(models.HomeMember.ended_at).is_(None)
     members = await rows.all(models.HomeMember, *are_open)
     await rows.update(models.HomeMember, *are_open, ended_at=rows.now, end_reason=reason, email=None, digest=None)
-    for member in members:
-        if member.joined_at is not None:
-            _emit(call, CredentialsRevoked(membership_id=member.member_id))
+    for member in members:  # also for invitations: one may have been accepted since
+        _emit(call, CredentialsRevoked(membership_id=member.member_id))
 
 
 async def end_grant(call: Call, rows: Rows, family: str) -> None:

@@ -189,8 +189,9 @@ async def accept_home_invitation(call: Call, *, code: InvitationCode) -> SharedH
         values = {"member_user_id": account.user_id, "joined_at": rows.now, "digest": None, "email": None}
         if not await rows.update(models.HomeMember, *is_unused, **values):
             raise _unknown_code()  # another call was faster
-        (accepted,) = await queries.shared_homes_of(rows, account.user_id, invitation.ve_id)
-    return accepted
+        for accepted in await queries.shared_homes_of(rows, account.user_id, invitation.ve_id):
+            return accepted
+    raise Conflict("The owner of the home is suspended. Accept the invitation later.")
 
 
 @operation(
@@ -219,9 +220,12 @@ async def leave_shared_home(call: Call, *, ve_id: ids.VeId) -> SharedHome:
     """End the acting user's access to a home of another user. Its owner can invite the user again."""
     user_id = require_user_id(call)
     with call.rows.whole_application() as rows:
-        for left in await queries.shared_homes_of(rows, user_id, ve_id):
+        of_user = col(models.HomeMember.member_user_id) == user_id, col(models.HomeMember.ended_at).is_(None)
+        left = await rows.first(models.HomeMember, *of_user, col(models.HomeMember.ve_id) == ve_id)
+        if left is not None and left.joined_at is not None:
+            home = await rows.get(models.VirtualEntity, ve_id)
             await end_home_members(call, rows, HomeMemberEnd.LEFT, *_is_open(left.member_id))
-            return left
+            return SharedHome(left.member_id, home.ve_id, home.name, left.joined_at)
     raise NotFound(f"No home with ID {ve_id} is shared with you.")
 
 
