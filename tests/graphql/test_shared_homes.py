@@ -197,11 +197,11 @@ async def test_access_ends_at_once_for_requests_and_open_connections(sharing: Sh
     """The own connection of the person stays open, unless the person is erased."""
     member_id = await sharing.share()
     body = {"query": DISPLAY, "variables": {"homeId": sharing.home_id}}
-    request = {"headers": {**sharing.inside, **EVENT_STREAM_HEADERS}, "json": body}
+    headers = {**sharing.inside, **EVENT_STREAM_HEADERS}
     async with (
         socket(sharing.house.url) as inside,
         socket(sharing.house.url) as own,
-        stream(sharing.house, **request) as events,
+        stream(sharing.house, headers=headers, json=body) as events,
     ):
         assert (await events.next_data())["data"]["display"] == {"name": "Home"}
         await inside.init(**sharing.inside)
