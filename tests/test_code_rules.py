@@ -92,6 +92,7 @@ def test_only_operations_of_the_system_list_applications() -> None:
         "operations/alerts/alert_rules.py",
         "operations/consent/access_log.py",
         "operations/devices/catch_ups.py",
+        "operations/homes/home_members.py",
         "operations/homes/paired_displays.py",
         "operations/messages/deliveries.py",
         "operations/messages/mail.py",

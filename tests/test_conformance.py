@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import people
 from tests.support.examples import EXAMPLES
 from tests.support.examples_users import FRESH_CALLERS
 from tests.support.house import House, Tenant, house
@@ -18,6 +19,7 @@ from tests.support.interfaces import (
     to_rest_values,
 )
 from tests.support.legacy import REST_ARGUMENTS, REST_RESULTS
+from tests.support.residents import resident
 from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.short_form import sample, share
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
@@ -65,6 +67,7 @@ VOLATILE = {
     "issuer",
     "previewUrl",
     "expiresAt",
+    "joinedAt",
     "lastSeenAt",
     *("deviceCode", "userCode", "verificationUriComplete", "qrCode"),
     *("device_code", "user_code", "verification_uri_complete", "qr_code"),
@@ -159,6 +162,9 @@ def test_operations_and_examples_match() -> None:
 async def own_house(databases: Databases) -> AsyncIterator[House]:
     """A served gateway on each engine for these tests alone, because the examples change records of its tenants."""
     async with databases() as url, house(url, recent_login_minutes=60) as opened:  # a slow walk takes more than 5
+        for tenant in (opened.one, opened.other):
+            owner = await resident(tenant)
+            await people.home_member(owner, tenant, await owner.add_home())
         yield opened
 
 

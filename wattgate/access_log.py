@@ -23,6 +23,7 @@ FLUSH_AT = 10_000
 PURPOSES: Mapping[Role, str] = {
     Role.ACCOUNT: "own use",
     Role.DISPLAY: "own use",
+    Role.MEMBER: "shared home",
     Role.TEMPLATE_EDITOR: "own use",
     Role.ADMINISTRATOR: "administration",
     Role.APPLICATION: "service",
@@ -152,7 +153,7 @@ class AccessRecorder:
             purpose=current_client().purpose or PURPOSES[principal.role],
             role=principal.role.value,
             reader=format_actor(principal),
-            user_id=principal.user_id,
+            user_id=principal.member_user_id or principal.user_id,
             hour=at.replace(minute=0, second=0, microsecond=0),
         )
         self._log.add(reader, new, at)

@@ -366,6 +366,24 @@ class PairingState(Enum):
     DENIED = "DENIED"
 
 
+class HomeMemberState(Enum):
+    """How far the access of another person to a home is."""
+
+    INVITED = "INVITED"
+    EXPIRED = "EXPIRED"
+    JOINED = "JOINED"
+    ENDED = "ENDED"
+
+
+class HomeMemberEnd(Enum):
+    """Why the access of another person to a home, or the invitation, has ended."""
+
+    WITHDRAWN = "WITHDRAWN"
+    REMOVED = "REMOVED"
+    LEFT = "LEFT"
+    HOME_CLOSED = "HOME_CLOSED"
+
+
 class AccountRule(Enum):
     """Users of an external directory who may log in although they have no account in it yet."""
 

@@ -37,6 +37,10 @@ class Permission(Enum):
     ACCOUNT_ADD = auto()
     ACCOUNT_MANAGE = auto()
     CREDENTIAL_WRITE = auto()
+    HOME_MEMBER_READ = auto()
+    HOME_MEMBER_WRITE = auto()
+    SHARED_HOME_READ = auto()
+    SHARED_HOME_WRITE = auto()
     PAIRED_DISPLAY_READ = auto()
     PAIRED_DISPLAY_WRITE = auto()
     OWN_DISPLAY = auto()
@@ -100,13 +104,14 @@ class AccessScope(Enum):
 
 
 class Role(Enum):
-    """The kind of a caller."""
+    """The kind of a caller. A member reads a home that its owner shares, with the log-in of the own account."""
 
     __hash__ = object.__hash__  # members are unique; that of Enum is a function in Python
 
     ANONYMOUS = "anonymous"
     ACCOUNT = "account"
     DISPLAY = "display"
+    MEMBER = "member"
     TEMPLATE_EDITOR = "template_editor"
     ADMINISTRATOR = "administrator"
     UNENROLLED_ADMINISTRATOR = "unenrolled_administrator"
@@ -135,6 +140,17 @@ _DISPLAY_GRANTS = dict.fromkeys(
 )
 """The permissions of a paired display: to read its home, and to end itself. It has none that anonymous callers have."""
 
+_MEMBER_GRANTS = dict.fromkeys(
+    (
+        Permission.HOME_MEMBER_READ,
+        Permission.VIRTUAL_ENTITY_READ,
+        Permission.RESOURCE_READ,
+        Permission.READINGS_READ,
+    ),
+    AccessScope.HOME,
+)
+"""The permissions of a person with whom the owner shares a home: to read this home, as its displays do."""
+
 _ACCOUNT_GRANTS = (
     _ANONYMOUS_GRANTS
     | _OWN_CREDENTIAL_GRANTS
@@ -142,6 +158,10 @@ _ACCOUNT_GRANTS = (
         Permission.ACCOUNT_READ: AccessScope.OWN,
         Permission.ACCOUNT_WRITE: AccessScope.OWN,
         Permission.CREDENTIAL_WRITE: AccessScope.OWN,
+        Permission.HOME_MEMBER_READ: AccessScope.OWN,
+        Permission.HOME_MEMBER_WRITE: AccessScope.OWN,
+        Permission.SHARED_HOME_READ: AccessScope.OWN,
+        Permission.SHARED_HOME_WRITE: AccessScope.OWN,
         Permission.PAIRED_DISPLAY_READ: AccessScope.OWN,
         Permission.PAIRED_DISPLAY_WRITE: AccessScope.OWN,
         Permission.VIRTUAL_ENTITY_READ: AccessScope.OWN,
@@ -191,6 +211,7 @@ GRANTS: Mapping[Role, Mapping[Permission, AccessScope]] = MappingProxyType(
         Role.ANONYMOUS: _ANONYMOUS_GRANTS,
         Role.ACCOUNT: _ACCOUNT_GRANTS,
         Role.DISPLAY: _DISPLAY_GRANTS,
+        Role.MEMBER: _MEMBER_GRANTS,
         Role.TEMPLATE_EDITOR: _EDITOR_GRANTS,
         Role.ADMINISTRATOR: _APPLICATION_GRANTS | _OWN_CREDENTIAL_GRANTS,
         Role.UNENROLLED_ADMINISTRATOR: _ANONYMOUS_GRANTS | _OWN_CREDENTIAL_GRANTS,
@@ -257,9 +278,11 @@ OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
             Permission.ACCOUNT_MANAGE,
             Permission.CREDENTIAL_WRITE,
             Permission.DIRECTORY_MANAGE,
+            Permission.HOME_MEMBER_WRITE,
             Permission.OWN_DISPLAY,
             Permission.PAIRED_DISPLAY_WRITE,
             Permission.SECOND_FACTOR,
+            Permission.SHARED_HOME_WRITE,
             Permission.USER_WRITE,
             Permission.USER_DELETE,
             Permission.WEBHOOK_MANAGE,
@@ -270,9 +293,9 @@ OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
 )
 """The permissions that each OAuth scope allows.
 
-No scope allows a client to make or change credentials, which would outlive its grant: users, accounts, tokens, and
-webhook endpoints with their secrets. None allows it to download all data of the user at once. The scope `write` does
-not read.
+No scope allows a client to make or change credentials, which would outlive its grant: users, accounts, tokens, access
+of other people to homes, and webhook endpoints with their secrets. None allows it to download all data of the user at
+once. The scope `write` does not read.
 """
 
 
@@ -285,9 +308,11 @@ class Principal:
     OAuth token: all tokens from one authorization code share the grant. `credential_name` is the username of an
     application's credential. `secret_version` identifies the password or secret that the caller sent, without revealing
     it: it differs after each change. `directory_token` is the token of an external directory that an anonymous caller
-    sent. It is not verified, and grants nothing by itself. `ve_id` is the only home that a paired display sees.
-    `trusted_only` restricts the application's callers to
-    registered GraphQL documents.
+    sent. It is not verified, and grants nothing by itself. `ve_id` is the only home that a paired display or a member
+    sees. `trusted_only` restricts the application's callers to registered GraphQL documents.
+
+    A member of a shared home has the `user_id` of its owner, whose rows the home is a part of, and the `account_id` of
+    the own account. `membership_id` is the record of the access, and `member_user_id` the user of the own account.
     """
 
     role: Role
@@ -296,6 +321,8 @@ class Principal:
     user_id: str | None = None
     account_id: str | None = None
     ve_id: str | None = None
+    membership_id: str | None = None
+    member_user_id: str | None = None
     token_id: str | None = None
     expires_at: datetime | None = None
     oauth_scopes: frozenset[str] | None = None
@@ -325,7 +352,19 @@ class Principal:
     @property
     def sees_own_records_only(self) -> bool:
         """Whether the caller is an account that sees no records of other users. A template editor is one too."""
-        return self.role in (Role.ACCOUNT, Role.DISPLAY, Role.TEMPLATE_EDITOR, Role.UNENROLLED_ADMINISTRATOR)
+        return self.role in (
+            Role.ACCOUNT,
+            Role.DISPLAY,
+            Role.MEMBER,
+            Role.TEMPLATE_EDITOR,
+            Role.UNENROLLED_ADMINISTRATOR,
+        )
+
+    @property
+    def may_enter_shared_homes(self) -> bool:
+        """Whether the caller is an account that may read homes which their owners share with it."""
+        reads_shared_homes = self.access_scope(Permission.SHARED_HOME_READ) is not None
+        return self.account_id is not None and self.oauth_scopes is None and reads_shared_homes
 
     def has_expired(self, now: datetime, grace: timedelta = timedelta(0)) -> bool:
         """Return whether the token of the caller expired `grace` ago or earlier. No other credential expires."""

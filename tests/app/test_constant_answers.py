@@ -17,8 +17,8 @@ from wattgate.app.server.gate.client_addresses import AddressLimited, limit_by_a
 from wattgate.app.server.pages.page_routes import MANIFEST_PATH, WORKER_PATH, shell_files
 from wattgate.app.server.pages.pages import STATIC_DIRECTORY, ConstantAnswer, accepts_gzip
 from wattgate.db.identity import credentials
+from wattgate.requests.accept import has_tag
 from wattgate.requests.client import UNLIMITED_ADDRESSES
-from wattgate.requests.entity_tags import has_tag
 
 HTML = {"accept": "text/html"}
 CONSTANT = {

@@ -265,9 +265,10 @@ async def test_no_operation_runs_after_the_end_of_its_credential(tenant: Tenant,
     Each pair of a caller and an act runs on one database: on PostgreSQL the first of each act. A third of the mutations
     that the caller may run follow each pair, and all of them in `make fuzz`.
     """
-    on_postgresql = {act: (authenticate, act) for authenticate, act in reversed(ENDINGS)}.values()
+    changing = [ending for ending in ENDINGS if ending[0] is not Caller.by_member]  # a member changes nothing
+    on_postgresql = {act: (authenticate, act) for authenticate, act in reversed(changing)}.values()
     is_sqlite = tenant.gateway.database.is_sqlite
-    endings = [ending for ending in ENDINGS if (ending in on_postgresql) != is_sqlite]
+    endings = [ending for ending in changing if (ending in on_postgresql) != is_sqlite]
     requests = [await request_of(tenant, operation) for operation in MUTATIONS]
     for turn, (authenticate, act) in enumerate(sample(endings, name_of)):
         caller = await Caller.add(tenant)

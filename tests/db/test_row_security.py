@@ -398,6 +398,7 @@ def test_system_access_is_used_only_by_these_operations() -> None:
         "applications_with_mail": SystemAccess.FIND_WORK,
         "applications_with_old_account_mails": SystemAccess.FIND_WORK,
         "applications_with_old_events": SystemAccess.FIND_WORK,
+        "applications_with_old_members": SystemAccess.FIND_WORK,
         "applications_with_old_pairings": SystemAccess.FIND_WORK,
         "applications_with_old_accesses": SystemAccess.FIND_WORK,
         "applications_with_retention": SystemAccess.FIND_WORK,

@@ -255,6 +255,11 @@ ENDS: Promises = {
         "test_display_is_paired_listed_renamed_and_revoked",
         "test_second_use_of_a_device_code_ends_the_credential",
     ),
+    "the access of a [member]": (
+        "test_access_ends_at_once_for_requests_and_open_connections",
+        "test_every_end_in_another_process_ends_connections_and_requests",
+    ),
+    "the access of its members": ("test_access_does_not_return_when_its_home_is_opened_again",),
     "codes that were approved for it": ("test_codes_end_with_the_home_and_the_account_that_approved_them",),
     "connections and reservations that were made with the old secret": (
         "test_commands_end_the_credentials_of_a_running_gateway",

@@ -47,6 +47,7 @@ LESS_THAN_THE_USER = {
         ("check_display_pairing", "approve_display_pairing", "deny_display_pairing"),
         "The credential of a display belongs to an account, and ends with it.",
     ),
+    "accept_home_invitation": "A person accepts with an own log-in, and an application reads as the owner.",
     "new_token": "A token would remain valid after the application's credential ends.",
     "revoke_token": "The tokens of a user belong to their apps.",
     "change_email": "The header names a user, who may have several accounts.",

@@ -1,9 +1,10 @@
-"""A paired display reads its home and nothing else: a walk through all operations on both interfaces and databases."""
+"""A paired display, or a member of a shared home, reads the home and nothing else: a walk through all operations."""
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.support.house import House, Tenant, house
 from tests.support.interface_cases import InterfaceCase, cases_on
 from tests.support.interfaces import InterfaceResult, is_in_graphql, rest_endpoints
 from tests.support.neighbour import add_neighbour, private_values
+from tests.support.residents import resident
 from tests.support.servers import ON_POSTGRESQL_ONLY, ON_SQLITE_ONLY, Databases
 from tests.support.short_form import share
 from tests.support.socket import socket
@@ -27,7 +29,7 @@ from wattgate.db.scope.tenancy_guard import SCOPED_OPTION, tenanted_models
 from wattgate.errors import Forbidden
 from wattgate.operations.catalogue import OPERATIONS
 from wattgate.operations.core.operation import Operation, OperationKind, RestRoute
-from wattgate.operations.core.row_reader import DISPLAY_ONLY, check_permission
+from wattgate.operations.core.row_reader import DISPLAY_ONLY, HOME_ONLY, check_permission
 from wattgate.principal import GRANTS, OAUTH_SCOPES, AccessScope, Permission, Principal, Role
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")
@@ -39,6 +41,7 @@ MARKED = {**SCOPED_OPTION, "synchronize_session": False}
 """The options of a statement that is marked as scoped, but has no filter."""
 
 GRANTED = GRANTS[Role.DISPLAY]
+OF_MEMBERS = GRANTS[Role.MEMBER]
 OWN_END = "end_own_display"
 """The only change that a display may make. A test of its own makes it."""
 
@@ -55,20 +58,21 @@ CASES = [
     )
     if case.operation.name != OWN_END
 ]
-READS = [case for case in CASES if case.operation.needs in GRANTED]
-REFUSED = [case for case in CASES if case.operation.needs not in GRANTED]
+READS = [case for case in CASES if case.operation.needs in GRANTED or case.operation.needs in OF_MEMBERS]
+REFUSED = [case for case in CASES if case not in READS]
 OF_APPLICATION = ("resource_type", "virtual_entity_type", "device_type", "alert_type")
 """The kinds of records to which the records of a home refer."""
 
 
 @dataclass
 class Flat:
-    """A served gateway, a user with two homes, and a display of the second one. Its rows are those of `home`."""
+    """A served gateway, and a user with two homes. A display and a member of the second one see the rows of `home`."""
 
     house: House
     user: Tenant
     home: Tenant
     display: dict[str, str]
+    member: dict[str, str]
     secrets: set[str]
 
 
@@ -82,14 +86,20 @@ async def flat(databases: Databases) -> AsyncIterator[Flat]:
         await user.set_tariff(home.ids["resource"], "Own tariff")
         await user.record(home.ids["resource"], (datetime(2026, 1, 5, tzinfo=UTC), "0.75"))
         display, home.ids["paired_display"] = await people.paired_display(user, home.ids["virtual_entity"])
+        sister, ve_id = await resident(user), home.ids["virtual_entity"]
+        home.ids["home_member"] = await people.home_member(user, sister, ve_id)
+        user.ids["home_member"] = await people.home_member(user, await resident(user), user.ids["virtual_entity"])
+        member = {**sister.headers["account"], "sharedHomeId": ve_id}
         own = {*home.ids.values()} - {*user.ids.values()} | {user.ids[kind] for kind in OF_APPLICATION}
         secrets = {*user.ids.values(), user.username} - own | private_values(user, neighbour)
-        yield Flat(served, user, home, display, secrets)
+        yield Flat(served, user, home, display, member, secrets)
 
 
-async def send(flat: Flat, case: InterfaceCase, tenant: Tenant, edge_depth: int = 0) -> InterfaceResult:
-    """Send the example of an operation for a tenant with the credential of the display."""
-    return await case.send(flat.house, await case.example(tenant), flat.display, edge_depth)
+async def send(
+    flat: Flat, case: InterfaceCase, tenant: Tenant, edge_depth: int = 0, headers: dict[str, str] | None = None
+) -> InterfaceResult:
+    """Send the example of an operation for a tenant, by default with the credential of the display."""
+    return await case.send(flat.house, await case.example(tenant), headers or flat.display, edge_depth)
 
 
 def test_every_operation_without_a_granted_permission_is_refused() -> None:
@@ -102,6 +112,12 @@ def test_every_operation_without_a_granted_permission_is_refused() -> None:
         for operation in OPERATIONS
     }
     assert {case.operation.kind for case in READS} == {OperationKind.QUERY}
+    member = replace(display, role=Role.MEMBER)
+    answers = {operation.name: permission_of(member, operation) for operation in OPERATIONS}
+    assert answers == {
+        operation.name: AccessScope.HOME if operation.needs in {Permission.HOME_MEMBER_READ, *readable} else HOME_ONLY
+        for operation in OPERATIONS
+    }
 
 
 def permission_of(principal: Principal, operation: Operation) -> AccessScope | str:
@@ -118,7 +134,8 @@ async def test_each_interface_refuses_operations_of_each_permission(flat: Flat, 
     """The table above has all operations. These are an eighth of them, and one of each permission on each interface."""
     for case in share(REFUSED, lambda case: case.name, lambda case: case.kind):
         with subtests.test(case.name):
-            assert (await send(flat, case, flat.user)).code == "FORBIDDEN"
+            for headers in (flat.display, flat.member):
+                assert (await send(flat, case, flat.user, headers=headers)).code == "FORBIDDEN"
 
 
 @pytest.mark.timeout(600)
@@ -126,9 +143,9 @@ async def test_every_granted_operation_answers_about_the_home(flat: Flat, subtes
     assert len(READS) > 30
     for case in cases_on(flat.house, READS):
         with subtests.test(case.name):
-            for tenant in (flat.user, flat.home):
+            for headers, tenant in product((flat.display, flat.member), (flat.user, flat.home)):
                 for depth in reversed(range(EDGE_DEPTH + 1)):
-                    result = await send(flat, case, tenant, edge_depth=depth)
+                    result = await send(flat, case, tenant, depth, headers)
                     if case.rest is not None or "data" in result.body:
                         break  # otherwise the document is larger than the gateway accepts
                 assert_reveals_nothing(flat, case.rest, result)
@@ -144,7 +161,9 @@ READ_BY_ID = ("virtual_entity", "resource", "readings")
 """The operations that read a home, a resource with its tariff, and its readings by an ID, with their REST endpoints."""
 
 
-async def test_display_reads_its_home_by_id_on_both_interfaces(flat: Flat, subtests: pytest.Subtests) -> None:
+async def test_display_and_member_read_their_home_by_id_on_both_interfaces(
+    flat: Flat, subtests: pytest.Subtests
+) -> None:
     cases = [case for case in READS if case.operation.name in READ_BY_ID]
     assert len(cases) > 10
     for case in cases:
@@ -152,16 +171,19 @@ async def test_display_reads_its_home_by_id_on_both_interfaces(flat: Flat, subte
             result = await send(flat, case, flat.home)
             assert result.code is None, result.body
             assert (await send(flat, case, flat.user)).code == "NOT_FOUND"
+            assert (await send(flat, case, flat.home, headers=flat.member)).code is None
+            assert (await send(flat, case, flat.user, headers=flat.member)).code == "NOT_FOUND"
 
 
-def test_display_may_write_nothing_but_its_own_end() -> None:
+def test_display_may_write_nothing_but_its_own_end_and_a_member_nothing() -> None:
     writing = {
         operation.name
         for operation in OPERATIONS
         if operation.kind is OperationKind.MUTATION and operation.needs in GRANTED
     }
     assert writing == {"end_own_display"}
-    assert set(GRANTED.values()) == {AccessScope.HOME}
+    assert all(operation.is_read for operation in OPERATIONS if operation.needs in OF_MEMBERS)
+    assert {*GRANTED.values(), *OF_MEMBERS.values()} == {AccessScope.HOME}
     assert not any(Permission.OWN_DISPLAY in permissions for permissions in OAUTH_SCOPES.values())
     assert Permission.OWN_DISPLAY not in GRANTS[Role.APPLICATION]
 

@@ -346,6 +346,8 @@ async def test_no_scope_of_an_administrator_makes_credentials(served: House) -> 
         "update_webhook_endpoint",
         "rotate_webhook_secret",
         "approve_display_pairing",
+        "invite_home_member",
+        "accept_home_invitation",
         "add_mobile_app_token",
         "enrol_second_factor",
         "reset_second_factor",

@@ -73,8 +73,10 @@ def sentences_about_callers(operation: Operation) -> dict[str, bool]:
             in (
                 Permission.CREDENTIAL_WRITE,
                 Permission.DATA_EXPORT,
+                Permission.HOME_MEMBER_WRITE,
                 Permission.PAIRED_DISPLAY_WRITE,
                 Permission.SECOND_FACTOR,
+                Permission.SHARED_HOME_WRITE,
             )
         ),
     }

@@ -82,6 +82,7 @@ def test_mutations_have_the_verbs_of_the_table() -> None:
     assert {name for name in mutations if re.match(r"(add|new|insert|edit|erase)[A-Z]", name)} == {"addResourceToHome"}
     assert {name for name in mutations if name.startswith("remove")} == {
         "removeHomeAttributes",
+        "removeMemberFromHome",
         "removeResourceFromHome",
     }
     (page,) = re.findall(r"^### Verbs of mutations\n(.*?)^## ", RULES, re.MULTILINE | re.DOTALL)

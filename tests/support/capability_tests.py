@@ -56,6 +56,9 @@ TESTS: Mapping[str, str] = MappingProxyType(
         "Token of a paired display": (
             "tests/credentials/test_paired_displays.py::test_everything_of_a_display_ends_with_its_credential"
         ),
+        "Invitation to a home, and the access of a member": (
+            "tests/graphql/test_shared_homes.py::test_access_ends_at_once_for_requests_and_open_connections"
+        ),
         "Token of an external directory": (
             "tests/graphql/test_directories.py::test_stored_token_ends_with_the_account_and_its_directory"
         ),

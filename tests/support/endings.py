@@ -17,7 +17,7 @@ from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.operations.accounts import accounts, oauth, provisioning, registration, user_suspensions, users
 from wattgate.operations.credentials import second_factor
 from wattgate.operations.credentials import tokens as token_operations
-from wattgate.operations.homes import paired_displays, virtual_entities
+from wattgate.operations.homes import home_members, paired_displays, virtual_entities
 from wattgate.operations.types.homes.virtual_entities import NewVirtualEntity
 from wattgate.principal import Principal, Role
 
@@ -28,7 +28,7 @@ NEW_PASSWORD = "battery staple"
 class Caller:
     """A new user with an account. The application of its tenant may act for it.
 
-    `sent` has the headers of the last credential that was authenticated.
+    `sent` has the headers of the last credential that was authenticated. `owner` shares a home with a member.
     """
 
     tenant: Tenant
@@ -37,6 +37,7 @@ class Caller:
     account_id: str
     password: str = PASSWORD
     sent: dict[str, str] = field(default_factory=dict)
+    owner: "Caller | None" = None
 
     @classmethod
     async def add(cls, tenant: Tenant) -> "Caller":
@@ -85,6 +86,15 @@ class Caller:
         claim = paired_displays.claim_display_pairing
         claimed = await people.anonymously(self.tenant, claim, device_code=started.device_code)
         return await self.authenticate({"token": claimed.token})
+
+    async def by_member(self) -> Principal:
+        """Accept the invitation of a new user to a home of that user, and log in for that home."""
+        self.owner = await Caller.add(self.tenant)
+        home, owner = await self.owner.add_home(), await self.owner.by_token()
+        invite, accept = home_members.invite_home_member, home_members.accept_home_invitation
+        invitation = await self.run(owner, invite, ve_id=ID(home), name="Grace")
+        await self.run(await self.by_token(), accept, code=invitation.code)
+        return await self.authenticate({**self.sent, "sharedHomeId": home})
 
     async def granted(self, scope: str = "read write") -> dict[str, Any]:
         """Return the tokens of a new OAuth client, and its id and secret."""
@@ -197,10 +207,37 @@ async def close_home(caller: Caller, principal: Principal) -> None:
     await caller.run(await caller.by_token(), virtual_entities.deactivate_virtual_entity, **arguments)
 
 
+async def remove_member(caller: Caller, principal: Principal) -> None:
+    assert caller.owner is not None
+    home_and_member = {"ve_id": principal.ve_id, "member_id": principal.membership_id}
+    await caller.run(await caller.owner.by_token(), home_members.remove_member_from_home, **home_and_member)
+
+
+async def leave_home(caller: Caller, principal: Principal) -> None:
+    await caller.run(await caller.by_token(), home_members.leave_shared_home, ve_id=principal.ve_id)
+
+
+async def close_shared_home(caller: Caller, principal: Principal) -> None:
+    assert caller.owner is not None
+    await close_home(caller.owner, principal)
+
+
+async def suspend_owner(caller: Caller, principal: Principal) -> None:
+    assert caller.owner is not None
+    await suspend_user(caller.owner, principal)
+
+
+async def erase_owner(caller: Caller, principal: Principal) -> None:
+    assert caller.owner is not None
+    await erase_user(caller.owner, principal)
+
+
 Authenticate = Callable[[Caller], Awaitable[Principal]]
 Act = Callable[[Caller, Principal], Coroutine[Any, Any, None]]
 
 BY_ACCOUNT: tuple[Act, ...] = (change_password, reset_password, close_account, erase_user, suspend_user)
+
+MEMBER_ACTS: tuple[Act, ...] = (remove_member, leave_home, close_shared_home, suspend_owner, erase_owner)
 
 ENDINGS: tuple[tuple[Authenticate, Act], ...] = (
     *((Caller.by_token, act) for act in (log_out, revoke_token, *BY_ACCOUNT)),
@@ -209,6 +246,7 @@ ENDINGS: tuple[tuple[Authenticate, Act], ...] = (
     *((Caller.by_administrator, act) for act in (log_out, *BY_ACCOUNT, lose_role)),
     *((Caller.by_acting_application, act) for act in (close_account, erase_user, suspend_user, rotate_secret)),
     *((Caller.by_display, act) for act in (revoke_display, close_home, *BY_ACCOUNT)),
+    *((Caller.by_member, act) for act in (*MEMBER_ACTS, *BY_ACCOUNT)),
     (Caller.by_application, rotate_secret),
 )
 """The kinds of callers, each with every act that ends its credential."""

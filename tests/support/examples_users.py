@@ -140,6 +140,33 @@ async def _display_to_revoke(tenant: Tenant) -> dict[str, Any]:
     return {"displayId": (await people.paired_display(tenant))[1]}
 
 
+async def _invited(tenant: Tenant) -> dict[str, Any]:
+    return {"veId": await tenant.add_home(), "name": "Grace"}
+
+
+async def _member_to_remove(tenant: Tenant) -> dict[str, Any]:
+    ve_id = await tenant.add_home()
+    return {"veId": ve_id, "memberId": (await people.invitation(tenant, ve_id)).member.member_id}
+
+
+async def _another(tenant: Tenant) -> Tenant:
+    """Return a new user of the application of a tenant."""
+    who = await people.active(tenant)
+    return replace(tenant, user_id=who["userId"], account_id=who["accountId"])
+
+
+async def _invitation_of_another(tenant: Tenant) -> dict[str, Any]:
+    owner = await _another(tenant)
+    return {"code": (await people.invitation(owner, await owner.add_home())).code}
+
+
+async def _home_of_another(tenant: Tenant) -> dict[str, Any]:
+    owner = await _another(tenant)
+    ve_id = await owner.add_home()
+    await people.home_member(owner, tenant, ve_id)
+    return {"veId": ve_id}
+
+
 async def _claimed(tenant: Tenant) -> dict[str, Any]:
     started = await people.approved_pairing(tenant)
     return {"deviceCode": started.device_code, "applicationId": tenant.application_id}
@@ -181,6 +208,12 @@ EXAMPLES: dict[str, Example] = {
     "check_display_pairing": _answered,
     "approve_display_pairing": _approved,
     "deny_display_pairing": _answered,
+    "home_members": by_id("virtual_entity", "veId"),
+    "invite_home_member": _invited,
+    "remove_member_from_home": _member_to_remove,
+    "accept_home_invitation": _invitation_of_another,
+    "shared_homes": NOTHING,
+    "leave_shared_home": _home_of_another,
     "paired_displays": NOTHING,
     "own_display": NOTHING,
     "end_own_display": NOTHING,

@@ -9,7 +9,7 @@ from wattgate.db.models import AccountMail, Delivery
 from wattgate.db.rows.rows import Rows
 from wattgate.delivery.account_mails import CONFIRM_EMAIL, RESET, VERIFY
 from wattgate.operations.accounts import accounts, oauth, registration, users
-from wattgate.operations.homes import paired_displays
+from wattgate.operations.homes import home_members, paired_displays
 from wattgate.operations.messages import mail
 from wattgate.operations.types.users.users import NewUser
 from wattgate.principal import Permission, Principal, Role
@@ -195,3 +195,16 @@ async def paired_display(tenant: Any, ve_id: str | None = None) -> tuple[dict[st
     started = await approved_pairing(tenant, ve_id)
     claimed = await anonymously(tenant, paired_displays.claim_display_pairing, device_code=started.device_code)
     return {"token": claimed.token}, claimed.display.display_id
+
+
+async def invitation(tenant: Any, ve_id: str | None = None) -> Any:
+    """Invite a person to a home of the tenant's account. Return the invitation with its code."""
+    arguments = {"ve_id": ve_id or tenant.ids["virtual_entity"], "name": "Grace"}
+    return await tenant.gateway.runner.run(home_members.invite_home_member, tenant.account, arguments)
+
+
+async def home_member(tenant: Any, member: Any, ve_id: str | None = None) -> str:
+    """Let the account of another tenant accept an invitation to a home. Return the ID of the access."""
+    code = (await invitation(tenant, ve_id)).code
+    accepted = await tenant.gateway.runner.run(home_members.accept_home_invitation, member.account, {"code": code})
+    return str(accepted.member_id)

@@ -28,7 +28,7 @@ class CodeText:
     """A mail with a code.
 
     `open_page` introduces the link, and `button` is its text in HTML. `beside_link` introduces the code after a link,
-    and `enter_code` introduces it if there is no link.
+    and `enter_code` introduces it if there is no link. Without `button`, there never is one.
     """
 
     subject: str
@@ -40,7 +40,13 @@ class CodeText:
     otherwise: str
 
 
+def _without_link(subject: str, reason: str, enter_code: str, otherwise: str) -> CodeText:
+    """Return the text of a mail with a code that no page takes."""
+    return CodeText(subject, reason, "", "", "", enter_code, otherwise)
+
+
 _HOURS = "{{ minutes | divided_by: 60 }}"
+_DAYS = "{{ minutes | divided_by: 1440 }}"
 
 TEXTS: Mapping[str, Mapping[str, NoticeText | CodeText]] = MappingProxyType(
     {
@@ -96,6 +102,13 @@ TEXTS: Mapping[str, Mapping[str, NoticeText | CodeText]] = MappingProxyType(
                     "logged out.",
                     "If you did not do this, reset your password now, and check your e-mail account.",
                 ),
+            ),
+            account_mails.HOME_INVITATION: _without_link(
+                "You are invited to see a home",
+                "A customer of {{ application.name }} wants to share the energy data of a home with you.",
+                "To accept, log in to {{ application.name }} with this e-mail address, and enter this code within "
+                f"{_DAYS} days:",
+                "If you do not know who invites you, ignore this mail. Nobody gets your data.",
             ),
             account_mails.TENANCY_ENDED: NoticeText(
                 "Your time at a meter point has ended",
@@ -166,6 +179,13 @@ TEXTS: Mapping[str, Mapping[str, NoticeText | CodeText]] = MappingProxyType(
                     "vérifiez votre messagerie.",
                 ),
             ),
+            account_mails.HOME_INVITATION: _without_link(
+                "Vous êtes invité à consulter un logement",
+                "Un client de {{ application.name }} souhaite partager avec vous les données d'énergie d'un logement.",
+                "Pour accepter, connectez-vous à {{ application.name }} avec cette adresse e-mail, et saisissez ce "
+                f"code dans les {_DAYS} jours :",
+                "Si vous ne savez pas qui vous invite, ignorez ce message. Personne ne reçoit vos données.",
+            ),
             account_mails.TENANCY_ENDED: NoticeText(
                 "Votre période à un point de comptage est terminée",
                 (
@@ -228,8 +248,11 @@ def _notice_parts(text: NoticeText) -> tuple[str, str]:
 
 def _code_parts(text: CodeText) -> tuple[str, str]:
     """Return the HTML and the plain text of a mail with a code, as template sources."""
-    button = f'<p><a class="button" href="{{{{ link }}}}">{text.button}</a></p>'
     code = '<p class="code">{{ code }}</p>'
+    if not text.button:
+        body = f"{_paragraphs(text.reason, text.enter_code)}{code}{_paragraphs(text.otherwise)}"
+        return body, f"{text.reason}\n\n{text.enter_code}\n\n{{{{ code }}}}\n\n{text.otherwise}\n"
+    button = f'<p><a class="button" href="{{{{ link }}}}">{text.button}</a></p>'
     body = (
         f"{_paragraphs(text.reason)}\n"
         f"{{% if link %}}{_paragraphs(text.open_page)}{button}{_paragraphs(text.beside_link)}"

@@ -10,6 +10,7 @@ CONFIRM_EMAIL = "account.confirm-email"
 EMAIL_CHANGE_REQUESTED, EMAIL_CHANGED = "account.email-change-requested", "account.email-changed"
 PASSWORD_CHANGED = "account.password-changed"  # noqa: S105 (the name of a mail)
 TENANCY_ENDED = "account.tenancy-ended"
+HOME_INVITATION = "account.home-invitation"
 
 VERIFY_PAGE, RESET_PAGE, CONFIRM_EMAIL_PAGE = "/verify", "/reset", "/confirm-email"
 
@@ -18,9 +19,10 @@ VERIFY_PAGE, RESET_PAGE, CONFIRM_EMAIL_PAGE = "/verify", "/reset", "/confirm-ema
 class AccountMailType:
     """An alert type that only the gateway sends, by mail. Each application has it and can have templates for it.
 
-    `page` is the page of the gateway that takes the code of the mail, or None if the mail has no code. The mail is sent
-    to an address that has unsubscribed if the security of the account depends on it: `for_security`. A mail that
-    `proves_address` goes to an address that somebody has entered, and its holder may be a stranger.
+    `page` is the page of the gateway that takes the code of the mail, or None. A code without a page is
+    `entered_in_app`. The mail is sent to an address that has unsubscribed if the security of the account depends on it:
+    `for_security`. A mail that `proves_address` goes to an address that somebody has entered, and its holder may be a
+    stranger.
     """
 
     name: str
@@ -28,6 +30,12 @@ class AccountMailType:
     page: str | None = None
     for_security: bool = True
     proves_address: bool = False
+    entered_in_app: bool = False
+
+    @property
+    def has_code(self) -> bool:
+        """Whether the mail has a code."""
+        return self.page is not None or self.entered_in_app
 
 
 ACCOUNT_MAIL_TYPES: Mapping[str, AccountMailType] = MappingProxyType(
@@ -47,6 +55,13 @@ ACCOUNT_MAIL_TYPES: Mapping[str, AccountMailType] = MappingProxyType(
         ),
         EMAIL_CHANGED: AccountMailType("System: e-mail address changed", "Notice to the old address"),
         PASSWORD_CHANGED: AccountMailType("System: password changed", "Notice after a change or reset of the password"),
+        HOME_INVITATION: AccountMailType(
+            "System: home invitation",
+            "Code with which another person may read a home, to the address of that person",
+            for_security=False,
+            proves_address=True,
+            entered_in_app=True,
+        ),
         TENANCY_ENDED: AccountMailType(
             "System: moved out", "Notice that another user has moved in at the meter point", for_security=False
         ),

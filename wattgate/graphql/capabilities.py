@@ -23,7 +23,7 @@ from wattgate.operations.accounts.one_time_codes import CODE_LIFETIME, MAX_OPEN_
 from wattgate.operations.credentials import email_changes, second_factor_codes
 from wattgate.operations.credentials.login import TOKEN_LIFETIME
 from wattgate.operations.devices import device_changes
-from wattgate.operations.homes import display_pairing
+from wattgate.operations.homes import display_pairing, home_members
 from wattgate.operations.templates import template_sharing
 from wattgate.operations.webhooks import endpoint_secrets
 from wattgate.realtime.apq_store import MAX_TEXTS, TTL_SECONDS
@@ -235,6 +235,16 @@ CAPABILITIES: tuple[Capability, ...] = (
         "The row is deleted: by the user, by the display itself, or with the home or the account.",
         _BY_LOOKUP,
         ("paired_display.account_id", "paired_display.token_id"),
+    ),
+    Capability(
+        "Invitation to a home, and the access of a member",
+        (Anchor.ACCOUNT, Anchor.TOKEN, Anchor.HOME),
+        f"{home_members.MAX_MEMBERS} for each home; the code is valid {home_members.INVITATION_LIFETIME.days} days and "
+        "once",
+        "The owner removes it, the member leaves, or the home is closed. It rests while the owner is suspended, and is "
+        "deleted with the owner or the member. Each request and each connection needs a log-in of the member.",
+        f"requests: immediately; connections: {REVOKED_SECONDS} s",
+        ("home_member.digest",),
     ),
     Capability(
         "Token of an external directory",

@@ -30,6 +30,7 @@ from wattgate.operations.devices import catch_ups, device_changes, devices, elig
 from wattgate.operations.entities import ENTITIES, build_node_operations
 from wattgate.operations.homes import (
     displays,
+    home_members,
     home_resources,
     paired_displays,
     resource_lists,
@@ -78,6 +79,8 @@ _MODULES: tuple[ModuleType, ...] = (
     virtual_entities,
     home_resources,
     displays,
+    # Shared homes
+    home_members,
     # Paired displays
     paired_displays,
     # Resource system

@@ -40,6 +40,7 @@ class CredentialsRevoked(msgspec.Struct, frozen=True):
     With `token_ids` None, all credentials of the account are revoked. The token `except_token_id` stays valid.
     `user_id` is a closed user, for whom no application may act any more. `credential_name` is the username of an
     application's credential with a new secret. `account_id` is then empty.
+    `membership_id` is the ended access of another person to a home. `account_id` is then empty.
     `CREDENTIALS_CHANGED` revokes nothing: a role or a setting has changed, which processes may remember with a token.
     `changed_account_id` is an account with another role or second factor, whose credentials must be checked again.
     """
@@ -50,6 +51,7 @@ class CredentialsRevoked(msgspec.Struct, frozen=True):
     user_id: str | None = None
     credential_name: str | None = None
     changed_account_id: str | None = None
+    membership_id: str | None = None
 
     def may_apply_to(self, caller: Principal) -> bool:
         """Return whether the credentials of a caller may be among the ended ones, so that they must be checked."""
@@ -58,6 +60,8 @@ class CredentialsRevoked(msgspec.Struct, frozen=True):
 
     def applies_to(self, caller: Principal) -> bool:
         """Return whether the credentials of a caller are among the revoked ones."""
+        if self.membership_id is not None:
+            return caller.membership_id == self.membership_id
         if self.user_id is not None:
             return caller.user_id == self.user_id
         if self.credential_name is not None:

@@ -1,5 +1,6 @@
-"""Content negotiation: the media type of a response, from the Accept header (RFC 9110, section 12.5.1)."""
+"""Read headers about what a client accepts and has: media types (RFC 9110, section 12.5.1), and entity tags."""
 
+import hashlib
 from functools import lru_cache
 
 JSON = "application/json"
@@ -55,3 +56,20 @@ def _parse_weight(text: str) -> float:
         return float(text)
     except ValueError:
         return 0.0
+
+
+# Entity tags (RFC 9110, section 8.8.3), with which a client asks whether its copy has changed.
+
+TAG_CHARACTERS = 32
+"""Characters of a tag. 128 bits make it impossible to find a second content with the tag of a first one."""
+
+
+def entity_tag(content: bytes) -> str:
+    """Return the strong entity tag of a content."""
+    return f'"{hashlib.sha256(content).hexdigest()[:TAG_CHARACTERS]}"'
+
+
+def has_tag(if_none_match: str, tag: str) -> bool:
+    """Return whether a header If-None-Match names an entity tag. The comparison is weak (RFC 9110, section 13.1.2)."""
+    tags = {named.strip().removeprefix("W/") for named in if_none_match.split(",")}
+    return "*" in tags or tag.removeprefix("W/") in tags

@@ -29,7 +29,8 @@ def owner_of_caller(caller: Principal) -> str:
 
 def user_of_caller(caller: Principal) -> str:
     """Return the user of an application, or its credential, for turns and bounds inside the application."""
-    user = caller.user_id or caller.account_id or caller.credential_name or caller.role.value
+    own_user_id = caller.member_user_id or caller.user_id
+    user = own_user_id or caller.account_id or caller.credential_name or caller.role.value
     return f"{owner_of_caller(caller)} {user}"
 
 

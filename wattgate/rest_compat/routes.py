@@ -44,6 +44,7 @@ from wattgate.operations.vocabulary.node import EdgeField
 from wattgate.operations.vocabulary.strawberry_adapter import rest_name_of
 from wattgate.principal import Authenticate, AuthScheme, FindPayer, Principal, Role, pay_oneself
 from wattgate.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets, rate_limit_headers
+from wattgate.requests.accept import entity_tag, has_tag
 from wattgate.requests.bodies import (
     CREDENTIAL_CHECK_INTERVAL,
     DEFAULT_BODIES,
@@ -63,7 +64,6 @@ from wattgate.requests.client import (
     current_client,
     never,
 )
-from wattgate.requests.entity_tags import entity_tag, has_tag
 from wattgate.requests.request_context import REQUEST_COST
 from wattgate.requests.request_limits import FREE_BODY_BYTES, check_anonymous_size, size_cost
 from wattgate.requests.request_path import decode_segment, has_encoded_slash

@@ -180,6 +180,33 @@ async def test_application_replaces_the_built_in_text(mailed: Mailed) -> None:
         await change_template(mailed, added, TemplateChange(active=False))
 
 
+async def test_invitation_to_a_home_reveals_no_names_to_the_holder_of_its_address(mailed: Mailed) -> None:
+    """Its recipient may be a stranger to the user who invites, also if the application has a template with names."""
+    owner, address = mailed.house.one, f"{uuid4().hex}@example.org"
+    document = """mutation ($homeId: ID!, $email: String!) { inviteHomeMember(homeId: $homeId, name: "<b>Eve</b>",
+      email: $email) { ... on HomeInvitation { code } } }"""
+    values = {"homeId": owner.ids["virtual_entity"], "email": address}
+    await mailed.house.graphql(document, owner.headers["account"], **values)
+    (mail,) = await mailed.mails(address)
+    assert mail.message["Subject"] == "You are invited to see a home"
+    assert "within 7 days" in text_of(mail)
+    template = NewTemplateText(
+        name="Invitation",
+        subject="Invitation",
+        html_template="<p>[{{ recipient.name }}{{ account.username }}{{ account.email }}] {{ code }}</p>",
+        active=True,
+    )
+    added = await add_template(mailed, "account.home-invitation", template)
+    try:
+        await mailed.house.graphql(document, owner.headers["account"], **values)
+        (_, own) = await mailed.mails(address, 2)
+        assert "[]" in text_of(own)
+        for sent in (mail, own):
+            assert not {"Eve", owner.username} & set(re.split(r"[^\w@.]+", text_of(sent) + html_of(sent)))
+    finally:
+        await change_template(mailed, added, TemplateChange(active=False))
+
+
 async def test_built_in_text_is_previewed_until_there_is_a_template(mailed: Mailed) -> None:
     preview = "query ($input: TemplateToPreview!) { previewTemplate(input: $input) { subject text html } }"
     headers = mailed.house.one.headers["application"]

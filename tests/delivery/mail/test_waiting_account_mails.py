@@ -21,6 +21,7 @@ from wattgate.delivery import account_mails as mails
 from wattgate.enums import DeliveryKind
 from wattgate.operations.accounts import accounts, registration, user_changes, users
 from wattgate.operations.core.operation import Operation
+from wattgate.operations.homes import home_members
 from wattgate.operations.messages import mail
 from wattgate.operations.moves import meter_point_moves
 from wattgate.operations.types.users.users import NewUser
@@ -112,6 +113,12 @@ async def move_out(holder: Holder) -> None:
     await move(holder, await resident(holder.post.tenant))
 
 
+async def invite(holder: Holder) -> None:
+    home = await holder.who.add_home()
+    arguments = {"ve_id": ID(home), "name": "Grace", "email": f"invited-{holder.who.username}"}
+    await holder.run(home_members.invite_home_member, **arguments)
+
+
 async def erase(holder: Holder) -> None:
     await holder.by_application(users.delete_user, user_id=ID(holder.who.user_id))
 
@@ -139,6 +146,7 @@ QUEUED: Mapping[str, Step] = {
     mails.EMAIL_CHANGE_REQUESTED: request_address,
     mails.EMAIL_CHANGED: confirm_address,
     mails.PASSWORD_CHANGED: change_password,
+    mails.HOME_INVITATION: invite,
     mails.TENANCY_ENDED: move_out,
 }
 """Each mail of the gateway itself, and the act after which it waits."""
@@ -148,12 +156,15 @@ SECURITY_NOTICES = {mails.EMAIL_CHANGE_REQUESTED, mails.EMAIL_CHANGED, mails.PAS
 
 NEEDS_ADDRESS = {mails.RESET, mails.TENANCY_ENDED}
 
+ENTERED = {mails.CONFIRM_EMAIL: "requested-", mails.HOME_INVITATION: "invited-"}
+"""The mails to an address that the user has entered, and the start of this address."""
+
 ENDS: Mapping[Step, set[str]] = {
     erase: {*QUEUED},
     close: {*QUEUED} - SECURITY_NOTICES,
     confirm_address: {mails.CONFIRM_EMAIL, *NEEDS_ADDRESS},
     rename: NEEDS_ADDRESS,
-    change_password: {mails.RESET, mails.CONFIRM_EMAIL},
+    change_password: {mails.RESET, mails.CONFIRM_EMAIL, mails.HOME_INVITATION},
     move_back: {mails.TENANCY_ENDED},
 }
 """The acts that end something, and the mails that are not sent after each of them."""
@@ -177,7 +188,7 @@ async def post(settled: Tenant) -> Post:
 
 def test_each_mail_of_the_gateway_is_here() -> None:
     assert QUEUED.keys() == mails.ACCOUNT_MAIL_TYPES.keys()
-    notices = {name for name, kind in mails.ACCOUNT_MAIL_TYPES.items() if kind.for_security and kind.page is None}
+    notices = {name for name, kind in mails.ACCOUNT_MAIL_TYPES.items() if kind.for_security and not kind.has_code}
     assert notices == SECURITY_NOTICES
 
 
@@ -188,7 +199,7 @@ async def test_a_mail_that_waits_is_sent_only_while_its_reason_and_its_recipient
         with subtests.test(f"{name} and {end.__name__}"):
             holder = await add_holder(post)
             await QUEUED[name](holder)
-            address = f"requested-{holder.who.username}" if name == mails.CONFIRM_EMAIL else holder.who.username
+            address = f"{ENTERED.get(name, '')}{holder.who.username}"
             post.pass_time(timedelta(seconds=1))
             await end(holder)
             assert await holder.sent(name) == ([] if name in ENDS[end] else [(name, address)])

@@ -7,7 +7,7 @@ from wattgate.app.workers.background import run_forever
 from wattgate.operations.accounts import account_purges
 from wattgate.operations.consent import access_log
 from wattgate.operations.core.runner import Runner
-from wattgate.operations.homes import paired_displays
+from wattgate.operations.homes import home_members, paired_displays
 from wattgate.operations.readings import retention
 from wattgate.operations.webhooks import webhooks
 from wattgate.principal import Principal, Role
@@ -52,6 +52,8 @@ async def maintain_once(runner: Runner, lifetimes: Lifetimes = DEFAULT_LIFETIMES
         await runner.run(retention.purge_login_failures, Principal(Role.SYSTEM, application_id=application_id), {})
     for application_id in await runner.run(paired_displays.applications_with_old_pairings, system, {}):
         await runner.run(paired_displays.purge_pairings, Principal(Role.SYSTEM, application_id=application_id), {})
+    for application_id in await runner.run(home_members.applications_with_old_members, system, {}):
+        await runner.run(home_members.purge_members, Principal(Role.SYSTEM, application_id=application_id), {})
     await _purge_accounts(runner, lifetimes.unverified)
     oldest = {"before": runner.now() - lifetimes.access_log}
     for application_id in await runner.run(access_log.applications_with_old_accesses, system, oldest):

@@ -86,6 +86,9 @@ SECRET_COLUMNS: Mapping[str, SecretColumn] = MappingProxyType(
             "SHA-256 of 38 random bits, with the application as salt. A code lasts 10 minutes, and guesses are limited."
         ),
         "display_pairing.token_id": _not_secret("An identifier."),
+        "home_member.digest": _hashed(
+            "SHA-256 of 57 random bits, with the application as salt. A code lasts 7 days, and guesses are limited."
+        ),
         "paired_display.token_id": _not_secret("An identifier."),
         "refresh_token.digest": _hashed("SHA-256 of 256 random bits."),
         "refresh_token.refresh_token_id": _not_secret("An identifier."),

@@ -9,10 +9,10 @@ from sqlalchemy import ColumnElement, LargeBinary, bindparam, cast, exists, lite
 from sqlmodel import col
 
 from wattgate.db.connections.reader import DatabaseSession, fetch
-from wattgate.db.models import Account, ApplicationCredential, Token, User
+from wattgate.db.models import Account, ApplicationCredential, HomeMember, Token, User, VirtualEntity
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.enums import UserStatus
-from wattgate.principal import Principal, Role, grants_as_much
+from wattgate.principal import GRANTS, Permission, Principal, Role, grants_as_much
 
 T = TypeVar("T", str, tuple[str, str])
 
@@ -41,6 +41,17 @@ def accepts_applications() -> ColumnElement[bool]:
     return col(User.active).is_(True) & or_(has_open_account, ~has_account)
 
 
+def is_open_membership() -> ColumnElement[bool]:
+    """Return the condition on a member of a home that may read it, together with the home and the user who owns it.
+
+    The access has neither ended nor is it an invitation, the home is open and still belongs to the owner who invited,
+    and the owner is neither suspended nor erased.
+    """
+    is_member = col(HomeMember.joined_at).is_not(None) & col(HomeMember.ended_at).is_(None)
+    has_home = col(VirtualEntity.active).is_(True) & (col(VirtualEntity.owner_id) == col(HomeMember.user_id))
+    return is_member & has_home & accepts_applications()
+
+
 class _Statements(NamedTuple):
     """The statements that find valid credentials by their keys. They are compiled once.
 
@@ -51,6 +62,7 @@ class _Statements(NamedTuple):
     accounts: Any
     credentials: Any
     acting: Any
+    members: Any
 
 
 def _build_statements(has_key: Callable[[Any, str], ColumnElement[bool]]) -> _Statements:
@@ -76,6 +88,10 @@ def _build_statements(has_key: Callable[[Any, str], ColumnElement[bool]]) -> _St
         ),
         credentials=credentials,
         acting=union_all(credentials, users),
+        members=select(col(HomeMember.member_id), col(HomeMember.member_user_id))
+        .join(VirtualEntity, col(VirtualEntity.ve_id) == col(HomeMember.ve_id))
+        .join(User, col(User.user_id) == col(HomeMember.user_id))
+        .where(has_key(col(HomeMember.member_id), "names"), is_open_membership()),
     )
 
 
@@ -116,14 +132,18 @@ class CredentialStates:
         """Return the callers whose credentials are no longer valid, or grant less than they did.
 
         A token is expired or deleted, an account or a user is closed, a password or secret was changed, an account has
-        another role, or its password needs a second factor. `tokens` is the result of `find_tokens`, if it is known.
+        another role, its password needs a second factor, or its access to a shared home has ended. `tokens` is the
+        result of `find_tokens`, if it is known.
         """
         if tokens is None:
             tokens = await self.find_tokens(session, principals, now)
         accounts = await self._find_accounts(session, principals)
         applications = await _find_applications(session, principals)
+        members = await _find_members(session, principals)
 
         def is_valid(principal: Principal) -> bool:
+            if principal.membership_id is not None and principal.membership_id not in members:
+                return False
             if principal.token_id is not None:
                 return self._is_token(principal, tokens.get(principal.token_id))
             if principal.account_id is not None:
@@ -135,7 +155,7 @@ class CredentialStates:
 
     async def has_ended(self, session: DatabaseSession, principal: Principal, now: datetime) -> bool:
         """Return whether `find_ended` finds this caller. Each operation that changes records asks it of its caller."""
-        if principal.token_id is None:
+        if principal.token_id is None or principal.membership_id is not None:
             return bool(await self.find_ended(session, [principal], now))
         parameters = {"names": principal.token_id, "now": now}
         rows = await fetch(session, _FOR_ONE.tokens, parameters, execution_options=SCOPED_OPTION)
@@ -160,7 +180,15 @@ class CredentialStates:
         return self._is_role(principal, (administrator, template_editor, second_factor))
 
     def _is_role(self, principal: Principal, columns: Any) -> bool:
+        if principal.role is Role.MEMBER:
+            return Permission.SHARED_HOME_READ in GRANTS[self.role_of(*columns)]
         return principal.role is Role.DISPLAY or grants_as_much(self.role_of(*columns), principal.role)
+
+
+async def _find_members(session: DatabaseSession, principals: Collection[Principal]) -> set[str]:
+    """Return the ids of the accesses to shared homes that have not ended."""
+    names = _names(principals, "membership_id")
+    return {row[0] for batch in batches(names) for row in await _fetch(session, "members", {"names": batch})}
 
 
 async def _find_applications(

@@ -19,11 +19,26 @@ from sqlmodel import col
 
 from wattgate.db.connections.engine import Database
 from wattgate.db.connections.reader import fetch
-from wattgate.db.identity.credential_states import CredentialStates, accepts_applications, batches, secret_version
+from wattgate.db.identity.credential_states import (
+    CredentialStates,
+    accepts_applications,
+    batches,
+    is_open_membership,
+    secret_version,
+)
 from wattgate.db.identity.display_uses import is_use_due, store_uses
 from wattgate.db.identity.login_backoff import LoginAttempt, backoff_id
 from wattgate.db.identity.secrets import hash_secret
-from wattgate.db.models import Account, Application, ApplicationCredential, OAuthClient, Token, User
+from wattgate.db.models import (
+    Account,
+    Application,
+    ApplicationCredential,
+    HomeMember,
+    OAuthClient,
+    Token,
+    User,
+    VirtualEntity,
+)
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import RowScope, SystemAccess
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
@@ -359,6 +374,28 @@ class CredentialLookup:
         if user is None:
             await self._charge_address()
         return user is not None
+
+    async def membership(self, principal: Principal, ve_id: str) -> tuple[str, str] | None:
+        """Return the ID of the access of an account's user to a shared home, and the owner; None if there is none.
+
+        It is never remembered, so that the next request after its end is refused.
+        """
+        await self._check_address()
+        found = await self._fetch_one(
+            select(col(HomeMember.member_id), col(HomeMember.user_id))
+            .join(VirtualEntity, col(VirtualEntity.ve_id) == col(HomeMember.ve_id))
+            .join(User, col(User.user_id) == col(HomeMember.user_id))
+            .where(
+                col(HomeMember.application_id) == principal.application_id,
+                col(HomeMember.member_user_id) == principal.user_id,
+                col(HomeMember.ve_id) == ve_id,
+                is_open_membership(),
+            )
+        )
+        if found is None:
+            await self._charge_address()
+            return None
+        return found.member_id, found.user_id
 
     async def find_revoked(self, principals: Collection[Principal], now: datetime) -> set[Principal]:
         """Return the principals whose credential is no longer valid, see `CredentialStates.find_ended`."""

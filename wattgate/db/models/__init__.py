@@ -27,6 +27,7 @@ from wattgate.db.models.homes.resources import (
     TariffPrice,
 )
 from wattgate.db.models.homes.virtual_entities import (
+    HomeMember,
     MeterPointTenancy,
     VirtualEntity,
     VirtualEntityResource,
@@ -131,6 +132,7 @@ __all__ = [
     "ExternalAccount",
     "Faq",
     "HardwareIds",
+    "HomeMember",
     "Intake",
     "KeptMail",
     "LanguageContent",

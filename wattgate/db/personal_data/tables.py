@@ -107,6 +107,13 @@ _HOME_RULES = (
         "Resources of your homes.",
         OfRecords("ve_id", models.VirtualEntity, "ve_id", _DEVICES),
     ),
+    erased(
+        models.HomeMember,
+        "People whom you have invited to your homes, and homes of others that you may read, without codes.",
+        OfUser("user_id"),
+        OfUser("member_user_id"),
+        OfAddresses("email"),
+    ),
     erased(models.VirtualEntity, "Your homes."),
 )
 _EXPORT_RULES = (erased(models.DataExportPart, ""), erased(models.DataExport, ""))

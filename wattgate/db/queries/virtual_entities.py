@@ -1,13 +1,26 @@
 """Batch loaders from virtual entities: one result for each entity, with one statement for all."""
 
+from collections import defaultdict
 from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
 
+import msgspec
 from sqlmodel import col
 
-from wattgate.db.models import Device, Resource, VirtualEntity, VirtualEntityResource, VirtualEntityType
+from wattgate.db.models import (
+    Device,
+    HomeMember,
+    Resource,
+    User,
+    VirtualEntity,
+    VirtualEntityResource,
+    VirtualEntityType,
+)
 from wattgate.db.queries.devices import devices_of_resources
 from wattgate.db.rows.lookups import Lookup
 from wattgate.db.rows.rows import Rows
+from wattgate.enums import HomeMemberEnd, HomeMemberState
 
 ACTIVE_RESOURCES = Lookup(
     Resource,
@@ -51,3 +64,95 @@ async def types(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[V
     """Return the type of each virtual entity."""
     types_by_id = await rows.get_many(VirtualEntityType, (entity.ve_type_id for entity in virtual_entities))
     return [types_by_id[entity.ve_type_id] for entity in virtual_entities]
+
+
+# Other people who may read a home.
+
+
+class ListedMember(msgspec.Struct, gc=False):
+    """A person whom the owner has invited to a home, as its list shows it."""
+
+    member_id: str
+    ve_id: str
+    name: str
+    state: HomeMemberState
+    member_user_id: str | None
+    email: str | None
+    created_at: datetime
+    expires_at: datetime
+    joined_at: datetime | None
+    ended_at: datetime | None
+    end_reason: HomeMemberEnd | None
+
+
+class SharedHome(msgspec.Struct, gc=False):
+    """A home of another user that a user may read."""
+
+    member_id: str
+    ve_id: str
+    name: str
+    joined_at: datetime
+
+
+def state_of(member: HomeMember, now: datetime) -> HomeMemberState:
+    """Return the state of an access to a home at an instant."""
+    if member.ended_at is not None:
+        return HomeMemberState.ENDED
+    if member.joined_at is not None:
+        return HomeMemberState.JOINED
+    return HomeMemberState.INVITED if member.expires_at > now else HomeMemberState.EXPIRED
+
+
+def listed_member(member: HomeMember, now: datetime) -> ListedMember:
+    """Return a member as the list of its home shows it."""
+    return ListedMember(
+        member_id=member.member_id,
+        ve_id=member.ve_id,
+        name=member.name,
+        state=state_of(member, now),
+        member_user_id=member.member_user_id,
+        email=member.email,
+        created_at=member.created_at,
+        expires_at=member.expires_at,
+        joined_at=member.joined_at,
+        ended_at=member.ended_at,
+        end_reason=member.end_reason,
+    )
+
+
+async def members(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[list[ListedMember]]:
+    """Return the members and the invitations of each home, oldest first, for its owner.
+
+    A member of the home sees only its present members. The address of an invitation is removed when it is accepted.
+    """
+    ve_ids = [entity.ve_id for entity in virtual_entities]
+    found = await rows.all(
+        HomeMember, col(HomeMember.ve_id).in_(ve_ids), order_by=[HomeMember.created_at, HomeMember.member_id]
+    )
+    by_home = defaultdict[str, list[ListedMember]](list)
+    for member in found:
+        if rows.ve_id is None or state_of(member, rows.now) is HomeMemberState.JOINED:
+            by_home[member.ve_id].append(listed_member(member, rows.now))
+    return [by_home[ve_id] for ve_id in ve_ids]
+
+
+async def shared_homes(rows: Rows, users: Sequence[Any]) -> list[list[SharedHome]]:
+    """Return the homes of others that each user may read, oldest access first."""
+    with rows.whole_application() as all_rows:
+        return [await shared_homes_of(all_rows, user.user_id) for user in users]
+
+
+async def shared_homes_of(rows: Rows, user_id: str, ve_id: str | None = None) -> list[SharedHome]:
+    """Return the homes of others that a user may read, or only one of them. `rows` are those of the application."""
+    of_user = [col(HomeMember.member_user_id) == user_id, col(HomeMember.ended_at).is_(None)]
+    of_home = [] if ve_id is None else [col(HomeMember.ve_id) == ve_id]
+    accesses = await rows.all(HomeMember, *of_user, *of_home, order_by=[HomeMember.joined_at, HomeMember.member_id])
+    if not accesses:
+        return []
+    homes = await rows.get_many(VirtualEntity, {access.ve_id for access in accesses})
+    owners = await rows.get_many(User, {access.user_id for access in accesses})
+    return [
+        SharedHome(access.member_id, access.ve_id, homes[access.ve_id].name, access.joined_at)
+        for access in accesses
+        if access.joined_at is not None and homes[access.ve_id].active and owners[access.user_id].active
+    ]

@@ -1,4 +1,4 @@
-"""The rows of one home, which are all that a paired display sees.
+"""The rows of one home, which are all that a paired display or a member of the home sees.
 
 `HOME_RULES` lists the models with rows of homes. Rows of all other models are hidden from a display, so that a new
 model is hidden until somebody decides otherwise. `Rows` applies the rules, and on PostgreSQL the policies as well.
@@ -30,6 +30,7 @@ HOME_RULES: Mapping[type[Tenanted], HomeRule] = MappingProxyType(
     {
         models.VirtualEntity: HomeRule("ve_id"),
         models.VirtualEntityResource: HomeRule("ve_id"),
+        models.HomeMember: HomeRule("ve_id"),
         models.PairedDisplay: HomeRule("ve_id"),
         models.Token: HomeRule("ve_id"),
         models.Resource: HomeRule("resource_id", models.VirtualEntityResource),

@@ -47,7 +47,8 @@ def audience_sdl(schema: Schema, audience: Audience) -> str:
 def schema_for_role(schema: Schema, role: Role) -> GraphQLSchema:
     """Return the schema of the callers with a role, for introspection.
 
-    It is the whole schema for callers without credentials, because credentials are chosen for the operations to call.
+    It is the whole schema for callers without credentials, because credentials are chosen for the operations to call,
+    and for members of homes, because they use the software of accounts.
     """
     if role not in ROLES.values():
         return schema.core

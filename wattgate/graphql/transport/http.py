@@ -23,10 +23,9 @@ from wattgate.graphql.execution.schema import normalize_errors
 from wattgate.principal import Authenticate, Principal, Role
 from wattgate.rate_limit.budgets import CURRENT_BALANCE, Balance, rate_limit_headers
 from wattgate.realtime.operation_request import OperationRequest
-from wattgate.requests.accept import GRAPHQL_RESPONSE, JSON, negotiate_media_type
+from wattgate.requests.accept import GRAPHQL_RESPONSE, JSON, has_tag, negotiate_media_type
 from wattgate.requests.bodies import DEFAULT_BODIES, BodyHold, BodyReader, announced_length, check_content
 from wattgate.requests.client import current_client
-from wattgate.requests.entity_tags import has_tag
 from wattgate.requests.request_context import log_access_error
 from wattgate.requests.request_limits import check_anonymous_size, check_encoding, check_structure
 from wattgate.requests.request_threads import run_in_thread

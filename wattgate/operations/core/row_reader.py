@@ -38,6 +38,11 @@ DISPLAY_ONLY = (
 )
 """The message for a paired display that calls any other operation."""
 
+HOME_ONLY = (
+    "The header sharedHomeId lets a request only read the home that it names. Leave it out to use your own records."
+)
+"""The message for a member of a shared home that calls any other operation."""
+
 
 WRITE_ONLY = "The OAuth token has the scope write, which does not read. Request the scopes read and write."
 """The message for an OAuth client that reads with the scope for changes."""
@@ -126,6 +131,8 @@ def check_permission(principal: Principal, permission: Permission, *, is_read: b
         raise Forbidden(ENROL_FIRST)
     if principal.role is Role.DISPLAY:
         raise Forbidden(DISPLAY_ONLY)
+    if principal.role is Role.MEMBER:
+        raise Forbidden(HOME_ONLY)
     if is_read and principal.access_scope(permission) is not None:
         raise Forbidden(WRITE_ONLY)
     subject = permission.name.lower().replace("_", " ")

@@ -16,7 +16,7 @@ from wattgate.db.models.tenancy import Tenanted
 from wattgate.db.rows.lookups import model_columns
 from wattgate.db.rows.pages import Condition
 from wattgate.db.rows.rows import Rows
-from wattgate.enums import UserStatus
+from wattgate.enums import HomeMemberEnd, UserStatus
 from wattgate.operations.core.operation import Call
 from wattgate.operations.credentials.email_changes import cancel_email_changes
 from wattgate.operations.messages.account_mails import withdraw_codes
@@ -113,9 +113,19 @@ async def end_displays(call: Call, rows: Rows, displays: Collection[models.Paire
 
 
 async def end_home(call: Call, rows: Rows, ve_id: str) -> None:
-    """End what depends on a home that was closed: the displays that are paired with it."""
+    """End what depends on a home that was closed: its paired displays, and the access of its members."""
+    await end_home_members(call, rows, HomeMemberEnd.HOME_CLOSED, col(models.HomeMember.ve_id) == ve_id)
     await rows.delete(models.DisplayPairing, col(models.DisplayPairing.ve_id) == ve_id)
     await end_displays(call, rows, await rows.all(models.PairedDisplay, col(models.PairedDisplay.ve_id) == ve_id))
+
+
+async def end_home_members(call: Call, rows: Rows, reason: HomeMemberEnd, *where: Condition) -> None:
+    """End the access of other people to homes, and invitations, that meet the conditions and have not ended yet."""
+    are_open = *where, col(models.HomeMember.ended_at).is_(None)
+    members = await rows.all(models.HomeMember, *are_open)
+    await rows.update(models.HomeMember, *are_open, ended_at=rows.now, end_reason=reason, email=None, digest=None)
+    for member in members:  # also for invitations: one may have been accepted since
+        _emit(call, CredentialsRevoked(membership_id=member.member_id))
 
 
 async def end_grant(call: Call, rows: Rows, family: str) -> None:

@@ -19,7 +19,13 @@ from wattgate.db.queries import templates as queries
 from wattgate.db.queries.tenancies import find_home_at
 from wattgate.db.rows.rows import Rows
 from wattgate.delivery.account_mail_texts import builtin_language, builtin_source
-from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES, CONFIRM_EMAIL, TENANCY_ENDED, code_link
+from wattgate.delivery.account_mails import (
+    ACCOUNT_MAIL_TYPES,
+    CONFIRM_EMAIL,
+    HOME_INVITATION,
+    TENANCY_ENDED,
+    code_link,
+)
 from wattgate.delivery.channels.channel import MessageContent, PermanentFailure
 from wattgate.delivery.templates.language.contract import build_contract
 from wattgate.delivery.templates.language.cultures import message_culture
@@ -53,7 +59,7 @@ Mails with codes do not count: otherwise strangers could request codes until the
 """
 
 
-_WITH_CODE = [name for name, type_ in ACCOUNT_MAIL_TYPES.items() if type_.page is not None]
+_WITH_CODE = [name for name, type_ in ACCOUNT_MAIL_TYPES.items() if type_.has_code]
 _PROVE_ADDRESS = [name for name, type_ in ACCOUNT_MAIL_TYPES.items() if type_.proves_address]
 
 
@@ -131,12 +137,12 @@ async def reason_not_to_send(rows: Rows, mail: AccountMail, address: str) -> Per
     kind = ACCOUNT_MAIL_TYPES[mail.name]
     if mail.expires_at is not None and mail.expires_at <= rows.now:
         return PermanentFailure("code.expired", "the code in the mail has expired")
-    if kind.page is not None and mail.secret is None:
+    if kind.has_code and mail.secret is None:
         return PermanentFailure("code.withdrawn", "the code in the mail was used or replaced")
-    if kind.for_security and kind.page is None:
+    if kind.for_security and not kind.has_code:
         return None
     account = await rows.get(Account, mail.account_id)
-    is_present = mail.name == CONFIRM_EMAIL or address == mail_address(account)
+    is_present = mail.name in (CONFIRM_EMAIL, HOME_INVITATION) or address == mail_address(account)
     if account.status == UserStatus.INACTIVE or not is_present:
         return PermanentFailure(ADDRESS_ENDED, "the account is closed, or has another address now")
     if mail.tenancy_id is not None and await _has_moved_in_again(rows, mail.tenancy_id):
@@ -163,7 +169,7 @@ async def render_account_mail(call: Call, mail: AccountMail) -> MessageContent:
 
 async def _suppression_reason(call: Call, mail: AccountMail, address: str) -> str | None:
     """Return which bound the mail would exceed, or None."""
-    if ACCOUNT_MAIL_TYPES[mail.name].page is not None:
+    if ACCOUNT_MAIL_TYPES[mail.name].has_code:
         return await _exceeded_bound_of_codes(call, mail, address)
     sent = await call.rows.count_in_application(
         AccountMail,
@@ -199,16 +205,18 @@ async def _build_data(
     application = await call.rows.application()
     kind, base_url = ACCOUNT_MAIL_TYPES[mail.name], call.outbound_policy.public_url
     data: dict[str, Any] = {
-        **recipient_values(account, culture),
+        # the recipient of an invitation is a stranger to the account that invites
+        **recipient_values(None if mail.name == HOME_INVITATION else account, culture),
         "home": home_values(None),
         **await _tenancy_values(call.rows, mail),
         "alert": alert_values(mail.name, kind.name, mail.account_mail_id, mail.created_at),
         "application": {"name": application.name if application else ""},
     }
-    if code is not None and kind.page is not None and mail.expires_at is not None:
-        link = code_link(base_url, kind.page, mail.application_id, account.username, code) if base_url else None
-        minutes = (mail.expires_at - mail.created_at) // timedelta(minutes=1)
-        data |= {"code": code, "link": link, "minutes": minutes}
+    if code is not None and mail.expires_at is not None:
+        data |= {"code": code, "minutes": (mail.expires_at - mail.created_at) // timedelta(minutes=1)}
+        if kind.page is not None:
+            link = code_link(base_url, kind.page, mail.application_id, account.username, code) if base_url else None
+            data["link"] = link
     return data
 
 

@@ -30,6 +30,8 @@ from wattgate.enums import (
     FreshnessCause,
     FreshnessState,
     Function,
+    HomeMemberEnd,
+    HomeMemberState,
     JobState,
     NoStandbyReason,
     NotificationState,
@@ -176,6 +178,22 @@ declare_enum(
     PENDING="No user has answered yet.",
     APPROVED="A user has approved the display for a home.",
     DENIED="A user has refused the display, or the home no longer belongs to the user.",
+)
+declare_enum(
+    HomeMemberState,
+    "State of the access of another person to a home.",
+    INVITED="The owner has invited the person, who has not accepted yet.",
+    EXPIRED="Nobody has accepted the invitation in time.",
+    JOINED="The person may read the home.",
+    ENDED="The access or the invitation has ended. See `endReason`.",
+)
+declare_enum(
+    HomeMemberEnd,
+    "Why the access of another person to a home, or the invitation, has ended.",
+    WITHDRAWN="The owner has withdrawn the invitation.",
+    REMOVED="The owner has removed the person.",
+    LEFT="The person has left the home.",
+    HOME_CLOSED="The home was closed.",
 )
 declare_enum(
     ErasureAction,

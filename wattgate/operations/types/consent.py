@@ -183,10 +183,10 @@ class AccessRecord:
     operation: str = strawberry.field(description="Operation or field that returned the data, such as readings.")
     purpose: str = strawberry.field(
         description="Purpose that the caller declared in the header X-Access-Purpose. Otherwise by its role: own use, "
-        "service or administration."
+        "shared home, service or administration."
     )
     role: str = strawberry.field(
-        description="Role of the caller: account, template_editor, application or administrator."
+        description="Role of the caller: account, display, member, template_editor, application or administrator."
     )
     reader: str = strawberry.field(description="Caller: `account:` with its ID, or `application`.")
     reader_user_id: strawberry.ID | None = strawberry.field(

@@ -30,6 +30,7 @@ LoginApplicationId = Annotated[
 LoginDirectoryId = Annotated[
     strawberry.ID, Described("ID of the directory that holds the account. Default: the application's own.")
 ]
+MemberId = Annotated[strawberry.ID, Described("ID of the access of another person to a home.")]
 Mpxn = Annotated[strawberry.ID, Described("Number of the meter point: an MPAN (electricity) or an MPRN (gas).")]
 NewOwnerId = Annotated[strawberry.ID, Described("ID of the new owner.")]
 NotificationId = Annotated[strawberry.ID, Described("ID of the notification.")]

@@ -19,6 +19,11 @@ class Tag(Enum):
     DIRECTORIES = ("People", "Directories", "External directories in which the users of an application log in.")
     AUDIT_LOG = ("People", "Audit log", "Log of administrative acts.")
     HOMES = ("Homes and readings", "Homes", "Virtual entities: homes with their resources and attributes.")
+    SHARED_HOMES = (
+        "Homes and readings",
+        "Shared homes",
+        "Other people who may read a home, and homes that others share.",
+    )
     PAIRED_DISPLAYS = ("Homes and readings", "Paired displays", "Displays that a user pairs with a home by a code.")
     HOME_TYPES = ("Homes and readings", "Home types", "Types of virtual entities.")
     HOME_STATISTICS = ("Homes and readings", "Home statistics", "Numbers of homes of an application.")

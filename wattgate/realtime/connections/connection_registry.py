@@ -7,7 +7,7 @@ import logging
 import math
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 from uuid import uuid4
@@ -225,9 +225,10 @@ class ConnectionRegistry:
             await self._close_invalid(self._concerned_by(self._unchecked_changes))
             self._unchecked_changes.clear()
 
-    def _concerned_by(self, changes: Iterable[CredentialsRevoked]) -> list[ClientConnection]:
-        """Return the connections of the accounts, users and applications in some changes."""
+    def _concerned_by(self, changes: Collection[CredentialsRevoked]) -> list[ClientConnection]:
+        """Return the connections of the accounts, users, applications and members of homes in some changes."""
         accounts, users, names = set[str | None](), set[str | None](), set[str | None]()
+        memberships = {change.membership_id for change in changes} - {None}
         for change in changes:
             accounts |= {change.account_id, change.changed_account_id}
             users.add(change.user_id)
@@ -239,6 +240,7 @@ class ConnectionRegistry:
             if (caller := connection.principal).account_id in accounts
             or (caller.user_id is not None and caller.user_id in users)
             or (caller.credential_name is not None and caller.credential_name in names)
+            or caller.membership_id in memberships
         ]
 
     def _is_new(self, event: Event) -> bool:

@@ -298,6 +298,13 @@ USER_HEADER: Json = {
     "schema": {"type": "string", "maxLength": MAX_ID_CHARACTERS},
 }
 
+SHARED_HOME_HEADER: Json = {
+    "name": "sharedHomeId",
+    "in": "header",
+    "description": "ID of a home that its owner shares with the account. The request then reads this home only.",
+    "schema": {"type": "string", "maxLength": MAX_ID_CHARACTERS},
+}
+
 _PARAMETER = re.compile(r"{(\w+)}")
 
 
@@ -319,6 +326,7 @@ def parameters(
         *query,
         *([APPLICATION_HEADER] if operation.needs is Permission.ANYONE else []),
         *([USER_HEADER] if _accepts_acting_applications(operation, rest) else []),
+        *([SHARED_HOME_HEADER] if operation.needs in GRANTS[Role.MEMBER] else []),
     ]
 
 

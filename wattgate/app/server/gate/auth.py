@@ -70,7 +70,8 @@ class Authenticator:
                 "The credentials belong to another application than that of the header applicationId. Correct the "
                 "header, or leave it out."
             )
-        return await self._act_for_user(principal, headers.get("userid"))
+        principal = await self._act_for_user(principal, headers.get("userid"))
+        return await self._enter_shared_home(principal, headers.get("sharedhomeid"))
 
     async def _anonymous_principal(self, application_id: str | None) -> Principal:
         """Return an anonymous principal. All applications that do not exist share the ID `unknown`."""
@@ -118,6 +119,34 @@ class Authenticator:
         if not await self._identity.has_user(principal.application_id, user_id):
             raise Forbidden("The header userId names no user of the application. Correct it, or leave it out.")
         return replace(principal, user_id=user_id)
+
+    async def _enter_shared_home(self, principal: Principal, ve_id: str | None) -> Principal:
+        """Return the member of the home of the header `sharedHomeId`, if the principal is an account of one.
+
+        An OAuth client has the user's own data only, and an application names the owner in the header `userId`.
+        """
+        if not ve_id:
+            return principal
+        if not principal.may_enter_shared_homes:
+            raise Forbidden(
+                "The header sharedHomeId needs the password or the log-in token of an account. Log in as a member of "
+                "the home, or leave it out."
+            )
+        membership = await self._identity.membership(principal, ve_id)
+        if membership is None:
+            raise Forbidden(
+                "The header sharedHomeId names no home that is shared with you. List those with sharedHomes, or leave "
+                "it out."
+            )
+        member_id, owner_id = membership
+        return replace(
+            principal,
+            role=Role.MEMBER,
+            user_id=owner_id,
+            ve_id=ve_id,
+            membership_id=member_id,
+            member_user_id=principal.user_id,
+        )
 
 
 @contextmanager

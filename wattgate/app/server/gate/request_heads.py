@@ -32,7 +32,13 @@ CHECKED = frozenset((*FRAMING, b"host", b"content-type", b"expect"))
 """The headers that are checked or counted while they arrive, in lower case."""
 
 CREDENTIALS = MappingProxyType(
-    {b"authorization": "Authorization", b"token": "token", b"applicationid": "applicationId", b"userid": "userId"}
+    {
+        b"authorization": "Authorization",
+        b"token": "token",
+        b"applicationid": "applicationId",
+        b"userid": "userId",
+        b"sharedhomeid": "sharedHomeId",
+    }
 )
 """The headers that say who calls: their names in lower case and in messages."""
 

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from wattgate.app.settings import Settings
 from wattgate.graphql.transport.http import MIN_COMPRESSED_BYTES
-from wattgate.requests.entity_tags import has_tag
+from wattgate.requests.accept import has_tag
 
 # Responses that are the same for everybody: encoded and compressed once, with an entity tag for each encoding.
 

@@ -7,6 +7,7 @@ const KNOWN_HEADERS = [
   ["token", "The token of a log-in. It replaces the one of this page."],
   ["applicationId", "The ID of your application, for requests without a token."],
   ["userId", "The user for whom an application acts."],
+  ["sharedHomeId", "The home of another user that a member reads, with the own token."],
   ["authorization", "Bearer with a token, or Basic with the credential of an application."],
   ["X-Access-Purpose", "Why the caller reads personal data. The access log keeps it."],
   ["Last-Event-ID", "The position from which an event stream continues."],

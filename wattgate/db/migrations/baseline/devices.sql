@@ -113,6 +113,32 @@ CREATE TABLE device_sensor (
 CREATE INDEX ix_device_sensor_application_id ON device_sensor (application_id);
 CREATE INDEX ix_device_sensor_resource_id ON device_sensor (resource_id);
 
+CREATE TABLE home_member (
+    application_id VARCHAR NOT NULL,
+    member_id VARCHAR NOT NULL,
+    ve_id VARCHAR NOT NULL,
+    user_id VARCHAR NOT NULL,
+    member_user_id VARCHAR,
+    name VARCHAR NOT NULL,
+    email VARCHAR,
+    digest BYTEA,
+    created_at TIMESTAMPTZ NOT NULL,
+    expires_at TIMESTAMPTZ NOT NULL,
+    joined_at TIMESTAMPTZ,
+    ended_at TIMESTAMPTZ,
+    end_reason VARCHAR(16),
+    CONSTRAINT pk_home_member PRIMARY KEY (member_id),
+    CONSTRAINT uq_home_member_digest UNIQUE (digest),
+    CONSTRAINT fk_home_member_application_id FOREIGN KEY(application_id) REFERENCES application (application_id),
+    CONSTRAINT fk_home_member_member_user_id FOREIGN KEY(member_user_id) REFERENCES app_user (user_id),
+    CONSTRAINT fk_home_member_user_id FOREIGN KEY(user_id) REFERENCES app_user (user_id),
+    CONSTRAINT fk_home_member_ve_id FOREIGN KEY(ve_id) REFERENCES virtual_entity (ve_id)
+);
+CREATE INDEX ix_home_member_application_id ON home_member (application_id);
+CREATE INDEX ix_home_member_member_user_id ON home_member (member_user_id);
+CREATE INDEX ix_home_member_user_id ON home_member (user_id);
+CREATE UNIQUE INDEX ix_home_member_ve_id_member_user_id ON home_member (ve_id, member_user_id) WHERE ended_at IS NULL;
+
 CREATE TABLE display_pairing (
     application_id VARCHAR NOT NULL,
     pairing_id VARCHAR NOT NULL,

@@ -16,7 +16,7 @@ from wattgate.db.column_types import (
     updated_at_field,
 )
 from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
-from wattgate.enums import TenancyProof
+from wattgate.enums import HomeMemberEnd, TenancyProof
 
 
 class WantedResource(msgspec.Struct):
@@ -79,6 +79,37 @@ class VirtualEntityResource(Tenanted, table=True):
 
 
 OPEN = text("ended_at IS NULL")
+
+
+class HomeMember(Tenanted, table=True):
+    """Another person whom the owner of a home has invited to read it, from the invitation to the end of the access.
+
+    `user_id` is the owner, and `member_user_id` the person who has accepted. `name` is how the owner calls the person.
+    `email` is the only address that may accept, and is removed then. `digest` is that of the code of an open
+    invitation. `ended_at` and `end_reason` are set when the invitation or the access has ended.
+    The unique index allows one open access of a person to a home.
+    """
+
+    __tablename__ = "home_member"
+    __table_args__ = (Index(None, "ve_id", "member_user_id", unique=True, sqlite_where=OPEN, postgresql_where=OPEN),)
+    key: ClassVar[str] = "member_id"
+    owner: ClassVar[str | None] = "user_id"
+    quota: ClassVar[Quota | NoQuota] = NoQuota("The operation that invites limits those of a home.")
+
+    member_id: str = AssignedId()
+    ve_id: str = Field(foreign_key="virtual_entity.ve_id")
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    member_user_id: str | None = Field(default=None, foreign_key="app_user.user_id", index=True)
+    name: str
+    email: str | None = None
+    digest: bytes | None = Field(default=None, unique=True)
+    created_at: datetime = created_at_field()
+    expires_at: datetime = Field(sa_type=UtcDateTime)
+    joined_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    end_reason: HomeMemberEnd | None = Field(default=None, sa_type=Enum(HomeMemberEnd, native_enum=False, length=16))
+
+
 UNLISTED = text("listed_change IS NULL OR listed_change <> updated_at")
 
 

@@ -198,6 +198,7 @@ SYSTEM_VARIABLES: Mapping[str, tuple[VariableDeclaration, ...]] = {
     account_mails.VERIFY: _CODE_VARIABLES,
     account_mails.RESET: _CODE_VARIABLES,
     account_mails.CONFIRM_EMAIL: _CODE_VARIABLES,
+    account_mails.HOME_INVITATION: tuple(known for known in _CODE_VARIABLES if known.name != "link"),
     account_mails.EMAIL_CHANGE_REQUESTED: (_APPLICATION_NAME,),
     account_mails.EMAIL_CHANGED: (_APPLICATION_NAME,),
     account_mails.PASSWORD_CHANGED: (_APPLICATION_NAME,),

@@ -1,5 +1,6 @@
 """GraphQL types of virtual entities (homes) and their types, and the keys for look-ups."""
 
+from datetime import datetime
 from typing import Any
 
 import strawberry
@@ -7,6 +8,7 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries import displays as display_queries
 from wattgate.db.queries import virtual_entities as queries
+from wattgate.enums import HomeMemberEnd, HomeMemberState
 from wattgate.operations.core.fields import edge
 from wattgate.operations.types.homes.displays import Display
 from wattgate.operations.types.homes.resources import Device, Resource
@@ -63,6 +65,44 @@ class VirtualEntityTypeChange:
     )
 
 
+@strawberry.type(
+    description="Another person whom the owner of a home has invited to read it, from the invitation to the end."
+)
+class HomeMember:
+    member_id: ids.MemberId
+    ve_id: ids.VeId
+    name: str = strawberry.field(description="Name by which the owner knows the person.")
+    state: HomeMemberState = strawberry.field(description="How far the access is. Only JOINED grants it.")
+    member_user_id: strawberry.ID | None = strawberry.field(
+        description="ID of the user who has accepted the invitation, as in the access log. Null before."
+    )
+    email: str | None = strawberry.field(
+        description="Only e-mail address that may accept the invitation. Null if any may, and after the acceptance."
+    )
+    created_at: datetime = strawberry.field(description="When the owner invited the person.")
+    expires_at: datetime = strawberry.field(description="When the invitation expires or has expired.")
+    joined_at: datetime | None = strawberry.field(description="When the person accepted. Null before.")
+    ended_at: datetime | None = strawberry.field(description="When the access or the invitation ended. Null before.")
+    end_reason: HomeMemberEnd | None = strawberry.field(description="Why it ended. Null before.")
+
+
+@strawberry.type(description="Invitation to read a home, with its code.")
+class HomeInvitation:
+    code: str | None = strawberry.field(
+        description="Code to give to the person, such as BCDF-2345-GHJK. It is shown only in this result, and null if "
+        "it was sent by mail."
+    )
+    member: HomeMember = strawberry.field(description="Entry in the list of the home.")
+
+
+@strawberry.type(description="Home of another user that the acting user may read, with the header `sharedHomeId`.")
+class SharedHome:
+    ve_id: ids.VeId
+    name: terms.Name
+    member_id: ids.MemberId
+    joined_at: datetime = strawberry.field(description="When the acting user accepted the invitation.")
+
+
 @strawberry.type(description="Home of an owner, with the resources that belong to it.")
 class VirtualEntity(Node, model=models.VirtualEntity):
     ve_id: ids.VeId
@@ -98,6 +138,13 @@ class VirtualEntity(Node, model=models.VirtualEntity):
         weight=2,
         sizes=[ListSize(2)],
         description="Active devices that supply the resources of the home with readings, oldest first.",
+    )
+    members: list[HomeMember] = edge(
+        queries.members,
+        needs=Permission.HOME_MEMBER_READ,
+        sizes=[ListSize(2)],
+        description="People whom the owner has invited to read the home, oldest first, with those whose access has "
+        "ended. A member sees only its present members.",
     )
     owner: Any = owner_edge("home")
     display: Display = edge(

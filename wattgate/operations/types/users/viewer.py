@@ -6,6 +6,7 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries import alerts as alert_queries
+from wattgate.db.queries import virtual_entities as home_queries
 from wattgate.db.queries.content import reference_loader, terms_in_force
 from wattgate.db.rows.rows import Rows
 from wattgate.operations.core.fields import edge
@@ -44,7 +45,7 @@ from wattgate.operations.types.homes.resources import (
     ResourceType,
     ResourceTypeFilter,
 )
-from wattgate.operations.types.homes.virtual_entities import VirtualEntity, VirtualEntityType
+from wattgate.operations.types.homes.virtual_entities import SharedHome, VirtualEntity, VirtualEntityType
 from wattgate.operations.types.identity.accounts import Account, AccountFilter, user_edge
 from wattgate.operations.types.identity.directories import Directory
 from wattgate.operations.types.identity.personal_data import AuditEntry
@@ -122,6 +123,12 @@ class Viewer(UserRecords):
         reference_loader(models.Account, "account_id"),
         needs=Permission.ACCOUNT_READ,
         description="The calling account. Null for an application that acts for the user.",
+    )
+    shared_homes: list[SharedHome] = edge(
+        home_queries.shared_homes,
+        needs=Permission.SHARED_HOME_READ,
+        sizes=[ListSize(1)],
+        description="Homes of others that the user may read, oldest access first. There are at most 50.",
     )
     dfs_events: Connection[DfsEvent] = _records(
         models.DfsEvent, Permission.FLEXIBILITY_READ, "Demand flexibility events of the application."

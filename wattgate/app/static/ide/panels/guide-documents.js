@@ -229,6 +229,34 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "mutation AddHome($homeTypeId: ID!, $energyId: ID!, $costId: ID!) {\n  createHome(input: {\n    homeTypeId: $homeTypeId, name: \"My home\", timeZone: \"Europe/London\",\n    resources: [{resourceId: $energyId}, {resourceId: $costId}]\n  }) { ... on Home { homeId } }\n}\n",
   },
   {
+    page: "how-to/share-a-home", pageTitle: "Share a home", section: "Invite a person", name: "inviteHomeMember", kind: "mutation",
+    text: "mutation ($homeId: ID!, $name: String!) {\n  inviteHomeMember(homeId: $homeId, name: $name) {\n    ... on HomeInvitation { code member { memberId name state expiresAt } }\n  }\n}\n",
+  },
+  {
+    page: "how-to/share-a-home", pageTitle: "Share a home", section: "Accept an invitation", name: "acceptHomeInvitation", kind: "mutation",
+    text: "mutation ($code: String!) {\n  acceptHomeInvitation(code: $code) {\n    ... on SharedHome { homeId name joinedAt }\n  }\n}\n",
+  },
+  {
+    page: "how-to/share-a-home", pageTitle: "Share a home", section: "Read the home", name: "viewer", kind: "query",
+    text: "query {\n  viewer { sharedHomes { homeId name joinedAt } }\n}\n",
+  },
+  {
+    page: "how-to/share-a-home", pageTitle: "Share a home", section: "Read the home", name: "home", kind: "query",
+    text: "query ($homeId: ID!) {\n  home(homeId: $homeId) {\n    name members { name state }\n    resources { resourceId name current { value } tariff { name } }\n  }\n}\n",
+  },
+  {
+    page: "how-to/share-a-home", pageTitle: "Share a home", section: "See and end the access", name: "home", kind: "query",
+    text: "query ($homeId: ID!) {\n  home(homeId: $homeId) {\n    members { memberId name state email memberUserId createdAt joinedAt endedAt endReason }\n  }\n}\n",
+  },
+  {
+    page: "how-to/share-a-home", pageTitle: "Share a home", section: "See and end the access", name: "removeMemberFromHome", kind: "mutation",
+    text: "mutation ($homeId: ID!, $memberId: ID!) {\n  removeMemberFromHome(homeId: $homeId, memberId: $memberId) {\n    ... on HomeMember { state endReason }\n  }\n}\n",
+  },
+  {
+    page: "how-to/share-a-home", pageTitle: "Share a home", section: "See and end the access", name: "leaveSharedHome", kind: "mutation",
+    text: "mutation ($homeId: ID!) {\n  leaveSharedHome(homeId: $homeId) {\n    ... on SharedHome { homeId }\n  }\n}\n",
+  },
+  {
     page: "how-to/trusted-documents", pageTitle: "Send documents by ID", section: "Register trusted documents", name: "Homes", kind: "query",
     text: "query Homes {\n  viewer {\n    homes(first: 10) { edges { node { homeId name } } }\n  }\n}\n",
   },
