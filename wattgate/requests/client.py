@@ -10,24 +10,10 @@ CLIENT_HAS_GONE = "wattgate.client_has_gone"
 """The member of an ASGI scope with a function: whether the client has gone. Unread bytes may remain."""
 
 
-WHEN_CLIENT_GOES = "wattgate.when_client_goes"
-"""The member of an ASGI scope with a function: it takes what the server calls when the connection is lost, or None."""
-
-
 def client_has_gone(scope: Mapping[str, Any]) -> Callable[[], bool]:
     """Return the function of the scope of a request. Another server than the gateway's own has none: `never`."""
     known: Callable[[], bool] = scope.get(CLIENT_HAS_GONE, never)
     return known
-
-
-def when_client_goes(scope: Mapping[str, Any]) -> Callable[[Callable[[], None] | None], None]:
-    """Return the function of the scope of a request. Another server than the gateway's own has none: `ignore`."""
-    known: Callable[[Callable[[], None] | None], None] = scope.get(WHEN_CLIENT_GOES, ignore)
-    return known
-
-
-def ignore(callback: Callable[[], None] | None) -> None:
-    """Call nothing: nobody notices when the client goes."""
 
 
 def never() -> bool:
@@ -57,8 +43,7 @@ class Client:
     `device` is the secret that the browser got at an earlier login. `keeps_devices` is true if it would return another
     one. A login then sets `new_device`. `purpose` is the declared purpose of reading households' data. `origin` is the
     address of the gateway in the request, such as https://energy.example. `has_gone` says whether an HTTP client has
-    closed its connection, or its direction of it; the server does not cancel the request then. `when_gone` takes what
-    the server calls when the connection is lost, or None.
+    closed its connection, or its direction of it; the server does not cancel the request then.
     """
 
     host: str | None = None
@@ -70,7 +55,6 @@ class Client:
     purpose: str | None = None
     origin: str | None = None
     has_gone: Callable[[], bool] = field(default=never, compare=False, repr=False)
-    when_gone: Callable[[Callable[[], None] | None], None] = field(default=ignore, compare=False, repr=False)
 
     @property
     def site(self) -> str | None:

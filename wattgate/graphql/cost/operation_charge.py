@@ -190,6 +190,11 @@ class OperationCharge:
             self.charged += missing
             await self._spend_done(missing)
 
+    def refuse_rest(self, error: GatewayError) -> None:
+        """Let the operation load nothing more. All later calls raise the error, unless another one came before."""
+        if self._refusal is None:
+            self._refusal = error
+
     async def _spend_done(self, units: int) -> None:
         balance = await self._budgets.charge_done(self._principal, units)
         if balance is not None and self.exhausted_balance is None:  # a refusal states until when to wait

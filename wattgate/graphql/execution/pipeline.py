@@ -221,7 +221,8 @@ class GraphQLPipeline:
     ) -> PipelineResult:
         """Execute a query or mutation. Raise InvalidRequest if its variables are invalid.
 
-        A query ends when `client` goes. A mutation that has begun completes: its client may not wait for the result.
+        A query loads nothing more soon after `client` has gone. A mutation that has begun completes: its client may not
+        wait for the result.
 
         A caller that may run none of the root fields gets their errors before the variables are validated. The size of
         the request is charged already, by `charge_request`.
@@ -253,20 +254,15 @@ class GraphQLPipeline:
         context = GraphQLContext(self._runner, principal, charge)
         with operation_span(self._runner.tracer, document.operation):
             try:
-                with self._time_limit(client if document.kind is OperationType.QUERY else NOBODY):
+                with self._time_limit(charge.refuse_rest, client if document.kind is OperationType.QUERY else NOBODY):
                     outcome = await self.engine.execute(context, document, variables, request.variables)
-            except (TimeoutError, ClientGone) as ended:
+            except TimeoutError:
                 await charge.add_loaded()
-                return PipelineResult(None, [_to_graphql_error(self._early_end(ended))], charge)
+                timed_out = TimedOut(f"the operation took more than {self._time_limit.seconds:g} seconds")
+                return PipelineResult(None, [_to_graphql_error(timed_out)], charge)
         if document.kind is OperationType.QUERY:
             _raise_refusal(charge)
         return PipelineResult(outcome.data, outcome.errors, charge, outcome.bound_values)
-
-    def _early_end(self, ended: Exception) -> GatewayError:
-        """Return the error of an operation that is cancelled."""
-        if isinstance(ended, ClientGone):
-            return Unavailable("the client has closed its connection, so the query was cancelled; send it again")
-        return TimedOut(f"the operation took more than {self._time_limit.seconds:g} seconds")
 
     async def _find_named_payer(self, principal: Principal, document: Document, variables: VariableValues) -> Principal:
         """Return the principal whose budget pays for an anonymous document: that of the only application it names.
@@ -362,7 +358,7 @@ def _to_graphql_error(error: GatewayError) -> GraphQLError:
     return GraphQLError(error.message, extensions=error.extensions)
 
 
-# The time limit of operations: one timer for all of a process, because each may take the same time. It also ends
+# The time limit of operations: one timer for all of a process, because each may take the same time. It also looks for
 # queries whose client has gone.
 #
 # A timer for each operation, as `asyncio.timeout` sets it, takes a fifth of the processor time of a small query.
@@ -372,19 +368,21 @@ MIN_TIMER_SECONDS = 0.001
 
 
 GONE_CHECK_SECONDS = 1.0
-"""Interval in which queries are checked for clients that have gone. The event loop does not notice one while it reads
-nothing from the connection, such as behind pipelined requests.
-"""
+"""Interval in which queries are checked for clients that have gone."""
+
+Refuse = Callable[[GatewayError], None]
+"""A function that lets an operation load nothing more, because of an error."""
 
 
-class ClientGone(Exception):
-    """The client of a query has closed its connection, or its direction of it."""
+def refuse_nothing(error: GatewayError) -> None:
+    """Let an operation go on that has no charge."""
 
 
 class TimeLimit:
     """Cancels operations that take more than `seconds`. The operation that began first is the next to end.
 
-    It cancels an operation also when its client has gone.
+    An operation whose client has gone loads nothing more. It is not cancelled: that would close its connection to the
+    database, and leave resolvers that have not begun.
 
     The timer runs while operations do, and needs no start: it belongs to the event loop of the last operation.
     """
@@ -398,12 +396,12 @@ class TimeLimit:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def __call__(self, client: Client = NOBODY) -> "LimitedOperation":
+    def __call__(self, refuse: Refuse = refuse_nothing, client: Client = NOBODY) -> "LimitedOperation":
         """Return a context in which the current task may take the time. It raises TimeoutError as `asyncio.timeout`.
 
-        It raises ClientGone if the client goes before the operation ends.
+        `refuse` lets the operation load nothing more, after its client has gone.
         """
-        return LimitedOperation(self, client)
+        return LimitedOperation(self, refuse, client)
 
     def enter_task(self, operation: "LimitedOperation") -> "asyncio.Task[object]":
         """Add an operation that begins now, and return the current task."""
@@ -427,14 +425,14 @@ class TimeLimit:
                 break
             operation.expire()
 
-    def cancel_unattended(self) -> None:
-        """Cancel the operations that run for a while, and whose client has gone."""
+    def refuse_unattended(self) -> None:
+        """Let the operations load nothing more that run for a while, and whose client has gone."""
         latest_end = self.now() - GONE_CHECK_SECONDS + self.seconds
         for operation in list(self.running):
             if operation.ends_at > latest_end:
                 break
             if operation.client.has_gone():
-                operation.leave()
+                operation.refuse(Unavailable("the client has closed its connection; send the query again"))
 
     def _bind_loop(self) -> "asyncio.Task[object]":
         """Use the running event loop. Another one has ended, and its operations and timer with it."""
@@ -452,7 +450,7 @@ class TimeLimit:
     def _on_timer(self) -> None:
         self._timer = None
         self.expire()
-        self.cancel_unattended()
+        self.refuse_unattended()
         if self.running:
             self._set_timer(min(next(iter(self.running)).ends_at - self.now(), GONE_CHECK_SECONDS))
 
@@ -460,44 +458,35 @@ class TimeLimit:
 class LimitedOperation:
     """One operation within its time limit. It may be cancelled until its context exits, and never after it."""
 
-    __slots__ = ("_cancelling", "_end", "_limit", "_task", "client", "ends_at")
+    __slots__ = ("_cancelling", "_is_expired", "_limit", "_task", "client", "ends_at", "refuse")
 
-    def __init__(self, limit: TimeLimit, client: Client) -> None:
+    def __init__(self, limit: TimeLimit, refuse: Refuse, client: Client) -> None:
         self.ends_at = 0.0
+        self.refuse = refuse
         self.client = client
         self._limit = limit
-        self._end: type[Exception] | None = None
+        self._is_expired = False
 
     def __enter__(self) -> None:
         self._task = task = self._limit.enter_task(self)
         self._cancelling = task.cancelling()
-        self.client.when_gone(self.leave)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Raise TimeoutError or ClientGone in place of the cancellation, unless the task has another one too.
+        """Raise TimeoutError in place of the limit's cancellation, unless the task is cancelled for another reason too.
 
         An operation may also swallow the cancellation. Then the caller gets its result or its own error.
         """
-        self.client.when_gone(None)
         self._limit.running.pop(self, None)
-        end = self._end
-        if end is not None and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
-            raise end from error
+        if self._is_expired and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
+            raise TimeoutError from error
 
     def expire(self) -> None:
-        """Cancel the operation, because its time has passed."""
-        self._cancel(TimeoutError)
-
-    def leave(self) -> None:
-        """Cancel the operation, because its client has gone."""
-        self._cancel(ClientGone)
-
-    def _cancel(self, end: type[Exception]) -> None:
-        if self._limit.running.pop(self, self) is None:  # it is cancelled once
-            self._end = end
-            self._task.cancel()
+        """Cancel the operation."""
+        del self._limit.running[self]
+        self._is_expired = True
+        self._task.cancel()
 
 
 MAX_NAME_LENGTH = 100

@@ -46,7 +46,7 @@ from wattgate.app.server.gate.response_headers import API
 from wattgate.errors import GatewayError, RateLimited, TimedOut
 from wattgate.metrics import REFUSED_CONNECTIONS
 from wattgate.realtime.connections.wires.uvicorn_wire import UvicornWire
-from wattgate.requests.client import CLIENT_HAS_GONE, WHEN_CLIENT_GOES
+from wattgate.requests.client import CLIENT_HAS_GONE
 from wattgate.requests.request_context import client_fields, new_trace_id
 
 # The configuration that all connections of a process share, and the WebSockets that it counts as connections.
@@ -270,7 +270,7 @@ class GuardedHttpProtocol(LingeringProtocol):
         self._set_deadline(Stage.BODY, self._limits.body_seconds)
         if not self._begin_direct(version, method):  # a plain request has no header twice
             check_credentials(self.headers)
-            self._add_client()
+            self.scope[CLIENT_HAS_GONE] = self._has_gone  # type: ignore[literal-required]
             super().on_headers_complete()
         if self._is_chunked or self._length:
             response_transport: Any = ResponseTransport(self, self.cycle)
@@ -278,11 +278,6 @@ class GuardedHttpProtocol(LingeringProtocol):
         self._in_head, self._in_body = False, True  # only now: until here, the request before it is the last one
         # uvicorn would add the trailers of the body to the headers of the request
         self.headers = []
-
-    def _add_client(self) -> None:
-        """Let the request ask whether its client has gone, and notice when it goes."""
-        self.scope[CLIENT_HAS_GONE] = self._has_gone  # type: ignore[literal-required]
-        self.scope[WHEN_CLIENT_GOES] = self.when_gone  # type: ignore[literal-required]
 
     def _has_gone(self) -> bool:
         self.client_has_gone = self.client_has_gone or has_hung_up(self.transport)
@@ -361,7 +356,7 @@ class GuardedHttpProtocol(LingeringProtocol):
         ):
             return False
         self.scope |= {"method": METHOD, "path": PATH, "raw_path": self.url, "query_string": b""}
-        self._add_client()
+        self.scope[CLIENT_HAS_GONE] = self._has_gone  # type: ignore[literal-required]
         previous = self.cycle
         self.cycle = cycle = DirectCycle(
             scope=self.scope,

@@ -12,7 +12,6 @@ than the methods themselves.
 """
 
 import asyncio
-from collections.abc import Callable
 from contextvars import Context, copy_context
 from typing import Any
 
@@ -136,13 +135,6 @@ class PipelinedProtocol(HttpToolsProtocol):
         self._refusal: RefusedHead | None = None
         self._running: RequestResponseCycle | None = None
         self.client_has_gone = False
-        self._gone_callback: Callable[[], None] | None = None
-
-    def when_gone(self, callback: Callable[[], None] | None) -> None:
-        """Call a function when the connection is lost, and at once if it is. One request runs at a time."""
-        self._gone_callback = callback
-        if callback is not None and self.transport.is_closing():
-            callback()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -156,8 +148,6 @@ class PipelinedProtocol(HttpToolsProtocol):
         if running is not None and not running.response_complete:
             running.disconnected = True
             running.message_event.set()
-        if self._gone_callback is not None:
-            self._gone_callback()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

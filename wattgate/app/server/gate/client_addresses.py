@@ -18,7 +18,6 @@ from wattgate.requests.client import (
     Client,
     client_has_gone,
     current_client,
-    when_client_goes,
 )
 from wattgate.rest_compat.error_responses import error_response
 
@@ -197,7 +196,6 @@ def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
         purpose=headers.get(PURPOSE_HEADER, "").strip()[:MAX_PURPOSE_LENGTH] or None,
         origin=_origin_of(scope["scheme"], headers.get("host", "")),
         has_gone=client_has_gone(scope),
-        when_gone=when_client_goes(scope),
     )
 
 
