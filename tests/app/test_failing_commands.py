@@ -38,6 +38,7 @@ VALUES: Mapping[str, str] = {
     "mpxn": "2300000000116",
     "subject": "Sample",
     "above": "5",
+    "source": "awattar",
     "token": "sample",
     "url": "http://127.0.0.1:1",
 } | dict.fromkeys(NAMES, WRONG)
@@ -54,7 +55,14 @@ OF_COMMANDS: Mapping[tuple[tuple[str, ...], str], str] = {
 }
 """Values of single commands."""
 
-NEEDS_NOTHING = {("keys", "new"), ("readings", "profiles"), ("routes",), ("schema",), ("template", "check")}
+NEEDS_NOTHING = {
+    ("keys", "new"),
+    ("readings", "profiles"),
+    ("routes",),
+    ("schema",),
+    ("tariff", "sources"),
+    ("template", "check"),
+}
 """The commands that need no database and no gateway, so that they succeed."""
 
 CREATES = {("db", "upgrade"), ("home", "create"), ("demo",)}

@@ -8,7 +8,6 @@ import msgspec
 from sqlalchemy import ARRAY, JSON, Column, ColumnElement, Integer, Select, String, Table, bindparam, func, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
-from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 
 from wattgate.db.models import Tenanted
@@ -117,12 +116,12 @@ class json_length(GenericFunction[int]):
 
 
 @compiles(json_length, "postgresql")
-def _postgresql_length(element: json_length, compiler: SQLCompiler, **options: Any) -> str:
+def _postgresql_length(element: json_length, compiler: Any, **options: Any) -> str:
     return f"jsonb_array_length({compiler.process(element.clauses, **options)})"
 
 
 @compiles(json_length, "sqlite")
-def _sqlite_length(element: json_length, compiler: SQLCompiler, **options: Any) -> str:
+def _sqlite_length(element: json_length, compiler: Any, **options: Any) -> str:
     return f"json_array_length({compiler.process(element.clauses, **options)})"
 
 

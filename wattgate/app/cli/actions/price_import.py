@@ -19,7 +19,7 @@ from wattgate.app.cli.input_files import open_input, read_text
 from wattgate.app.homes.home_selection import HomeChoice, Meter, find_home, resources_of_home
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms, utc_now
-from wattgate.db.models import Resource, VirtualEntity
+from wattgate.db.models import VirtualEntity
 from wattgate.db.queries.displays import DEFAULT_ZONE
 from wattgate.delivery.outbound_http import OutboundHttpClient, OutboundRequestFailed
 from wattgate.errors import BadInput
@@ -62,6 +62,14 @@ class PriceOptions:
     dry_run: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The home whose tariff gets the prices, and its resource with the tariff."""
+
+    home: VirtualEntity
+    resource_id: str
+
+
 def tariff_sources(*, name: str | None) -> None:
     """Print the price sources, or the file of one."""
     if name is not None:
@@ -88,8 +96,12 @@ def tariff_prices(
     check_parameters(options.source, options.parameters, with_request=False)
     with open_input(file) as opened:
         content = opened.read(MAX_ANSWER_BYTES + 1)
-    answer = read_answer(options.source, content, options.parameters)
-    _finish(run_async(with_current_gateway(Settings(), lambda gateway: _store(gateway.runner, options, [answer]))))
+
+    async def run(runner: Runner) -> bool:
+        target = await _find_target(runner, options.choice)
+        return await _store(runner, options, target, [read_answer(options.source, content, options.parameters)])
+
+    _finish(run_async(with_current_gateway(Settings(), lambda gateway: run(gateway.runner))))
 
 
 def tariff_fetch(
@@ -113,15 +125,15 @@ def tariff_fetch(
         raise BadInput(f"The price source {options.source.name} has no table `request`. Use `wattgate tariff prices`.")
 
     async def run(runner: Runner, settings: Settings) -> bool:
-        home, _ = await _find_resource(runner, options.choice)
-        zone = ZoneInfo(home.time_zone or DEFAULT_ZONE)
+        target = await _find_target(runner, options.choice)
+        zone = ZoneInfo(target.home.time_zone or DEFAULT_ZONE)
         first = (from_ or utc_now().astimezone(zone)).date()
         start, end = (datetime(at.year, at.month, at.day, tzinfo=zone) for at in (first, first + timedelta(days=days)))
         http = OutboundHttpClient(
             settings.egress_policy, timeout_seconds=REQUEST_SECONDS, max_body_bytes=MAX_ANSWER_BYTES + 1
         )
         answers = [answer async for answer in _fetch(http, options, request, start, end)]
-        return await _store(runner, options, answers)
+        return await _store(runner, options, target, answers)
 
     settings = Settings()
     _finish(run_async(with_current_gateway(settings, lambda gateway: run(gateway.runner, settings))))
@@ -218,20 +230,20 @@ async def _ask(http: OutboundHttpClient, options: PriceOptions, request: Request
     return answer.body
 
 
-async def _find_resource(runner: Runner, choice: HomeChoice) -> tuple[VirtualEntity, Resource]:
+async def _find_target(runner: Runner, choice: HomeChoice) -> _Target:
+    """Return the home that is meant, and its only resource of the kind. Raise NotFound or BadInput if there is none."""
     home = await find_home(runner, choice)
     resources = [one for one in (await resources_of_home(runner, home, choice)).resources if not one.cost_of]
     if len(resources) != 1:
         raise BadInput(f"Home {home.name!r} has {len(resources)} resources of this kind, so its tariff is not clear.")
-    return home, resources[0]
+    return _Target(home, resources[0].resource_id)
 
 
-async def _store(runner: Runner, options: PriceOptions, answers: Sequence[Answer]) -> bool:
+async def _store(runner: Runner, options: PriceOptions, target: _Target, answers: Sequence[Answer]) -> bool:
     """Store the prices of answers, and print what they have. Return whether each price is stored."""
     answer = _joined(answers)
     for line in [*answer.problems[:MAX_SHOWN_REFUSALS], *_description(answer)]:
         out.print(line, markup=False, highlight=False, soft_wrap=True)
-    home, resource = await _find_resource(runner, options.choice)
     if options.dry_run:
         return not answer.problems
     refused = len(answer.problems)
@@ -249,8 +261,8 @@ async def _store(runner: Runner, options: PriceOptions, answers: Sequence[Answer
         currency=answer.currency,
         vat_included=options.source.vat == "included",
         runner=runner,
-        principal=Principal(Role.SYSTEM, application_id=home.application_id),
-        resource_id=resource.resource_id,
+        principal=Principal(Role.SYSTEM, application_id=target.home.application_id),
+        resource_id=target.resource_id,
         refuse=refuse,
     )
     out.print(f"{report.recorded:,} prices set, {refused:,} refused", soft_wrap=True)
