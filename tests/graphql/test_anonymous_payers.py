@@ -90,7 +90,10 @@ async def strangers(folder: Path, **more: Any) -> AsyncIterator[Strangers]:
     try:
         tenants = await settle_all(built, ["one", "two"], is_shared=True)
         clock.now = utc_now()
-        async with serving(create_app(settings, clock=clock)) as url, httpx.AsyncClient(base_url=url) as http:
+        async with (
+            serving(create_app(settings, clock=clock)) as url,
+            httpx.AsyncClient(base_url=url, timeout=60) as http,
+        ):
             yield Strangers(url, http, list(tenants))
     finally:
         await built.database.close()
