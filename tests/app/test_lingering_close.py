@@ -138,3 +138,13 @@ def write_slowly(port: int, head: bytes) -> bytes:
         for _ in range(20):
             client.sendall(5_000 * b"x")
         return b"".join(iter(partial(client.recv, 65_536), b""))
+
+
+def test_connection_at_rest_keeps_no_bytes_of_its_last_request() -> None:
+    with closing(SteppedLoop()) as loop:
+        server = Server(loop)
+        server.feed(b"POST /read HTTP/1.1\r\n" + HOST + b"Content-Length: 60000\r\n\r\n")
+        server.feed(60_000 * b"x")
+        assert (server.status, server.transport.is_closing()) == (200, False)
+        kept = {name: len(value) for name, value in vars(server.protocol).items() if isinstance(value, bytes)}
+        assert sum(kept.values()) < 1_000, kept

@@ -143,6 +143,8 @@ class GuardedHttpProtocol(LingeringProtocol):
         if is_in_chunks:
             self._framing_bytes += len(piece)
         self._feed(self.parser, piece)
+        if not self._in_head or self.headers:  # the first line is complete; a connection at rest keeps no piece
+            self._head_start = b""
         self._pass_chunks()
         if self._is_chunked and self._in_body and not is_in_chunks:  # the first chunks behind a head
             self._framing_bytes += len(piece) - piece.find(END_OF_HEAD) - len(END_OF_HEAD)
