@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from starlette.routing import Route
 from tests.support.framing import HOST
 from tests.support.schema import bring_up
 from tests.support.servers import running_server, serving
+from tests.support.waiting import until
 from wattgate.app.server.edge.connection_guard import HttpLimits
 from wattgate.app.server.edge.http_protocol import GuardedHttpProtocol
 from wattgate.app.server.factory import create_app
@@ -110,12 +111,6 @@ async def connection(limits: HttpLimits | None = None) -> AsyncIterator[Served]:
         finally:
             served.gate.set()
             served.writer.transport.abort()
-
-
-async def until(reached: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not reached():  # noqa: ASYNC110 (the server signals nothing)
-            await asyncio.sleep(0.001)
 
 
 def get(name: str, fields: bytes = b"") -> bytes:

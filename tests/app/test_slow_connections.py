@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_network
 from pathlib import Path
@@ -18,6 +18,7 @@ from websockets.typing import Subprotocol
 
 from tests.support.schema import bring_up
 from tests.support.servers import running_server, serving
+from tests.support.waiting import until
 from wattgate.app.server.edge.connection_guard import ConnectionGuard, HttpLimits
 from wattgate.app.server.edge.http_protocol import GuardedHttpProtocol
 from wattgate.app.server.factory import create_app
@@ -154,13 +155,6 @@ async def test_endless_body_that_nobody_reads_is_closed() -> None:
         answer = await read_until_closed(reader)
         task.cancel()
     assert answer.startswith(b"HTTP/1.1 200 ")
-
-
-async def until(reached: Callable[[], bool]) -> None:
-    """Wait until a condition holds."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not reached():  # noqa: ASYNC110 (the server signals nothing)
-            await asyncio.sleep(0.005)
 
 
 def end_window(protocol: GuardedHttpProtocol) -> None:

@@ -2,11 +2,12 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 
+from tests.support.waiting import until
 from wattgate.delivery.templates.language.contract import BASE_VARIABLES, Contract, VariableDeclaration, VariableType
 from wattgate.delivery.templates.language.diagnostics import (
     MissingVariables,
@@ -37,22 +38,12 @@ DATA = {"name": "Ada \ud800 é", "size": 10**30, "list": [float("inf"), None, Tr
 PATIENT = WorkerLimits(max_workers=1, cpu_seconds=60, max_seconds=100, start_seconds=100)
 """Limits that no template of the tests reaches on a busy machine, except `HANGING`."""
 
-WAIT_SECONDS = 60
-"""Maximum wait for a process to start or to end, in seconds. It only ends a broken test."""
-
 
 @pytest.fixture
 async def renderer() -> AsyncIterator[TemplateRenderer]:
     renderer = TemplateRenderer(PATIENT)
     yield renderer
     await renderer.close()
-
-
-async def until(reached: Callable[[], bool]) -> None:
-    """Wait until a condition holds."""
-    async with asyncio.timeout(WAIT_SECONDS):
-        while not reached():  # noqa: ASYNC110 (a process starts and ends without an event)
-            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("source", [SMALL, LARGE], ids=["small", "large"])

@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 import gzip
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
@@ -21,6 +21,7 @@ from starlette.routing import Route
 from tests.support.house import House
 from tests.support.refusals import refusal_of, refusals
 from tests.support.servers import serving
+from tests.support.waiting import until
 from wattgate.app.server.factory import serve_gateway
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
@@ -368,14 +369,6 @@ def request_of(query: str, headers: dict[str, str], *, is_get: bool = False) -> 
     return (head + "".join(f"{name}: {value}\r\n" for name, value in fields.items()) + "\r\n").encode() + body
 
 
-async def wait_until(reached: Callable[[], bool]) -> None:
-    """Wait until a condition is true that the event loop itself brings about."""
-    while True:
-        if reached():
-            return
-        await asyncio.sleep(0)
-
-
 async def test_a_query_loads_nothing_after_its_client_has_gone_and_a_mutation_completes(
     served: House, subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -416,9 +409,9 @@ async def test_a_query_loads_nothing_after_its_client_has_gone_and_a_mutation_co
                 if document == mutation:
                     await asyncio.wait_for(reader.read(), 60) if is_half else None
                 else:
-                    await wait_until(partial(getattr, charge, "is_refused"))
+                    await until(partial(getattr, charge, "is_refused"))
                 attended.may_go_on.set()
-                await wait_until(lambda: not running)
+                await until(lambda: not running)
                 writer.transport.abort()
             assert attended.loads == (1 if document == mutation else 0)
             assert charge.is_refused == (document == query)
