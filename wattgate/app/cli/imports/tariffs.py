@@ -140,10 +140,13 @@ async def import_prices(
 ) -> BulkReport:
     """Set the prices of a price source in the dynamic tariffs of a resource. Call `refuse` for each other price.
 
-    A price that lasts longer than those of the tariff becomes several. Raise BadInput if VAT would be added twice.
+    A price that lasts longer than those of the tariff becomes several. Raise BadInput if VAT would be added twice, and
+    set none then.
     """
     prices_import = _TariffImport(runner, principal, refuse)
     tariffs = await prices_import.load_tariffs(resource_id)
+    if vat_included:
+        _check_vat_is_added_once(prices, tariffs)
     for number, price in enumerate(prices, start=1):
         prices_import.report.lines += 1
         at = price.start
@@ -152,11 +155,6 @@ async def import_prices(
             if tariff is None:
                 prices_import.reject_line(number, f"the home has no dynamic tariff at {format_iso(from_ms(at))}")
                 break
-            if vat_included and tariff.vat_percent:
-                raise BadInput(
-                    f"The prices include VAT, and the tariff {tariff.name!r} adds {tariff.vat_percent} %. Set a tariff "
-                    "with `vatPercent` 0 first."
-                )
             length = price_length_ms(tariff.stored)
             if at + length > price.end:
                 minutes, needed = (price.end - at) // MINUTE_MS, length // MINUTE_MS
@@ -168,6 +166,20 @@ async def import_prices(
             at += length
     await prices_import.flush_prices()
     return prices_import.report
+
+
+def _check_vat_is_added_once(prices: Sequence[SourcePrice], tariffs: Sequence[TariffRates]) -> None:
+    """Raise BadInput if a tariff adds VAT to prices that include it. `tariffs` are ordered newest first."""
+    until = from_ms(max((price.end for price in prices), default=0))
+    since = from_ms(min((price.start for price in prices), default=0))
+    for tariff in tariffs:
+        if tariff.valid_from < until and tariff.kind is TariffKind.DYNAMIC and tariff.vat_percent:
+            raise BadInput(
+                f"The prices include VAT, and the tariff {tariff.name!r} adds {tariff.vat_percent} %. Set a tariff "
+                "with `vatPercent` 0 first."
+            )
+        if tariff.valid_from <= since:  # earlier ones price nothing of the time
+            return
 
 
 async def import_tariffs(
