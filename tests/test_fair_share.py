@@ -8,9 +8,8 @@ import pytest
 
 import wattgate
 from wattgate.principal import Principal, Role
-from wattgate.requests.fair_share import FairQueue, FairShare, FairThreads, NoFreeSlot
+from wattgate.requests.fair_share import FairQueue, FairShare, FairThreads, NoFreeSlot, run_in_thread
 from wattgate.requests.request_context import CURRENT_PRINCIPAL
-from wattgate.requests.request_threads import run_in_thread
 
 ONE_TURN = 3
 """Turns of the event loop in which a task that was granted a slot continues."""

@@ -5,10 +5,8 @@ in an answer, in which unit and currency, and how to ask for them.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from importlib.resources import files
 from typing import Literal
 
 import msgspec
@@ -17,8 +15,10 @@ from msgspec import Struct
 from wattgate.energy.quantities import currency_problem
 from wattgate.errors import BadInput
 from wattgate.time_zones import time_zone_problem
+from wattgate.values.toml_files import parse_toml, toml_names, toml_text
 
-MAX_SOURCE_BYTES = 64 * 1024
+_FOLDER, _KIND = ("wattgate.price_sources", "sources"), "price source"
+
 MAX_FACTOR = Decimal(1000)
 
 Times = Literal["iso", "seconds", "milliseconds"]
@@ -92,16 +92,12 @@ class PriceSource(Struct, frozen=True, forbid_unknown_fields=True):
 
 def source_names() -> list[str]:
     """Return the names of the sources of the package."""
-    folder = files("wattgate.price_sources") / "sources"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return toml_names(*_FOLDER)
 
 
 def source_text(name: str) -> str:
     """Return the file of a source of the package. Raise BadInput if there is none of this name."""
-    if name not in source_names():
-        known = ", ".join(source_names())
-        raise BadInput(f"There is no price source {name!r}. Use one of: {known}. Or give the path of a TOML file.")
-    return (files("wattgate.price_sources") / "sources" / f"{name}.toml").read_text(encoding="utf-8")
+    return toml_text(*_FOLDER, name, _KIND)
 
 
 def packaged_source(name: str) -> PriceSource:
@@ -111,18 +107,7 @@ def packaged_source(name: str) -> PriceSource:
 
 def parse_source(content: bytes, name: str) -> PriceSource:
     """Return the source of a TOML file. Raise BadInput with the place of what is wrong in it."""
-    if len(content) > MAX_SOURCE_BYTES:
-        raise BadInput(f"The price source {name} has more than {MAX_SOURCE_BYTES:,} bytes.")
-    try:
-        source = msgspec.convert({"name": name, **tomllib.loads(content.decode())}, PriceSource)
-    except UnicodeDecodeError as error:
-        raise BadInput(f"The price source {name} is not UTF-8: byte {error.start}.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"The price source {name} is not TOML: {error}.") from None
-    except RecursionError:
-        raise BadInput(f"The price source {name} is nested too deeply.") from None
-    except msgspec.ValidationError as error:
-        raise BadInput(f"The price source {name} is not valid: {error}.") from None
+    source = parse_toml(content, PriceSource, name, _KIND)
     if problems := _problems(source):
         raise BadInput(f"The price source {name} is not valid: {'; '.join(problems)}.")
     return source

@@ -5,11 +5,9 @@ guesses nothing that a profile leaves open: it asks for the option that says it.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, timedelta, tzinfo
 from enum import Enum
-from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
@@ -21,8 +19,10 @@ from wattgate.enums import DateOrder, Epoch, ReadingQuality, Times
 from wattgate.errors import BadInput
 from wattgate.reading_files.line_reader import WrongEncoding, find_codec
 from wattgate.time_zones import time_zone_problem
+from wattgate.values.toml_files import parse_toml, toml_names, toml_text
 
-MAX_PROFILE_BYTES = 64 * 1024
+_FOLDER, _KIND = ("wattgate.reading_files", "profiles"), "file profile"
+
 MAX_COLUMNS = 1_000
 """Maximum number of columns of a file. The widest file of one line a day has a column each five minutes."""
 
@@ -173,8 +173,7 @@ def parse_interval(text: str) -> timedelta:
 
 def profile_names() -> list[str]:
     """Return the names of the profiles of the package."""
-    folder = files("wattgate.reading_files") / "profiles"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return toml_names(*_FOLDER)
 
 
 def packaged_profile(name: str) -> FileProfile:
@@ -184,10 +183,7 @@ def packaged_profile(name: str) -> FileProfile:
 
 def profile_text(name: str) -> str:
     """Return the file of a profile of the package. Raise BadInput if there is none of this name."""
-    if name not in profile_names():
-        known = ", ".join(profile_names())
-        raise BadInput(f"There is no file profile {name!r}. Use one of: {known}. Or give the path of a TOML file.")
-    return (files("wattgate.reading_files") / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
+    return toml_text(*_FOLDER, name, _KIND)
 
 
 def packaged_profiles() -> list[FileProfile]:
@@ -197,18 +193,7 @@ def packaged_profiles() -> list[FileProfile]:
 
 def parse_profile(content: bytes, name: str) -> FileProfile:
     """Return the profile of a TOML file. Raise BadInput with the place of what is wrong in it."""
-    if len(content) > MAX_PROFILE_BYTES:
-        raise BadInput(f"The file profile {name} has more than {MAX_PROFILE_BYTES:,} bytes.")
-    try:
-        profile = msgspec.convert({"name": name, **tomllib.loads(content.decode())}, FileProfile)
-    except UnicodeDecodeError as error:
-        raise BadInput(f"The file profile {name} is not UTF-8: byte {error.start}.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"The file profile {name} is not TOML: {error}.") from None
-    except RecursionError:
-        raise BadInput(f"The file profile {name} is nested too deeply.") from None
-    except msgspec.ValidationError as error:
-        raise BadInput(f"The file profile {name} is not valid: {error}.") from None
+    profile = parse_toml(content, FileProfile, name, _KIND)
     check_profile(profile)
     return profile
 

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from wattgate.principal import Principal, Role
+from wattgate.requests.request_context import CURRENT_PRINCIPAL
 
 T = TypeVar("T")
 
@@ -309,3 +310,15 @@ class FairThreads:
     async def run(self, owner: str, work: Callable[[], T]) -> T:
         """Return the result of work in a thread of the owner. Raise NoFreeSlot as `FairShare.take` does."""
         return await asyncio.wrap_future(await self.submit(owner, work))
+
+
+# Threads for the work of a request that would hold the event loop: encoding, compression, digests, decoding.
+
+REQUEST_THREADS = FairThreads(4, share=3, name="requests")
+"""The threads of the process. One application has all but one. The interpreter runs one at a time in any case."""
+
+
+async def run_in_thread(work: Callable[[], T]) -> T:
+    """Return the result of work in a thread that the application of the current caller has. Wait for it in turn."""
+    caller = CURRENT_PRINCIPAL.get()
+    return await REQUEST_THREADS.run(NO_OWNER if caller is None else owner_of_caller(caller), work)

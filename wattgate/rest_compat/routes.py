@@ -64,10 +64,10 @@ from wattgate.requests.client import (
     current_client,
     never,
 )
+from wattgate.requests.fair_share import run_in_thread
 from wattgate.requests.request_context import REQUEST_COST
 from wattgate.requests.request_limits import FREE_BODY_BYTES, check_anonymous_size, size_cost
 from wattgate.requests.request_path import decode_segment, has_encoded_slash
-from wattgate.requests.request_threads import run_in_thread
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
 from wattgate.rest_compat.bulk_intake import record_stream
 from wattgate.rest_compat.call_charge import (

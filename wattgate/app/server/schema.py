@@ -13,7 +13,7 @@ from wattgate.enums import Audience
 from wattgate.graphql.execution.audience_schemas import audience_sdl
 from wattgate.graphql.execution.schema import Schema, build_schema
 from wattgate.operations.catalogue import OPERATIONS
-from wattgate.requests.request_threads import run_in_thread
+from wattgate.requests.fair_share import run_in_thread
 
 
 def gateway_schema(settings: Settings) -> Schema:

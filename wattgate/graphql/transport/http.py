@@ -26,9 +26,9 @@ from wattgate.realtime.operation_request import OperationRequest
 from wattgate.requests.accept import GRAPHQL_RESPONSE, JSON, has_tag, negotiate_media_type
 from wattgate.requests.bodies import DEFAULT_BODIES, BodyHold, BodyReader, announced_length, check_content
 from wattgate.requests.client import current_client
+from wattgate.requests.fair_share import run_in_thread
 from wattgate.requests.request_context import log_access_error
 from wattgate.requests.request_limits import check_anonymous_size, check_encoding, check_structure
-from wattgate.requests.request_threads import run_in_thread
 from wattgate.values.stored_json import encode_json
 
 Headers = list[tuple[bytes, bytes]]

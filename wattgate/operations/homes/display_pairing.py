@@ -31,7 +31,7 @@ from wattgate.errors import BadInput, NotFound, NotSupported, QuotaExceeded, Rat
 from wattgate.operations.core.operation import Call
 from wattgate.operations.credentials.credential_endings import end_displays
 from wattgate.requests.client import AddressPolicy
-from wattgate.requests.request_threads import run_in_thread
+from wattgate.requests.fair_share import run_in_thread
 
 PAIR_PAGE = "/pair"
 

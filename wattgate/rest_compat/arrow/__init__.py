@@ -10,7 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from wattgate.requests.request_threads import run_in_thread
+from wattgate.requests.fair_share import run_in_thread
 from wattgate.rest_compat.legacy_request import RerunOperation, RestResult
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from wattgate.operations.readings.bulk_recorder import UnreadableInput
-from wattgate.requests.request_threads import run_in_thread
+from wattgate.requests.fair_share import run_in_thread
 
 MAX_METADATA_BYTES = 2**20
 MAX_BODY_BYTES = 32 * 2**20

@@ -24,7 +24,6 @@ from wattgate.reading_files.inspection import (
 )
 from wattgate.reading_files.line_reader import decode_lines
 from wattgate.reading_files.profiles import (
-    MAX_PROFILE_BYTES,
     FileProfile,
     packaged_profile,
     packaged_profiles,
@@ -32,6 +31,7 @@ from wattgate.reading_files.profiles import (
     profile_text,
 )
 from wattgate.time_zones import time_zone_problem
+from wattgate.values.toml_files import MAX_TOML_BYTES
 
 TRIED_LINES = 50
 """Lines of which one must be a reading in wattgate's own columns. If none is, the file is of another form."""
@@ -43,7 +43,7 @@ def load_profile(name: str) -> FileProfile:
     if path.suffix != ".toml" and not path.is_file():
         return packaged_profile(name)
     with open_input(path) as file:
-        return parse_profile(file.read(MAX_PROFILE_BYTES + 1), path.name)
+        return parse_profile(file.read(MAX_TOML_BYTES + 1), path.name)
 
 
 def parse_columns(texts: Sequence[str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 from zoneinfo import ZoneInfo
 
@@ -33,7 +34,6 @@ from wattgate.price_sources.answers import (
     split_range,
 )
 from wattgate.price_sources.sources import (
-    MAX_SOURCE_BYTES,
     PriceSource,
     Request,
     check_parameters,
@@ -44,6 +44,7 @@ from wattgate.price_sources.sources import (
     source_text,
 )
 from wattgate.principal import Principal, Role
+from wattgate.values.toml_files import MAX_TOML_BYTES
 
 MAX_PAGES = 100
 """Maximum pages of the answers to one request."""
@@ -79,20 +80,9 @@ def tariff_sources(*, name: str | None) -> None:
         out.print(f"{source.name:16} {source.title}", markup=False, highlight=False, soft_wrap=True)
 
 
-def tariff_prices(
-    *,
-    file: Path,
-    source: str,
-    home: str,
-    parameter: list[str] | None,
-    application: str | None,
-    user: str | None,
-    gas: bool,
-    export: bool,
-    dry_run: bool,
-) -> None:
+def tariff_prices(*, file: Path, **given: Any) -> None:
     """Import the prices of a file with an answer of a price source."""
-    options = _parse_options(source, parameter, home, application, user, gas, export, dry_run)
+    options = _parse_options(**given)
     check_parameters(options.source, options.parameters, with_request=False)
     with open_input(file) as opened:
         content = opened.read(MAX_ANSWER_BYTES + 1)
@@ -104,21 +94,9 @@ def tariff_prices(
     _finish(run_async(with_current_gateway(Settings(), lambda gateway: run(gateway.runner))))
 
 
-def tariff_fetch(
-    *,
-    source: str,
-    home: str,
-    parameter: list[str] | None,
-    from_: datetime | None,
-    days: int,
-    application: str | None,
-    user: str | None,
-    gas: bool,
-    export: bool,
-    dry_run: bool,
-) -> None:
+def tariff_fetch(*, from_: datetime | None, days: int, **given: Any) -> None:
     """Ask a price source for prices, and import them."""
-    options = _parse_options(source, parameter, home, application, user, gas, export, dry_run)
+    options = _parse_options(**given)
     check_parameters(options.source, options.parameters, with_request=True)
     request = options.source.request
     if request is None:
@@ -144,8 +122,9 @@ def _finish(is_whole: bool) -> None:
 
 
 def _parse_options(
+    *,
     source: str,
-    parameters: Sequence[str] | None,
+    parameter: Sequence[str] | None,
     home: str,
     application: str | None,
     user: str | None,
@@ -153,11 +132,12 @@ def _parse_options(
     export: bool,
     dry_run: bool,
 ) -> PriceOptions:
+    """Return the options that both commands have."""
     if gas and export:
         raise typer.BadParameter("Use only one of --gas and --export.")
     meter = Meter.GAS if gas else Meter.EXPORT if export else Meter.ELECTRICITY
     choice = HomeChoice(home, application, user, meter)
-    return PriceOptions(_load_source(source), dict(map(_parse_parameter, parameters or ())), choice, dry_run)
+    return PriceOptions(_load_source(source), dict(map(_parse_parameter, parameter or ())), choice, dry_run)
 
 
 def _load_source(name: str) -> PriceSource:
@@ -166,7 +146,7 @@ def _load_source(name: str) -> PriceSource:
     if path.suffix != ".toml":
         return packaged_source(name)
     with open_input(path) as opened:
-        return parse_source(opened.read(MAX_SOURCE_BYTES + 1), path.stem)
+        return parse_source(opened.read(MAX_TOML_BYTES + 1), path.stem)
 
 
 def _parse_parameter(text: str) -> tuple[str, str]:

@@ -36,8 +36,7 @@ from wattgate.operations.core.context import GraphQLContext
 from wattgate.operations.core.fields import NotCompilable
 from wattgate.operations.vocabulary.strawberry_adapter import optimized_is_awaitable
 from wattgate.principal import Principal
-from wattgate.requests.fair_share import FairShare, owner_of_caller
-from wattgate.requests.request_threads import run_in_thread
+from wattgate.requests.fair_share import FairShare, owner_of_caller, run_in_thread
 
 log = logging.getLogger(__name__)
 

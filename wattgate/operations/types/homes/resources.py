@@ -517,7 +517,7 @@ class NewResource:
     data_source_resource_type_info: SourceTypeInfo | None = None
     data_source_unit_info: SourceUnitInfo | None = None
     mpxn: terms.Text100 | None = strawberry.field(
-        default=None, description="Number of the meter point: an MPAN (13 digits) or an MPRN."
+        default=None, description="Number of the meter point, such as an MPAN (13 digits) or an MPRN in Great Britain."
     )
     cost_of: strawberry.ID | None = strawberry.field(
         default=strawberry.UNSET,
