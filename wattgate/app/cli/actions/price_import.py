@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, urlsplit
 from zoneinfo import ZoneInfo
 
@@ -80,9 +79,20 @@ def tariff_sources(*, name: str | None) -> None:
         out.print(f"{source.name:16} {source.title}", markup=False, highlight=False, soft_wrap=True)
 
 
-def tariff_prices(*, file: Path, **given: Any) -> None:
+def tariff_prices(
+    *,
+    file: Path,
+    source: str,
+    home: str,
+    parameter: Sequence[str] | None,
+    application: str | None,
+    user: str | None,
+    gas: bool,
+    export: bool,
+    dry_run: bool,
+) -> None:
     """Import the prices of a file with an answer of a price source."""
-    options = _parse_options(**given)
+    options = _parse_options(source, parameter, HomeChoice(home, application, user, _meter(gas, export)), dry_run)
     check_parameters(options.source, options.parameters, with_request=False)
     with open_input(file) as opened:
         content = opened.read(MAX_ANSWER_BYTES + 1)
@@ -94,9 +104,21 @@ def tariff_prices(*, file: Path, **given: Any) -> None:
     _finish(run_async(with_current_gateway(Settings(), lambda gateway: run(gateway.runner))))
 
 
-def tariff_fetch(*, from_: datetime | None, days: int, **given: Any) -> None:
+def tariff_fetch(
+    *,
+    source: str,
+    home: str,
+    parameter: Sequence[str] | None,
+    from_: datetime | None,
+    days: int,
+    application: str | None,
+    user: str | None,
+    gas: bool,
+    export: bool,
+    dry_run: bool,
+) -> None:
     """Ask a price source for prices, and import them."""
-    options = _parse_options(**given)
+    options = _parse_options(source, parameter, HomeChoice(home, application, user, _meter(gas, export)), dry_run)
     check_parameters(options.source, options.parameters, with_request=True)
     request = options.source.request
     if request is None:
@@ -121,22 +143,14 @@ def _finish(is_whole: bool) -> None:
     raise typer.Exit(0 if is_whole else 1)
 
 
-def _parse_options(
-    *,
-    source: str,
-    parameter: Sequence[str] | None,
-    home: str,
-    application: str | None,
-    user: str | None,
-    gas: bool,
-    export: bool,
-    dry_run: bool,
-) -> PriceOptions:
-    """Return the options that both commands have."""
+def _meter(gas: bool, export: bool) -> Meter:
     if gas and export:
         raise typer.BadParameter("Use only one of --gas and --export.")
-    meter = Meter.GAS if gas else Meter.EXPORT if export else Meter.ELECTRICITY
-    choice = HomeChoice(home, application, user, meter)
+    return Meter.GAS if gas else Meter.EXPORT if export else Meter.ELECTRICITY
+
+
+def _parse_options(source: str, parameter: Sequence[str] | None, choice: HomeChoice, dry_run: bool) -> PriceOptions:
+    """Return the options that both commands have."""
     return PriceOptions(_load_source(source), dict(map(_parse_parameter, parameter or ())), choice, dry_run)
 
 
