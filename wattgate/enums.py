@@ -169,11 +169,20 @@ class TariffKind(Enum):
     DYNAMIC = "DYNAMIC"
 
 
+class ComponentBasis(Enum):
+    """The quantity that a component of a tariff charges for."""
+
+    ENERGY = "ENERGY"
+    DAY = "DAY"
+    MONTH = "MONTH"
+
+
 class CostLineKind(Enum):
     """The kind of a line in a cost explanation."""
 
     ENERGY = "ENERGY"
     STANDING_CHARGE = "STANDING_CHARGE"
+    COMPONENT = "COMPONENT"
 
 
 class EnergyUnit(Enum):
@@ -200,6 +209,7 @@ class RateUnit(Enum):
     MEGAWATT_HOUR = "MWh"
     CUBIC_METRE = "m3"
     DAY = "day"
+    MONTH = "month"
     OTHER = "other"
 
 

@@ -40,8 +40,7 @@ def test_command_and_file_of_tariffs_set_up_a_home(
     assert (created.status, created.error) == (0, "")
     again = command(*words)
     assert "Nothing was changed." in again.out
-    (tariffs,) = code_blocks(PAGE, "json")
-    (tmp_path / "tariffs.jsonl").write_text(tariffs)
+    (tmp_path / "tariffs.jsonl").write_text("".join(code_blocks(PAGE, "json")))
     rest = [word for word in words if word not in ("--unit-rate", "0.245", "--standing-charge", "0.538")]
     with_file = command(*rest, "--gas", "9000000011", "--tariff", "tariffs.jsonl", "--json")
     assert with_file.status == 0, with_file.error
@@ -49,6 +48,7 @@ def test_command_and_file_of_tariffs_set_up_a_home(
     assert set_tariffs == [
         "Fixed of electricity.consumption from 2025-01-01",
         "Gas of gas.consumption from 2025-01-01",
+        "Spot of electricity.consumption from 2026-01-01",
     ]
     (table,) = code_blocks(PAGE, "csv")
     (tmp_path / "homes.csv").write_text(table)

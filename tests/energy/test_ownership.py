@@ -87,7 +87,7 @@ def figures(
     for midnight, each in days:
         with_vat = each.standing_charge * (100 + each.vat_rate) / 100
         costs[bisect_right(edges, midnight) - 1] += int(with_vat.scaleb(23))
-    return build_bill(parts, [each for _, each in days], "kWh", "GBP"), costs, {midnight for midnight, _ in days}
+    return build_bill(parts, days, "kWh", "GBP"), costs, {midnight for midnight, _ in days}
 
 
 @settings(max_examples=examples(45))

@@ -25,7 +25,7 @@ from tests.support.pricing import (
     tariff,
 )
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import Tariff, TariffBand
+from wattgate.db.models import Tariff, TariffBand, TariffComponent
 from wattgate.energy.costs.pricing import (
     Bill,
     EnergySample,
@@ -40,7 +40,7 @@ from wattgate.energy.costs.tariffs import find_problems
 from wattgate.energy.costs.timeline import Price, PricesByTariff, energy_needed_from, rate_spans, standing_charge_days
 from wattgate.energy.ownership import ALWAYS
 from wattgate.energy.quantities import Energy, Money, Rate
-from wattgate.enums import CostLineKind, EnergyUnit, Period, RateUnit, TariffKind, Weekday
+from wattgate.enums import ComponentBasis, CostLineKind, EnergyUnit, Period, RateUnit, TariffKind, Weekday
 
 LONDON = ZoneInfo("Europe/London")
 ZONES = ["UTC", "Europe/London", "America/St_Johns", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Cairo"]
@@ -57,7 +57,7 @@ def bill_of(
 ) -> Bill:
     relevant = [item for item in samples if item.at < stop]
     parts = price_samples(relevant, rate_spans(tariffs, prices, start, stop), start)
-    return build_bill(parts, (item for _, item in standing_charge_days(tariffs, start, stop, ALWAYS)), "kWh", "GBP")
+    return build_bill(parts, standing_charge_days(tariffs, start, stop, ALWAYS), "kWh", "GBP")
 
 
 def bill(samples: Sequence[EnergySample], *tariffs: Tariff, prices: PricesByTariff | None = None) -> Bill:
@@ -91,6 +91,10 @@ def tariffs_from(draw: st.DrawFn, number: int, valid_from: datetime) -> Tariff:
         "time_zone": draw(st.sampled_from(ZONES)),
         "standing_charge": draw(MILLIPENCE),
         "vat_rate": draw(VAT),
+        "components": [
+            TariffComponent(f"component {place}", basis, draw(MILLIPENCE), draw(st.none() | VAT))
+            for place, basis in enumerate(draw(st.lists(st.sampled_from(ComponentBasis), max_size=3)))
+        ],
     }
     if kind in (TariffKind.FLAT, TariffKind.TIME_OF_USE):
         values["rate"] = draw(MILLIPENCE)
@@ -170,19 +174,19 @@ def test_bills_add_up(case: PricingCase, cut: int, step: int) -> None:
     """Three properties of a bill, for the same cases, because to draw a case takes longer than to price it."""
     samples, tariffs, prices, start, stop = case
     whole = bill_of(samples, tariffs, start, stop, prices)
-    _check_lines_and_vat_add_up_to_the_total_within_the_rounding_error(whole, tariffs)
+    _check_lines_and_vat_add_up_to_the_total_within_the_rounding_error(whole)
     _check_exact_costs_of_adjacent_ranges_add_up(case, whole, cut)
     _check_buckets_have_the_exact_energy_cost_without_standing_charge(case, step)
 
 
-def _check_lines_and_vat_add_up_to_the_total_within_the_rounding_error(priced: Bill, tariffs: list[Tariff]) -> None:
+def _check_lines_and_vat_add_up_to_the_total_within_the_rounding_error(priced: Bill) -> None:
     subtotal, total = pence(priced.subtotal), pence(priced.total)
     assert subtotal == sum(pence(line.subtotal) for line in priced.lines)
     assert total == subtotal + sum(pence(tax.vat) for tax in priced.vat)
     assert all(amount == amount.to_integral_value() for amount in (subtotal, total))
     used = sum(line.quantity for line in priced.lines if line.kind is CostLineKind.ENERGY)
     assert used + priced.unpriced.value == priced.energy.value
-    highest = max((each.vat_rate for each in tariffs), default=Decimal(0))
+    highest = max((tax.percent for tax in priced.vat), default=Decimal(0))
     bound = len(priced.lines) * Decimal("0.5") * (1 + highest / 100) + len(priced.vat) * Decimal("0.5")
     assert abs(total - pence(priced.exact)) <= bound
 
@@ -199,7 +203,15 @@ def _check_buckets_have_the_exact_energy_cost_without_standing_charge(case: Pric
     samples, tariffs, prices, start, stop = case
     edges = [*range(start, stop, step * 1_800_000), stop]
     buckets = cost_by_bucket(price_samples(samples, rate_spans(tariffs, prices, start, stop), start), edges)
-    tariffs_without_charge = [each.model_copy(update={"standing_charge": Decimal(0)}) for each in tariffs]
+    tariffs_without_charge = [
+        each.model_copy(
+            update={
+                "standing_charge": Decimal(0),
+                "components": [part for part in each.components if part.basis is ComponentBasis.ENERGY],
+            }
+        )
+        for each in tariffs
+    ]
     priced = bill_of(samples, tariffs_without_charge, start, stop, prices)
     assert sum((each.exact for each in buckets.values()), Decimal(0)) == priced.exact.amount
     assert sum(each.count for each in buckets.values()) == sum(each.at >= start for each in samples)
@@ -324,3 +336,65 @@ def test_bands_with_the_same_name_and_rate_share_a_line() -> None:
         ("ENERGY", "40", "800"),
         ("peak", "8", "320"),
     ]
+
+
+def test_components_of_a_month_over_a_clock_change() -> None:
+    """A bill of March 2026 in Brussels, worked by hand: 743 hours at 0.5 kWh, in cents."""
+    zone = ZoneInfo("Europe/Brussels")
+    start, stop = (datetime(2026, month, 1, tzinfo=zone).astimezone(UTC) for month in (3, 4))
+    terms = tariff(
+        rate=Decimal("12.5"),
+        standing_charge=Decimal("10"),
+        vat_rate=Decimal(6),
+        time_zone="Europe/Brussels",
+        components=[
+            TariffComponent("Excise duty", ComponentBasis.ENERGY, Decimal("5.03288")),
+            TariffComponent("Network fee", ComponentBasis.ENERGY, Decimal("4.94"), Decimal(21)),
+            TariffComponent("Meter", ComponentBasis.MONTH, Decimal("150")),
+            TariffComponent("Discount", ComponentBasis.DAY, Decimal("-2"), Decimal(0)),
+        ],
+    )
+    priced = bill(half_hours(start, stop, "0.25"), terms)
+    found = [(line.component, str(line.quantity), line.unit.name, f"{pence(line.subtotal):f}") for line in priced.lines]
+    assert found == [
+        (None, "371.5", "KILOWATT_HOUR", "4644"),  # 4643.75
+        ("Excise duty", "371.5", "KILOWATT_HOUR", "1870"),  # 1869.71492
+        ("Network fee", "371.5", "KILOWATT_HOUR", "1835"),  # 1835.21
+        (None, "31", "DAY", "310"),
+        ("Meter", "1", "MONTH", "150"),
+        ("Discount", "31", "DAY", "-62"),
+    ]
+    # 6 % of 4644 + 1870 + 310 + 150 = 418.44, and 21 % of 1835 = 385.35
+    assert [(str(tax.percent), f"{pence(tax.vat):f}") for tax in priced.vat] == [("6", "418"), ("21", "385")]
+    assert pence(priced.total) == 8747 + 418 + 385
+
+
+@pytest.mark.parametrize(
+    ("component", "path", "problem"),
+    [
+        (TariffComponent("", ComponentBasis.DAY, Decimal(1)), ("components", 1, "name"), "is empty"),
+        (
+            TariffComponent("levy", ComponentBasis.DAY, Decimal(1)),
+            ("components", 1, "name"),
+            "name of an earlier component",
+        ),
+        (TariffComponent("fee", ComponentBasis.DAY, Decimal("NaN")), ("components", 1, "rate"), "is not a number"),
+        (
+            TariffComponent("fee", ComponentBasis.DAY, Decimal(1), Decimal(101)),
+            ("components", 1, "vatPercent"),
+            "100 percent",
+        ),
+    ],
+)
+def test_invalid_component_has_one_problem(
+    component: TariffComponent, path: tuple[str, int, str], problem: str
+) -> None:
+    levy = TariffComponent("levy", ComponentBasis.ENERGY, Decimal(1))
+    (found,) = find_problems(tariff(components=[levy, component]), FOREVER)
+    assert found.path == path
+    assert problem in found.message
+
+
+def test_tariff_has_at_most_twenty_components() -> None:
+    parts = [TariffComponent(f"part {number}", ComponentBasis.ENERGY, Decimal(1)) for number in range(21)]
+    assert [problem.path for problem in find_problems(tariff(components=parts), FOREVER)] == [("components",)]

@@ -58,9 +58,9 @@ DEFAULT_SIZED_LISTS = """
     ReadingFileInspection.settings ReadingFileInspection.warnings ReadingFileQuestion.answers
     ReadingFileReport.refusedLines ReadingFileReport.series ReadingFileSeries.gaps ReadingFileSeries.months
     RecordedColumns.refused Resource.catchUps ResourceCount.resourceIdList ResourceOptions.options
-    Satisfaction.resources Tariff.bands Tariff.blocks TariffBand.weekdays Template.versions TemplatePreview.coverage
-    TemplatePreview.culturesTried TemplateReport.findings TemplateReport.variables TypeProtocol.sensors
-    User.applications HomeType.resources Webhook.failedAttempts WebhookEndpoint.events
+    Satisfaction.resources Tariff.bands Tariff.blocks Tariff.components TariffBand.weekdays Template.versions
+    TemplatePreview.coverage TemplatePreview.culturesTried TemplateReport.findings TemplateReport.variables
+    TypeProtocol.sensors User.applications HomeType.resources Webhook.failedAttempts WebhookEndpoint.events
 """
 """Lists that have the default size on purpose: they are about as long, or so short that it makes no difference."""
 

@@ -187,7 +187,8 @@ def _in_pounds(terms: dict[str, Any]) -> dict[str, Any]:
     """Return the terms of a new tariff whose rates are in pence, with rates in pounds."""
     amounts = {name: terms[name] / 100 for name in ("rate", "standing_charge") if terms.get(name) is not None}
     parts = {
-        name: [replace(part, rate=part.rate / 100) for part in terms.get(name, ())] for name in ("bands", "blocks")
+        name: [replace(part, rate=part.rate / 100) for part in terms.get(name, ())]
+        for name in ("bands", "blocks", "components")
     }
     return {**terms, **amounts, **parts}
 

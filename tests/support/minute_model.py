@@ -9,13 +9,13 @@ from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from tests.support.pricing import EVERY_DAY, model_costs
+from tests.support.pricing import EVERY_DAY, charge_of_day, cost_with_vat
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Tariff
 from wattgate.energy.costs.pricing import EnergySample
 from wattgate.energy.costs.timeline import Price
-from wattgate.enums import Period, TariffKind
-from wattgate.operations.types.meters.tariffs import NewTariffBand, NewTariffBlock
+from wattgate.enums import ComponentBasis, Period, TariffKind
+from wattgate.operations.types.meters.tariffs import NewTariffBand, NewTariffBlock, NewTariffComponent
 
 MINUTE = 60_000
 HALF_HOUR = 30 * MINUTE
@@ -93,8 +93,11 @@ class ModelHome:
         if not hasattr(self, "_by_minute"):
             samples = [EnergySample(at, value * 10**6, False) for at, value in sorted(self.watt_hours.items())]
             self._by_minute = {
-                sample.at: (Fraction(sample.energy, 10**9), None if cost is None else _with_vat(cost, tariff))
-                for sample, tariff, cost in model_costs(samples, self.tariffs, self.prices)
+                sample.at: (
+                    Fraction(sample.energy, 10**9),
+                    cost_with_vat(sample, samples, self.tariffs, self.prices, self.interval // MINUTE),
+                )
+                for sample in samples
             }
         return self._by_minute
 
@@ -105,7 +108,7 @@ class ModelHome:
             return Fraction(0)
         zone = ZoneInfo(tariff.time_zone)
         today, before = (from_ms(at).astimezone(zone).date() for at in (minute, minute - MINUTE))
-        return Fraction(0) if today == before else _with_vat(Fraction(tariff.standing_charge), tariff)
+        return Fraction(0) if today == before else charge_of_day(tariff, today)
 
     def _local(self, at: int) -> datetime:
         return from_ms(at).astimezone(self.zone)
@@ -117,11 +120,6 @@ _KEYS: dict[Period, Callable[[datetime], Any]] = {
     Period.P1W: lambda local: local.isocalendar()[:2],
     Period.P1M: lambda local: (local.year, local.month),
 }
-
-
-def _with_vat(amount: Fraction, tariff: Tariff | None) -> Fraction:
-    assert tariff is not None
-    return amount * (1 + Fraction(tariff.vat_rate) / 100)
 
 
 def draw_home(chance: Random) -> tuple[ModelHome, list[dict[str, Any]]]:
@@ -137,12 +135,12 @@ def draw_home(chance: Random) -> tuple[ModelHome, list[dict[str, Any]]]:
     until = now - interval - chance.choice((0, 0, 6 * 60, 30 * 60)) * MINUTE
     missing = chance.choice((0.0, 0.0, 0.02, 0.2))
     watt_hours = {
-        at: chance.randrange(0, 40)
+        at: 3 * chance.randrange(0, 14)
         for at in range(first, max(until, first) + 1, interval)
         if chance.random() >= missing
     }
     home = ModelHome(zone, now, interval, storage_start, watt_hours)
-    starts = [now - chance.randrange(-1, 40 * 1_440) * MINUTE for _ in range(chance.randrange(0, 4))]
+    starts = [(now // MINUTE - chance.randrange(-1, 40 * 1_440)) * MINUTE for _ in range(chance.randrange(0, 4))]
     return home, [_draw_terms(chance, at, zone) for at in sorted(set(starts)) if at <= now]
 
 
@@ -164,6 +162,7 @@ def _draw_terms(chance: Random, at: int, zone: ZoneInfo) -> dict[str, Any]:
         "time_zone": chance.choice((str(zone), str(zone), chance.choice(ZONES))),
         "standing_charge": chance.choice((Decimal(0), Decimal("53.8"), Decimal("31.417"))),
         "vat_percent": chance.choice((Decimal(0), Decimal(5), Decimal("17.5"))),
+        "components": [_draw_component(chance, number) for number in range(chance.choice((0, 0, 1, 4)))],
     }
     rates = [Decimal(chance.randrange(-5_000, 60_000)).scaleb(-3) for _ in range(3)]
     if kind in (TariffKind.FLAT, TariffKind.TIME_OF_USE):
@@ -182,9 +181,20 @@ def _draw_terms(chance: Random, at: int, zone: ZoneInfo) -> dict[str, Any]:
     return terms
 
 
+def _draw_component(chance: Random, number: int) -> NewTariffComponent:
+    return NewTariffComponent(
+        name=f"component {number}",
+        basis=chance.choice(list(ComponentBasis)),
+        rate=Decimal(chance.randrange(-3_000, 9_000)).scaleb(-3),
+        vat_percent=chance.choice((None, Decimal(0), Decimal(20))),
+    )
+
+
 def draw_prices(chance: Random, home: ModelHome, tariff: Tariff) -> list[Price]:
     """Draw prices of a dynamic tariff in its half hours until tomorrow, with a gap now and then."""
-    begin = to_ms(tariff.valid_from) // HALF_HOUR * HALF_HOUR
+    begin = to_ms(tariff.valid_from)
+    local = from_ms(begin).astimezone(ZoneInfo(tariff.time_zone))
+    begin -= to_ms(local.replace(tzinfo=UTC)) % HALF_HOUR
     stop = min(home.now + DAY, begin + 40 * DAY)
     share = chance.choice((1.0, 0.97))
     return [

@@ -1,19 +1,21 @@
 """Tariffs for tests, and a slow reference model of energy costs, simple enough to verify by reading."""
 
+from calendar import monthrange
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import Tariff, TariffBand, TariffBlock
+from wattgate.db.models import Tariff, TariffBand, TariffBlock, TariffComponent
 from wattgate.energy.costs.pricing import EnergySample
 from wattgate.energy.costs.timeline import PricesByTariff
 from wattgate.energy.quantities import Money, to_hundredths
-from wattgate.enums import Period, TariffKind, Weekday
+from wattgate.enums import ComponentBasis, Period, TariffKind, Weekday
 
+ENERGY = ComponentBasis.ENERGY
 EVERY_DAY = list(Weekday)
 WORKING_DAYS = EVERY_DAY[:5]
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -79,18 +81,68 @@ def period_start(local: datetime, period: Period) -> datetime:
     return {Period.P1D: day, Period.P1M: day.replace(day=1), Period.P1Y: day.replace(month=1, day=1)}[period]
 
 
+def added_cost(tariff: Tariff, kwh: Fraction) -> Fraction:
+    """Return what the components of a tariff that charge for energy add to the cost of some energy, with VAT."""
+    return sum((kwh * _with_own_vat(part, tariff) for part in tariff.components if part.basis is ENERGY), Fraction(0))
+
+
+def charge_of_day(tariff: Tariff, day: date) -> Fraction:
+    """Return what a tariff charges for a local day beside energy, with VAT, by a literal reading of the rule."""
+    total = Fraction(tariff.standing_charge) * (1 + Fraction(tariff.vat_rate) / 100)
+    for part in tariff.components:
+        if part.basis is ComponentBasis.DAY:
+            total += _with_own_vat(part, tariff)
+        if part.basis is ComponentBasis.MONTH:
+            total += _with_own_vat(part, tariff) / monthrange(day.year, day.month)[1]
+    return total
+
+
+def _with_own_vat(component: TariffComponent, tariff: Tariff) -> Fraction:
+    percent = tariff.vat_rate if component.vat_rate is None else component.vat_rate
+    return Fraction(component.rate) * (1 + Fraction(percent) / 100)
+
+
 def model_costs(
     samples: Sequence[EnergySample], tariffs: Sequence[Tariff], prices: PricesByTariff
 ) -> Iterator[tuple[EnergySample, Tariff | None, Fraction | None]]:
     """Yield each sample with its tariff and its cost in pence without VAT. The cost is None if no price is known."""
     for sample in samples:
-        at = from_ms(sample.at)
-        valid = [current for current in tariffs if current.valid_from <= at]
-        if not valid:
-            yield sample, None, None
-            continue
-        current = valid[-1]
-        yield sample, current, _cost(sample, current, samples, prices)
+        current = _tariff_at(tariffs, sample.at)
+        yield sample, current, None if current is None else _cost(sample, current, samples, prices)
+
+
+def cost_with_vat(
+    sample: EnergySample,
+    samples: Sequence[EnergySample],
+    tariffs: Sequence[Tariff],
+    prices: PricesByTariff,
+    minutes: int,
+) -> Fraction | None:
+    """Return the cost in pence of a sample that lasts for some minutes, with components and VAT. None: no price.
+
+    Its tariff is that of its start. Under a dynamic tariff, each minute is priced by itself.
+    """
+    first = _tariff_at(tariffs, sample.at)
+    if first is None:
+        return None
+    parts = [sample]
+    if first.kind is TariffKind.DYNAMIC:
+        energy = sample.energy // minutes
+        assert energy * minutes == sample.energy
+        parts = [EnergySample(sample.at + minute * 60_000, energy, False) for minute in range(minutes)]
+    total = Fraction(0)
+    for part in parts:
+        current = _tariff_at(tariffs, part.at)
+        assert current is not None
+        cost = _cost(part, current, samples, prices)
+        if cost is None or (current.kind is TariffKind.BLOCK and current is not first):
+            return None
+        total += cost * (1 + Fraction(current.vat_rate) / 100) + added_cost(current, Fraction(part.energy, 10**9))
+    return total
+
+
+def _tariff_at(tariffs: Sequence[Tariff], at: int) -> Tariff | None:
+    return next((tariff for tariff in reversed(tariffs) if to_ms(tariff.valid_from) <= at), None)
 
 
 def _cost(

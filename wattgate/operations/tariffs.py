@@ -17,6 +17,7 @@ from wattgate.db.queries import virtual_entities
 from wattgate.db.queries.series import price_windows as price_queries
 from wattgate.db.queries.series.tariffs import TariffRates, priced_resource_id, show_tariff
 from wattgate.energy.costs.tariffs import (
+    MAX_COMPONENTS,
     MAX_PARTS,
     find_price_problem,
     find_problems,
@@ -111,15 +112,20 @@ async def _zone_of_home(call: Call, resource_id: str) -> str:
 def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> models.Tariff:
     """Return the record of a new tariff in its stored form, in hundredths. Raise BadInput with all its problems."""
     check_currency(input.currency, ("input", "currency"))
-    if len(input.bands) > MAX_PARTS:
-        problem = Problem(("input", "bands"), f"are more than {MAX_PARTS}")
-        raise BadInput("Invalid tariff. See `problems`.", problems=[problem])
-    in_major_unit = ("rate", "bands", "blocks", "standing_charge", "vat_percent")
+    for name, parts, maximum in (("bands", input.bands, MAX_PARTS), ("components", input.components, MAX_COMPONENTS)):
+        if len(parts) > maximum:
+            problem = Problem(("input", name), f"are more than {maximum}")
+            raise BadInput("Invalid tariff. See `problems`.", problems=[problem])
+    in_major_unit = ("rate", "bands", "blocks", "standing_charge", "components", "vat_percent")
     tariff = models.Tariff(**to_column_values(input, models.Tariff, exclude=in_major_unit))
     tariff.rate = None if input.rate is None else to_hundredths(input.rate)
     tariff.standing_charge, tariff.vat_rate = to_hundredths(input.standing_charge), input.vat_percent
     tariff.bands = [models.TariffBand(**{**vars(band), "rate": to_hundredths(band.rate)}) for band in input.bands]
     tariff.blocks = [models.TariffBlock(to_hundredths(block.rate), block.up_to) for block in input.blocks]
+    tariff.components = [
+        models.TariffComponent(part.name, part.basis, to_hundredths(part.rate), part.vat_percent)
+        for part in input.components
+    ]
     tariff.resource_id, tariff.valid_from = resource_id, from_ms(to_ms(input.valid_from))
     if tariff.kind is TariffKind.DYNAMIC and tariff.price_period is None:
         tariff.price_period = Period.PT30M

@@ -94,7 +94,7 @@ from wattgate.db.models.messages.deliveries import (
 )
 from wattgate.db.models.shared_state import SecretKey, StoredEvent, TrustedDocument
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
-from wattgate.energy.costs.tariffs import TariffBand, TariffBlock
+from wattgate.energy.costs.tariffs import TariffBand, TariffBlock, TariffComponent
 from wattgate.energy.meters.meter_points import NetworkState
 from wattgate.energy.storage_fields import StorageDefinition, StorageField
 
@@ -172,6 +172,7 @@ __all__ = [
     "Tariff",
     "TariffBand",
     "TariffBlock",
+    "TariffComponent",
     "TariffPrice",
     "Template",
     "TemplateVersion",

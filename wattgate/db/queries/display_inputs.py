@@ -20,7 +20,7 @@ from wattgate.db.rows.rows import Rows
 from wattgate.energy import buckets
 from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, MINUTE_MS, BucketGrid
 from wattgate.energy.costs import timeline
-from wattgate.energy.costs.pricing import EnergySample, PricedPart, add_vat, price_samples
+from wattgate.energy.costs.pricing import EnergySample, PricedPart, day_hundredths, price_samples
 from wattgate.energy.display.ambient import DAY_SLOTS, LEARNING_DAYS, LearnedPower, learn_power
 from wattgate.energy.display.carbon import CARBON_CLASSIFIER, CARBON_UNIT, DisplayCarbon
 from wattgate.energy.display.energy_total import EnergyTotal
@@ -262,11 +262,11 @@ def add_estimates(meter: Meter, energy: StoredEnergy, sources: Mapping[str, Live
 def standing_charges(
     rate_schedule: RateSchedule, days: HomeCalendar, ownership: Ownership
 ) -> list[tuple[int, Decimal]]:
-    """Return the midnight and the standing charge with VAT of each own day of a home's calendar up to tomorrow."""
+    """Return, for each own day of a calendar up to tomorrow, its midnight and its charges beside energy with VAT."""
     charges = timeline.standing_charge_days(
         rate_schedule.tariffs, min(days.month.start, days.day.start), days.tomorrow.end, ownership
     )
-    return [(at, add_vat(tariff, tariff.standing_charge)) for at, tariff in charges]
+    return [(at, day_hundredths(tariff, at)) for at, tariff in charges]
 
 
 def learn_levels(

@@ -13,9 +13,8 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import NamedTuple
 
-from wattgate.energy.costs.pricing import VAT_WHOLE, add_vat
 from wattgate.energy.costs.tariffs import TariffTerms
-from wattgate.energy.costs.timeline import Rate, RateSpan, from_scaled
+from wattgate.energy.costs.timeline import Rate, RateSpan
 
 
 class PricedSpan(NamedTuple):
@@ -32,14 +31,13 @@ class PricedSpan(NamedTuple):
 
     @property
     def price(self) -> int:
-        """The rate with VAT, in the units of `pricing`."""
-        with_vat: int = VAT_WHOLE + self.rate.charge.vat
-        return self.rate.rate * with_vat
+        """The cost of a unit of energy, with components and VAT, in the units of `timeline`."""
+        return self.rate.price
 
     @property
     def rate_with_vat(self) -> Decimal:
-        """The rate with VAT in hundredths."""
-        return add_vat(self.tariff, from_scaled(self.rate.rate))
+        """The cost of a unit of energy, with components and VAT, in hundredths."""
+        return self.rate.hundredths_with_vat
 
 
 def known_prices(spans: Sequence[RateSpan], start: int, stop: int) -> list[PricedSpan]:

@@ -6,9 +6,10 @@ minor unit.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from fractions import Fraction
 from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import NamedTuple, TypeVar
@@ -17,7 +18,22 @@ import msgspec
 
 from wattgate.energy import quantities
 from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffTerms
-from wattgate.energy.costs.timeline import ENERGY_DECIMALS, BlockRate, BlockRates, Charge, Rate, RateSpan, to_scaled
+from wattgate.energy.costs.timeline import (
+    AMOUNT_DECIMALS,
+    ENERGY_DECIMALS,
+    VAT_DECIMALS,
+    VAT_WHOLE,
+    BlockRate,
+    BlockRates,
+    Charge,
+    DayCharge,
+    Rate,
+    RateSpan,
+    component_vat,
+    day_charges,
+    day_cost,
+    to_scaled,
+)
 from wattgate.energy.quantities import (
     STORED_DECIMALS,
     Energy,
@@ -28,14 +44,12 @@ from wattgate.energy.quantities import (
     rate_of_hundredths,
     rate_unit,
 )
-from wattgate.enums import CostLineKind, RateUnit
+from wattgate.enums import ComponentBasis, CostLineKind, RateUnit
 
-AMOUNT_DECIMALS = ENERGY_DECIMALS + RATE_DECIMALS
-VAT_WHOLE = 10 ** (2 + RATE_DECIMALS)
-"""100 % of VAT."""
-
-VAT_DECIMALS = AMOUNT_DECIMALS + 2 + RATE_DECIMALS
 BUCKET_DECIMALS = 5
+QUANTITY_DECIMALS = 6
+"""Decimal places of a number of months on a bill."""
+
 _EXACT_CONTEXT = Context(prec=100)
 _ONE = Decimal(1)
 
@@ -66,6 +80,7 @@ class CostLine(msgspec.Struct, gc=False):
 
     kind: CostLineKind
     band: str | None
+    component: str | None
     quantity: Decimal
     unit: RateUnit
     rate: quantities.Rate | None
@@ -195,8 +210,8 @@ def current_block_rate(counted: int, blocks: BlockRates) -> Rate:
     return next(block.rate for block in blocks.blocks if block.ceiling is None or counted < block.ceiling)
 
 
-def build_bill(parts: Iterable[PricedPart], days: Iterable[TariffTerms], unit: str, currency: str) -> Bill:
-    """Return the bill for parts of energy in `unit`, and for days. Each day is given by its tariff.
+def build_bill(parts: Iterable[PricedPart], days: Iterable[tuple[int, TariffTerms]], unit: str, currency: str) -> Bill:
+    """Return the bill for parts of energy in `unit`, and for days. Each day is given by its midnight and its tariff.
 
     Each line is rounded once to the minor unit, halves away from zero. VAT is rounded once for each VAT rate, on the
     sum of the rounded lines. So lines and VAT add up to the total. All tariffs have the same `currency`.
@@ -204,7 +219,8 @@ def build_bill(parts: Iterable[PricedPart], days: Iterable[TariffTerms], unit: s
     totals = _total_by_charge(parts)
     unpriced = totals.pop(None, _ChargeTotal())
     entries = [_energy_entry(charge, total, unit) for charge, total in totals.items() if charge]
-    entries += [_standing_entry(tariff, count) for tariff, count in _days_by_tariff(days)]
+    entries += _component_entries(totals, unit)
+    entries += _day_entries(days)
     taxable: dict[int, int] = {}
     for entry in entries:
         taxable[entry.vat] = taxable.get(entry.vat, 0) + entry.minor_units
@@ -243,7 +259,7 @@ def cost_by_bucket(parts: Iterable[PricedPart], edges: Sequence[int]) -> dict[in
             bucket.unpriced += 1
             bucket.unpriced_energy += energy
         else:
-            bucket.amount += energy * rate * (VAT_WHOLE + charge.vat)
+            bucket.amount += energy * charge.price(rate)
     return costs
 
 
@@ -252,15 +268,28 @@ def cost_by_sample(parts: Iterable[PricedPart]) -> Iterator[tuple[int, int, bool
     for at, group in groupby(parts, key=itemgetter(0)):
         sample_parts = list(group)
         if all(part.charge is not None for part in sample_parts):
-            amount = sum(
-                part.energy * part.rate * (VAT_WHOLE + part.charge.vat) for part in sample_parts if part.charge
-            )
+            amount = sum(part.energy * part.charge.price(part.rate) for part in sample_parts if part.charge)
             yield at, amount, sample_parts[0].estimated
+
+
+def day_hundredths(tariff: TariffTerms, at: int) -> Decimal:
+    """Return what a tariff charges for the day of an instant beside energy, in hundredths with VAT, unrounded."""
+    return to_decimal(day_cost(tariff, at), VAT_DECIMALS)
 
 
 def add_vat(tariff: TariffTerms, amount: Decimal) -> Decimal:
     """Return a rate or standing charge (hundredths) with the tariff's VAT, without rounding."""
-    return to_decimal(to_scaled(amount) * (VAT_WHOLE + to_scaled(tariff.vat_rate)), VAT_DECIMALS - ENERGY_DECIMALS)
+    return with_percent(amount, tariff.vat_rate)
+
+
+def with_percent(amount: Decimal, percent: Decimal) -> Decimal:
+    """Return a rate or charge (hundredths) with VAT of some percent, without rounding."""
+    return to_decimal(to_scaled(amount) * (VAT_WHOLE + to_scaled(percent)), VAT_DECIMALS - ENERGY_DECIMALS)
+
+
+def energy_hundredths(tariff: TariffTerms, rate: Decimal) -> Decimal:
+    """Return what a unit of energy costs at a rate of a tariff, with components and VAT, in hundredths, unrounded."""
+    return to_decimal(Charge.of(tariff, None, None).price(to_scaled(rate)), VAT_DECIMALS - ENERGY_DECIMALS)
 
 
 AmountT = TypeVar("AmountT", int, Decimal)
@@ -334,11 +363,57 @@ def _total_by_charge(parts: Iterable[PricedPart]) -> dict[Charge | None, _Charge
     return totals
 
 
-def _days_by_tariff(days: Iterable[TariffTerms]) -> list[tuple[TariffTerms, int]]:
-    counts: dict[str, tuple[TariffTerms, int]] = {}
-    for tariff in days:
-        counts[tariff.tariff_id] = (tariff, counts.get(tariff.tariff_id, (tariff, 0))[1] + 1)
-    return [(tariff, count) for tariff, count in counts.values() if tariff.standing_charge]
+def _component_entries(totals: Mapping[Charge | None, _ChargeTotal], unit: str) -> Iterator[_BillEntry]:
+    """Yield a line for each component that charges for energy, with all energy that its tariff prices."""
+    by_tariff: dict[str, tuple[TariffTerms, _ChargeTotal]] = {}
+    for charge, total in totals.items():
+        if charge is not None and charge.added_rate | charge.added:
+            _, whole = by_tariff.setdefault(charge.tariff.tariff_id, (charge.tariff, _ChargeTotal()))
+            whole.energy += total.energy
+            whole.estimated |= total.estimated
+    for tariff, total in by_tariff.values():
+        for component in tariff.components:
+            if component.basis is ComponentBasis.ENERGY:
+                yield _build_entry(
+                    tariff,
+                    CostLineKind.COMPONENT,
+                    total.energy * to_scaled(component.rate),
+                    vat=component_vat(tariff, component),
+                    component=component.name,
+                    quantity=to_decimal(total.energy, ENERGY_DECIMALS),
+                    unit=rate_unit(unit),
+                    rate=to_scaled(component.rate),
+                    estimated=total.estimated,
+                )
+
+
+def _day_entries(days: Iterable[tuple[int, TariffTerms]]) -> Iterator[_BillEntry]:
+    """Yield the lines of days and months: for each tariff its standing charge, then its components."""
+    sums: dict[tuple[str, str | None], tuple[TariffTerms, DayCharge]] = {}
+    for midnight, tariff in days:
+        for charge in day_charges(tariff, midnight):
+            key = tariff.tariff_id, charge.component.name if charge.component else None
+            _, earlier = sums.get(key, (tariff, charge._replace(amount=0, quantity=Fraction(0))))
+            whole = charge._replace(amount=earlier.amount + charge.amount, quantity=earlier.quantity + charge.quantity)
+            sums[key] = tariff, whole
+    for tariff, charge in sums.values():
+        component = charge.component
+        rate, basis = (tariff.standing_charge, None) if component is None else (component.rate, component.basis)
+        yield _build_entry(
+            tariff,
+            CostLineKind.STANDING_CHARGE if component is None else CostLineKind.COMPONENT,
+            charge.amount,
+            vat=charge.vat,
+            component=None if component is None else component.name,
+            quantity=_show_quantity(charge.quantity),
+            unit=RateUnit.MONTH if basis is ComponentBasis.MONTH else RateUnit.DAY,
+            rate=to_scaled(rate),
+        )
+
+
+def _show_quantity(quantity: Fraction) -> Decimal:
+    """Return a number of days or months, rounded: a day of a month has no finite number of decimal places."""
+    return to_decimal(round(quantity * 10**QUANTITY_DECIMALS), QUANTITY_DECIMALS)
 
 
 def _energy_entry(charge: Charge, total: _ChargeTotal, unit: str) -> _BillEntry:
@@ -359,39 +434,25 @@ def _energy_entry(charge: Charge, total: _ChargeTotal, unit: str) -> _BillEntry:
     )
 
 
-def _standing_entry(tariff: TariffTerms, days: int) -> _BillEntry:
-    rate = to_scaled(tariff.standing_charge)
-    return _build_entry(
-        tariff,
-        CostLineKind.STANDING_CHARGE,
-        rate * days * 10**ENERGY_DECIMALS,
-        vat=to_scaled(tariff.vat_rate),
-        band=None,
-        quantity=Decimal(days),
-        unit=RateUnit.DAY,
-        rate=rate,
-        averaged=False,
-        estimated=False,
-    )
-
-
 def _build_entry(
     tariff: TariffTerms,
     kind: CostLineKind,
     amount: int,
     *,
     vat: int,
-    band: str | None,
+    band: str | None = None,
+    component: str | None = None,
     quantity: Decimal,
     unit: RateUnit,
     rate: int | None,
-    averaged: bool,
-    estimated: bool,
+    averaged: bool = False,
+    estimated: bool = False,
 ) -> _BillEntry:
     minor_units = divide_half_up(amount, 10 ** (AMOUNT_DECIMALS + STORED_DECIMALS - decimals_of(tariff.currency)))
     line = CostLine(
         kind=kind,
         band=band,
+        component=component,
         quantity=quantity,
         unit=unit,
         rate=None if rate is None else rate_of_hundredths(to_decimal(rate, RATE_DECIMALS), unit, tariff.currency),

@@ -15,7 +15,7 @@ import msgspec
 from wattgate.clock import format_iso, from_ms, to_ms
 from wattgate.energy.buckets import FIXED_LENGTHS_MS, HOUR_MS, MINUTE_MS
 from wattgate.energy.quantities import STORED_DECIMALS, to_major
-from wattgate.enums import NoValueReason, Period, TariffKind, Weekday
+from wattgate.enums import ComponentBasis, NoValueReason, Period, TariffKind, Weekday
 from wattgate.errors import Problem, ProblemPath
 from wattgate.time_zones import time_zone_problem
 
@@ -28,6 +28,9 @@ MAX_RATE = Decimal(10) ** 6
 
 MAX_PARTS = 50
 """Maximum number of bands, and of blocks, of a tariff."""
+
+MAX_COMPONENTS = 20
+"""Maximum number of components of a tariff."""
 
 MIN_VALID_FROM = datetime(2000, 1, 1, tzinfo=UTC)
 MAX_AHEAD = timedelta(days=2 * 366)
@@ -73,6 +76,18 @@ class TariffBlock(msgspec.Struct):
     up_to: Decimal | None = None
 
 
+class TariffComponent(msgspec.Struct):
+    """A charge beside the rate of energy and the standing charge, such as a levy, a discount or the fee of a month.
+
+    `rate` is for one unit of `basis`. Without a `vat_rate` (a percentage), the VAT of the tariff applies.
+    """
+
+    name: str
+    basis: ComponentBasis
+    rate: Decimal
+    vat_rate: Decimal | None = None
+
+
 class TariffTerms(Protocol):
     """The terms of a tariff: the columns of the table of tariffs.
 
@@ -90,6 +105,7 @@ class TariffTerms(Protocol):
     block_period: Period | None
     price_period: Period | None
     standing_charge: Decimal
+    components: list[TariffComponent]
     vat_rate: Decimal
     time_zone: str
     valid_from: datetime
@@ -120,6 +136,7 @@ def find_problems(tariff: TariffTerms, now: datetime) -> list[Problem]:
         *_part_problems(tariff),
         *_bands_problems(tariff),
         *_block_problems(tariff.blocks),
+        *_component_problems(tariff.components),
         *_validity_problems(tariff.valid_from, now),
     ]
 
@@ -134,6 +151,9 @@ def normalize_rates(tariff: TariffTerms) -> None:
     for block in tariff.blocks:
         block.rate = round(block.rate, RATE_DECIMALS)
         block.up_to = None if block.up_to is None else round(block.up_to, RATE_DECIMALS)
+    for component in tariff.components:
+        component.rate = round(component.rate, RATE_DECIMALS)
+        component.vat_rate = None if component.vat_rate is None else round(component.vat_rate, RATE_DECIMALS)
 
 
 def rate_problems(rate: Decimal, *path: str | int) -> Iterator[Problem]:
@@ -179,11 +199,15 @@ def _term_problems(tariff: TariffTerms) -> Iterator[Problem]:
     if tariff.rate is not None:
         yield from rate_problems(tariff.rate, "rate")
     yield from rate_problems(tariff.standing_charge, "standingCharge")
-    yield from _number_problems(tariff.vat_rate, "vatPercent")
-    if tariff.vat_rate.is_finite() and not 0 <= tariff.vat_rate <= 100:
-        yield Problem(("vatPercent",), f"{tariff.vat_rate} is not between 0 and 100 percent")
+    yield from _vat_problems(tariff.vat_rate, "vatPercent")
     if problem := time_zone_problem(tariff.time_zone):
         yield Problem(("timeZone",), problem)
+
+
+def _vat_problems(percent: Decimal, *path: str | int) -> Iterator[Problem]:
+    yield from _number_problems(percent, *path)
+    if percent.is_finite() and not 0 <= percent <= 100:
+        yield Problem(path, f"{percent} is not between 0 and 100 percent")
 
 
 def _part_problems(tariff: TariffTerms) -> Iterator[Problem]:
@@ -208,9 +232,13 @@ def _part_problems(tariff: TariffTerms) -> Iterator[Problem]:
         yield Problem(("blockPeriod",), f"{tariff.block_period.value} is not a day, week, month, quarter or year")
     if tariff.price_period is not None and tariff.price_period not in PRICE_PERIODS:
         yield Problem(("pricePeriod",), f"{tariff.price_period.value} is not 5, 15, 30 or 60 minutes")
-    for name, parts in (("bands", len(tariff.bands)), ("blocks", len(tariff.blocks))):
-        if parts > MAX_PARTS:
-            yield Problem((name,), f"are more than {MAX_PARTS}")
+    for name, parts, maximum in (
+        ("bands", len(tariff.bands), MAX_PARTS),
+        ("blocks", len(tariff.blocks), MAX_PARTS),
+        ("components", len(tariff.components), MAX_COMPONENTS),
+    ):
+        if parts > maximum:
+            yield Problem((name,), f"are more than {maximum}")
 
 
 def _bands_problems(tariff: TariffTerms) -> list[Problem]:
@@ -269,6 +297,20 @@ def _block_problems(blocks: Sequence[TariffBlock]) -> Iterator[Problem]:
     limits = [Decimal(0), *(block.up_to for block in blocks if block.up_to is not None and block.up_to.is_finite())]
     if any(limit <= before for before, limit in pairwise(limits)):
         yield Problem(("blocks",), "do not ascend from 0")
+
+
+def _component_problems(components: Sequence[TariffComponent]) -> Iterator[Problem]:
+    names = set[str]()
+    for index, component in enumerate(components[:MAX_COMPONENTS]):
+        path: ProblemPath = ("components", index)
+        if not component.name.strip():
+            yield Problem((*path, "name"), "is empty")
+        elif component.name in names:
+            yield Problem((*path, "name"), f"{component.name!r} is the name of an earlier component")
+        names.add(component.name)
+        yield from rate_problems(component.rate, *path, "rate")
+        if component.vat_rate is not None:
+            yield from _vat_problems(component.vat_rate, *path, "vatPercent")
 
 
 def _validity_problems(valid_from: datetime, now: datetime) -> Iterator[Problem]:

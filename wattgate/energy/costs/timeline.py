@@ -5,10 +5,12 @@ millionths of a percent, and energy in billionths of a unit (kWh). A tariff is i
 the next one.
 """
 
+from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -16,11 +18,26 @@ from zoneinfo import ZoneInfo
 from wattgate.clock import from_ms, to_ms
 from wattgate.energy import buckets
 from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, MINUTE_MS
-from wattgate.energy.costs.tariffs import DAY_SLOTS, RATE_DECIMALS, TariffTerms, band_by_slot, price_length_ms
+from wattgate.energy.costs.tariffs import (
+    DAY_SLOTS,
+    RATE_DECIMALS,
+    TariffComponent,
+    TariffTerms,
+    band_by_slot,
+    price_length_ms,
+)
 from wattgate.energy.ownership import Ownership
-from wattgate.enums import Period, TariffKind
+from wattgate.enums import ComponentBasis, Period, TariffKind
 
 ENERGY_DECIMALS = 9
+AMOUNT_DECIMALS = ENERGY_DECIMALS + RATE_DECIMALS
+"""Decimal places of an amount in hundredths of the currency without VAT: energy times rate."""
+
+VAT_WHOLE: int = 10 ** (2 + RATE_DECIMALS)
+"""100 % of VAT."""
+
+VAT_DECIMALS = AMOUNT_DECIMALS + 2 + RATE_DECIMALS
+"""Decimal places of an amount in hundredths of the currency with VAT."""
 
 
 class Price(NamedTuple):
@@ -34,13 +51,33 @@ class Price(NamedTuple):
 class Charge:
     """A tariff and band to which energy is charged: one line of a later bill.
 
-    `rate` is None if it changes with every price.
+    `rate` is None if it changes with every price. The components of the tariff that charge for energy add up to
+    `added_rate` without VAT, and to `added` with VAT. Each is a line of its own.
     """
 
     tariff: TariffTerms
     vat: int
     band: str | None
     rate: int | None
+    added_rate: int
+    added: int
+
+    @classmethod
+    def of(cls, tariff: TariffTerms, band: str | None, rate: int | None) -> "Charge":
+        """Return the charge of a tariff's band."""
+        added = [component for component in tariff.components if component.basis is ComponentBasis.ENERGY]
+        return cls(
+            tariff,
+            to_scaled(tariff.vat_rate),
+            band,
+            rate,
+            added_rate=sum(to_scaled(component.rate) for component in added),
+            added=sum(to_scaled(part.rate) * (VAT_WHOLE + component_vat(tariff, part)) for part in added),
+        )
+
+    def price(self, rate: int) -> int:
+        """Return what a unit of energy costs at a rate, with components and VAT, in 10^-14 hundredths."""
+        return rate * (VAT_WHOLE + self.vat) + self.added
 
 
 class Rate(NamedTuple):
@@ -48,6 +85,39 @@ class Rate(NamedTuple):
 
     charge: Charge
     rate: int
+
+    @property
+    def price(self) -> int:
+        """The cost of a unit of energy, with components and VAT, in 10^-14 hundredths."""
+        return self.charge.price(self.rate)
+
+    @property
+    def hundredths(self) -> Decimal:
+        """The cost of a unit of energy, with components and without VAT, in hundredths."""
+        return from_scaled(self.rate + self.charge.added_rate)
+
+    @property
+    def hundredths_with_vat(self) -> Decimal:
+        """The cost of a unit of energy, with components and VAT, in hundredths, without rounding."""
+        return Decimal(self.price).scaleb(ENERGY_DECIMALS - VAT_DECIMALS)
+
+
+class DayCharge(NamedTuple):
+    """A charge of a tariff for a day beside its energy: a share of the standing charge or of a component.
+
+    `component` is None for the standing charge. `amount` is without VAT, in 10^-15 hundredths. `quantity` is a day, or
+    the day's share of its month.
+    """
+
+    component: TariffComponent | None
+    amount: int
+    vat: int
+    quantity: Fraction
+
+    @property
+    def with_vat(self) -> int:
+        """The amount with VAT, in 10^-23 hundredths."""
+        return self.amount * (VAT_WHOLE + self.vat)
 
 
 class BlockRate(NamedTuple):
@@ -117,6 +187,43 @@ def standing_charge_days(
         for midnight in period_edges(begin, end, Period.P1D, ZoneInfo(tariff.time_zone)):
             if begin <= midnight < end and ownership.contains(midnight):
                 yield midnight, tariff
+
+
+def day_charges(tariff: TariffTerms, midnight: int) -> list[DayCharge]:
+    """Return what a tariff charges for the day that begins at an instant, beside its energy.
+
+    The charge of a month is divided evenly among its days. So a range of whole days costs the same in one bill and in
+    several, and the days of a month add up to it exactly.
+    """
+    charges = list[DayCharge]()
+    if tariff.standing_charge:
+        amount = to_scaled(tariff.standing_charge) * 10**ENERGY_DECIMALS
+        charges.append(DayCharge(None, amount, to_scaled(tariff.vat_rate), Fraction(1)))
+    for component in tariff.components:
+        if component.basis is ComponentBasis.ENERGY:
+            continue
+        amount, share = to_scaled(component.rate) * 10**ENERGY_DECIMALS, Fraction(1)
+        if component.basis is ComponentBasis.MONTH:
+            number, days = _day_of_month(midnight, ZoneInfo(tariff.time_zone))
+            amount, share = amount * number // days - amount * (number - 1) // days, Fraction(1, days)
+        charges.append(DayCharge(component, amount, component_vat(tariff, component), share))
+    return charges
+
+
+def day_cost(tariff: TariffTerms, midnight: int) -> int:
+    """Return the sum of the charges of a day with VAT, in 10^-23 hundredths."""
+    return sum(charge.with_vat for charge in day_charges(tariff, midnight))
+
+
+def component_vat(tariff: TariffTerms, component: TariffComponent) -> int:
+    """Return the VAT of a component, in millionths of a percent: its own, or that of the tariff."""
+    return to_scaled(tariff.vat_rate if component.vat_rate is None else component.vat_rate)
+
+
+def _day_of_month(at: int, zone: ZoneInfo) -> tuple[int, int]:
+    """Return the number of the local day of an instant in its month, from 1, and the number of days of the month."""
+    local = from_ms(at).astimezone(zone)
+    return local.day, monthrange(local.year, local.month)[1]
 
 
 def begun_days(
@@ -210,7 +317,7 @@ def _block_spans(tariff: TariffTerms, begin: int, end: int) -> Iterator[RateSpan
 
 
 def _dynamic_spans(tariff: TariffTerms, prices: Sequence[Price], begin: int) -> Iterator[RateSpan]:
-    charge, length = Charge(tariff, to_scaled(tariff.vat_rate), None, None), price_length_ms(tariff)
+    charge, length = Charge.of(tariff, None, None), price_length_ms(tariff)
     known_until = begin
     for at, rate in prices:
         if at + length <= begin:
@@ -223,7 +330,7 @@ def _dynamic_spans(tariff: TariffTerms, prices: Sequence[Price], begin: int) -> 
 
 
 def _build_rate(tariff: TariffTerms, band: str | None, rate: Decimal) -> Rate:
-    return Rate(Charge(tariff, to_scaled(tariff.vat_rate), band, to_scaled(rate)), to_scaled(rate))
+    return Rate(Charge.of(tariff, band, to_scaled(rate)), to_scaled(rate))
 
 
 _SPAN_BUILDERS: Mapping[TariffKind, Callable[[TariffTerms, int, int], Iterator[RateSpan]]] = {

@@ -9,15 +9,13 @@ from decimal import Decimal
 import msgspec
 
 from wattgate.energy.costs.pricing import (
-    VAT_DECIMALS,
-    VAT_WHOLE,
     PricedPart,
     current_block_rate,
     round_scaled,
     split_by_block,
     to_decimal,
 )
-from wattgate.energy.costs.timeline import ENERGY_DECIMALS, BlockRates, Rate
+from wattgate.energy.costs.timeline import ENERGY_DECIMALS, VAT_DECIMALS, BlockRates, Rate
 from wattgate.energy.quantities import STORED_DECIMALS, Money, decimals_of
 
 VALUE_DECIMALS = 3
@@ -45,7 +43,7 @@ class EnergyTotal(msgspec.Struct, frozen=True, gc=False):
             if charge is None:
                 unpriced += part_energy
             else:
-                amount, has_price = amount + part_energy * rate * (VAT_WHOLE + charge.vat), True
+                amount, has_price = amount + part_energy * charge.price(rate), True
         return EnergyTotal(energy, amount, unpriced, has_energy, has_price, estimated)
 
     def __add__(self, other: "EnergyTotal") -> "EnergyTotal":
@@ -71,11 +69,6 @@ class EnergyTotal(msgspec.Struct, frozen=True, gc=False):
 def to_money(amount: int, currency: str) -> Money:
     """Return an amount as money, rounded to the minor unit of the currency."""
     return Money(round_scaled(amount, VAT_DECIMALS + STORED_DECIMALS, decimals_of(currency)), currency)
-
-
-def scale_charge(hundredths: Decimal) -> int:
-    """Return an exact charge with VAT as an amount. The charges of tariffs have fewer decimal places."""
-    return int(hundredths.scaleb(VAT_DECIMALS))
 
 
 def estimated_parts(at: int, energy: int, rule: Rate | BlockRates | None, counted: int) -> list[PricedPart]:

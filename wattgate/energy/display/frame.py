@@ -11,9 +11,10 @@ import msgspec
 from wattgate.clock import from_ms, to_ms
 from wattgate.energy.costs.pricing import add_standing_charge
 from wattgate.energy.costs.tariffs import CostBasis
+from wattgate.energy.costs.timeline import VAT_DECIMALS
 from wattgate.energy.display.ambient import AmbientReference, DisplayAmbient
 from wattgate.energy.display.carbon import DisplayCarbon
-from wattgate.energy.display.energy_total import EnergyTotal, scale_charge, to_money
+from wattgate.energy.display.energy_total import EnergyTotal, to_money
 from wattgate.energy.display.home import HalfHourContent, Home, WithheldMeter
 from wattgate.energy.display.live_power import DisplayPower
 from wattgate.energy.display.meter import EnergyEstimate, Meter, MeterKind, PeriodCount, TimeSpan
@@ -277,7 +278,7 @@ def _build_cost(
     """
     if currency is None:
         return None
-    standing = scale_charge(standing_charge)
+    standing = int(standing_charge.scaleb(VAT_DECIMALS))
     cost = add_standing_charge(total.amount if total.has_price else None, standing)
     return DisplayCost(
         total=None if cost is None else to_money(cost, currency),

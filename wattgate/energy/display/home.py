@@ -281,4 +281,4 @@ class Home(msgspec.Struct, frozen=True):
         if meter is None or rates is None or self.preferences.daily_budget is None:
             return None
         rate = rates.rate_at(now, meter.block_energy(now))
-        return power_within_budget(self.preferences.daily_budget, rates.standing_charge_at(now), rate)
+        return power_within_budget(self.preferences.daily_budget, rates.day_charge_at(now), rate)

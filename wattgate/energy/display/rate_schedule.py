@@ -11,9 +11,9 @@ import msgspec
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.energy import quantities
-from wattgate.energy.costs.pricing import add_vat, round_half_up
+from wattgate.energy.costs.pricing import day_hundredths, round_half_up
 from wattgate.energy.costs.tariffs import TariffTerms, price_length_ms
-from wattgate.energy.costs.timeline import BlockRates, Rate, RateSpan, from_scaled
+from wattgate.energy.costs.timeline import BlockRates, Rate, RateSpan
 from wattgate.energy.display.energy_total import marginal_rate
 from wattgate.energy.quantities import to_major
 from wattgate.enums import RateUnit, TariffKind
@@ -90,10 +90,10 @@ class RateSchedule:
         """Return the rate with VAT. `counted` is the energy so far in a block tariff's period."""
         return _rate_with_vat(marginal_rate(self.rule_at(at), counted))
 
-    def standing_charge_at(self, at: int) -> Decimal:
-        """Return the standing charge of a day with VAT, of the tariff in force at an instant."""
+    def day_charge_at(self, at: int) -> Decimal:
+        """Return what the tariff in force at an instant charges for the day beside energy, in hundredths with VAT."""
         tariff = self.tariff_at(at)
-        return Decimal(0) if tariff is None else add_vat(tariff, tariff.standing_charge)
+        return Decimal(0) if tariff is None else day_hundredths(tariff, at)
 
     def next_change(self, at: int, counted: int) -> tuple[int, Rate | None] | None:
         """Return when the rate next changes, and the new rate; None if no change is known."""
@@ -170,7 +170,7 @@ class RateSchedule:
             per=self.per,
             rate_with_vat=self._render_rate(rate),
             band=rate.charge.band if rate else None,
-            standing_charge_with_vat=display_rate(self.standing_charge_at(at), RateUnit.DAY, tariff.currency),
+            standing_charge_with_vat=display_rate(self.day_charge_at(at), RateUnit.DAY, tariff.currency),
             until=from_ms(change[0]) if change else None,
             next=self._render_next_rate(*change) if change else None,
         )
@@ -206,7 +206,7 @@ def _rate_key(rate: Rate | None) -> tuple[str, str | None, int] | None:
 
 
 def _rate_with_vat(rate: Rate | None) -> Decimal | None:
-    return None if rate is None else add_vat(rate.charge.tariff, from_scaled(rate.rate))
+    return None if rate is None else rate.hundredths_with_vat
 
 
 def _span_start(span: RateSpan) -> int:

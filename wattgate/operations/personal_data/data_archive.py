@@ -171,6 +171,7 @@ def _in_major(model: type[Tenanted], row: Any) -> dict[str, Any]:
         "standingCharge": to_major(row.standing_charge),
         "bands": [msgspec.structs.replace(band, rate=to_major(band.rate)) for band in row.bands],
         "blocks": [msgspec.structs.replace(block, rate=to_major(block.rate)) for block in row.blocks],
+        "components": [msgspec.structs.replace(part, rate=to_major(part.rate)) for part in row.components],
     }
 
 

@@ -19,6 +19,7 @@ from wattgate.enums import (
     CarbonIndex,
     CatchUpState,
     Channel,
+    ComponentBasis,
     ConsentBasis,
     CostLineKind,
     DeliveryState,
@@ -356,13 +357,21 @@ declare_enum(
     FLAT="The rate is the same at all times.",
     TIME_OF_USE="The rate depends on the weekday and the time of day.",
     BLOCK="The rate depends on the energy used since the start of a calendar period.",
-    DYNAMIC="Each half hour has its own rate.",
+    DYNAMIC="Each period of 5 to 60 minutes has its own price.",
 )
 declare_enum(
     CostLineKind,
     "Subject of a line of a bill.",
     ENERGY="Energy that was used.",
     STANDING_CHARGE="Daily charge that does not depend on use.",
+    COMPONENT="Component of the tariff, such as a levy, a discount or the fee of a month.",
+)
+declare_enum(
+    ComponentBasis,
+    "Quantity that a component of a tariff charges for.",
+    ENERGY="Energy that has a price, in the unit of the readings.",
+    DAY="Days of the tariff's time zone.",
+    MONTH="Calendar months of the tariff's time zone. A day has an equal share of its month.",
 )
 declare_enum(
     EnergyUnit,
@@ -386,6 +395,7 @@ declare_enum(
     MEGAWATT_HOUR="For each MWh.",
     CUBIC_METRE="For each cubic metre of gas.",
     DAY="For each day.",
+    MONTH="For each month.",
     OTHER="For each unit that `baseUnit` of the resource names.",
 )
 declare_enum(

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from msgspec import Meta
 
+from wattgate.clock import to_ms
 from wattgate.db.models import Tariff
-from wattgate.energy.costs.pricing import add_vat
+from wattgate.energy.costs.pricing import day_hundredths, energy_hundredths
 from wattgate.energy.quantities import Rate, to_hundredths
 from wattgate.enums import TariffKind
 from wattgate.rest_compat.formats import readings
@@ -70,10 +71,10 @@ def _plan_detail(tariff: Tariff, current_rate: float | None) -> list[dict[str, A
     Clients require `rate` or `standing` in every object. `current_rate` is None if it is unknown or not requested.
     """
     parts = _RATES_BY_KIND[tariff.kind](tariff, current_rate)
-    first = current_rate if tariff.rate is None else _with_vat(tariff, tariff.rate)
+    first = current_rate if tariff.rate is None else _rate_with_vat(tariff, tariff.rate)
     if first is None:
         first = next((part["rate"] for part in parts if "rate" in part), None)
-    standing = {"standing": _with_vat(tariff, tariff.standing_charge)}
+    standing = {"standing": _standing_charge(tariff)}
     return [*([] if first is None else [{"rate": first}]), standing, *parts]
 
 
@@ -85,8 +86,8 @@ def _time_of_use_rates(tariff: Tariff, current_rate: float | None) -> list[dict[
     return [
         {
             "tier": number,
-            "tourate": _with_vat(tariff, band.rate),
-            "rate": _with_vat(tariff, band.rate),
+            "tourate": _rate_with_vat(tariff, band.rate),
+            "rate": _rate_with_vat(tariff, band.rate),
             "time": f"{band.start}-{band.end}",
             "weekdays": [weekday.name[:3] for weekday in band.weekdays],
         }
@@ -98,7 +99,7 @@ def _block_rates(tariff: Tariff, current_rate: float | None) -> list[dict[str, A
     return [
         {
             "tier": number,
-            "rate": _with_vat(tariff, block.rate),
+            "rate": _rate_with_vat(tariff, block.rate),
             **({} if block.up_to is None else {"limit": float(block.up_to)}),
         }
         for number, block in enumerate(tariff.blocks, start=1)
@@ -107,7 +108,7 @@ def _block_rates(tariff: Tariff, current_rate: float | None) -> list[dict[str, A
 
 def _dynamic_rates(tariff: Tariff, current_rate: float | None) -> list[dict[str, Any]]:
     """Return the entry that names the tariff, with the standing charge instead of the rate if no rate is known."""
-    known = {"standing": _with_vat(tariff, tariff.standing_charge)} if current_rate is None else {"rate": current_rate}
+    known = {"standing": _standing_charge(tariff)} if current_rate is None else {"rate": current_rate}
     return [{"dynamic": tariff.name, **known}]
 
 
@@ -119,8 +120,14 @@ _RATES_BY_KIND: Mapping[TariffKind, Callable[[Tariff, float | None], list[dict[s
 }
 
 
-def _with_vat(tariff: Tariff, amount: Decimal) -> float:
-    return float(add_vat(tariff, amount))
+def _rate_with_vat(tariff: Tariff, rate: Decimal) -> float:
+    """Return what a unit of energy costs. Legacy clients know no components, so that those are part of the rate."""
+    return float(energy_hundredths(tariff, rate))
+
+
+def _standing_charge(tariff: Tariff) -> float:
+    """Return the charge of the first day of a tariff, with the components that charge for days and months."""
+    return float(day_hundredths(tariff, to_ms(tariff.valid_from)))
 
 
 def _to_pence(rate: Rate) -> float:

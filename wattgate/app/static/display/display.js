@@ -20,7 +20,7 @@ import { PanelDialog } from "./panel-dialog.js";
 import { PeriodPanel } from "./period-panel.js";
 import { PowerPanel } from "./power-panel.js";
 import { PricePanel } from "./price-panel.js";
-import { readTariffs } from "./price-requests.js";
+import { readPrices } from "./price-requests.js";
 import { StatusBar } from "./status-bar.js";
 import { FRAME_VERSION, SUBSCRIPTION } from "./subscription.js";
 import { TariffPanel } from "./tariff-panel.js";
@@ -282,9 +282,9 @@ export class Display {
   async #readPrices() {
     const { wanted } = this.#prices;
     if (!wanted) return;
-    const read = () => readTariffs(this.#token, wanted.resourceId, wanted.range);
-    const tariffs = await this.#request("prices", read, () => this.#readPrices());
-    if (tariffs) this.#prices.setTariffs(tariffs);
+    const read = () => readPrices(this.#token, wanted.resourceId, wanted.range);
+    const prices = await this.#request("prices", read, () => this.#readPrices());
+    if (prices) this.#prices.setPrices(prices);
   }
 
   /** @param {boolean} known */

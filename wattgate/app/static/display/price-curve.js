@@ -1,23 +1,14 @@
-/** The prices of electricity today and tomorrow, from tariffs and their prices. Instants are milliseconds since 1970. */
+/** The prices of electricity today and tomorrow, in steps. Instants are milliseconds since 1970. */
 
-import { localTime, startOfDay } from "./zone-days.js";
+import { startOfDay } from "./zone-days.js";
 
 /** @import { Amount } from "./subscription.js" */
 
 /**
- * A tariff as the gateway describes it. Rates are decimals in the currency of the home.
- * @typedef {object} PricedTariff
- * @property {"FLAT" | "TIME_OF_USE" | "BLOCK" | "DYNAMIC"} kind
- * @property {Amount | null} rateWithVat  The flat rate, or the rate outside all bands.
- * @property {string} timeZone
- * @property {string} validFrom
- * @property {Band[]} bands
- * @property {{ at: string, end: string, rateWithVat: string }[]} prices  Of periods of 5 to 60 minutes, in order.
- */
-
-/**
- * Hours of some weekdays with their own rate. If the end is not after the start, the band ends on the next day.
- * @typedef {{ name: string, rateWithVat: Amount, weekdays: string[], start: string, end: string }} Band
+ * The known prices of a range, in order, and the tariffs that are in force now or later, in any order.
+ * @typedef {object} KnownPrices
+ * @property {{ kind: "FLAT" | "TIME_OF_USE" | "BLOCK" | "DYNAMIC", validFrom: string }[]} tariffs
+ * @property {{ start: string, end: string, rateWithVat: Amount }[]} priceCurve
  */
 
 /**
@@ -36,12 +27,6 @@ import { localTime, startOfDay } from "./zone-days.js";
  * @property {boolean} isDynamic  Whether prices arrive day by day.
  */
 
-const MINUTE = 60_000;
-const DAY = 86_400_000;
-/** Offsets of time zones are multiples of this, so bands and most prices begin and end at multiples of it. */
-const SLOT = 15 * MINUTE;
-const WEEKDAYS = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"];
-
 /**
  * Return the start of today and the end of tomorrow.
  * @param {number} now
@@ -53,19 +38,17 @@ export function priceRange(now, timeZone) {
 
 /**
  * Return the prices of today and tomorrow. Null if no price depends on time, or if none of them is known.
- * @param {PricedTariff[]} tariffs  Present and future ones, in any order.
+ * @param {KnownPrices} prices
  * @param {number} now
  * @param {string} timeZone  Of the home.
  * @returns {PriceCurve | null}
  */
-export function buildCurve(tariffs, now, timeZone) {
+export function buildCurve({ tariffs, priceCurve }, now, timeZone) {
   const { start, end } = priceRange(now, timeZone);
   const tomorrow = startOfDay(now, timeZone, 1);
   const used = tariffsWithin(tariffs, start, end);
   if (!used.some(({ kind }) => kind === "TIME_OF_USE" || kind === "DYNAMIC")) return null;
-  const pricing = used.map((tariff) => ({ from: Date.parse(tariff.validFrom), rateAt: rateFunction(tariff) })).reverse();
-  const slot = Math.min(SLOT, ...used.flatMap(({ prices }) => prices.slice(0, 1).map(lengthOf)));
-  const steps = mergedSteps({ start, end, slot }, tomorrow, (at) => pricing.find(({ from }) => from <= at)?.rateAt(at) ?? null);
+  const steps = mergedSteps(priceCurve, { start, end }, tomorrow);
   if (steps.every(({ rate }) => rate === null)) return null;
   const ofTomorrow = steps.filter((step) => step.start >= tomorrow).map(({ rate }) => rate !== null);
   const tomorrowKnown = ofTomorrow.every(Boolean) ? "all" : ofTomorrow.some(Boolean) ? "part" : "none";
@@ -117,7 +100,7 @@ function isKnown(step) {
 
 /**
  * Return the tariffs that are in force in a range, oldest first.
- * @param {PricedTariff[]} tariffs
+ * @param {KnownPrices["tariffs"]} tariffs
  * @param {number} start
  * @param {number} end
  */
@@ -128,76 +111,35 @@ function tariffsWithin(tariffs, start, end) {
   return begun.slice(Math.max(first, 0));
 }
 
-/** @param {PricedTariff["prices"][number]} price */
-function lengthOf({ at, end }) {
-  return Date.parse(end) - Date.parse(at);
-}
-
 /**
- * @param {{ start: number, end: number, slot: number }} range  Prices change at multiples of `slot` only.
+ * Return steps without gaps. Equal prices that follow each other are one step, and unknown ones are null.
+ * @param {KnownPrices["priceCurve"]} spans
+ * @param {{ start: number, end: number }} range
  * @param {number} tomorrow  A step ends here, even if the price stays the same.
- * @param {(at: number) => number | null} rateAt
  * @returns {PriceStep[]}
  */
-function mergedSteps({ start, end, slot }, tomorrow, rateAt) {
+function mergedSteps(spans, range, tomorrow) {
   /** @type {PriceStep[]} */
   const steps = [];
-  for (let at = start; at < end; at = Math.min(at + slot, end)) {
-    const rate = rateAt(at);
+  /** @param {number} end @param {number | null} rate */
+  const extendTo = (end, rate) => {
+    const start = steps.at(-1)?.end ?? range.start;
+    if (end <= start) return;
     const last = steps.at(-1);
-    const slotEnd = Math.min(at + slot, end);
-    if (last && last.rate === rate && at !== tomorrow) last.end = slotEnd;
-    else steps.push({ start: at, end: slotEnd, rate });
-  }
-  return steps;
-}
-
-/**
- * Return a function from an instant to the price with VAT.
- * @param {PricedTariff} tariff
- * @returns {(at: number) => number | null}
- */
-function rateFunction({ kind, rateWithVat, bands, prices, timeZone }) {
-  if (kind === "DYNAMIC") {
-    const known = prices.map(({ at, end, rateWithVat: rate }) => ({
-      start: Date.parse(at),
-      end: Date.parse(end),
-      rate: roundRate(rate),
-    }));
-    let position = 0; // instants come in order
-    return (at) => {
-      while (position < known.length && known[position].end <= at) position += 1;
-      const price = known[position];
-      return price && price.start <= at ? price.rate : null;
-    };
-  }
-  if (kind === "BLOCK") return () => null; // the price depends on the energy used
-  /** @param {Amount | null} rate */
-  const rounded = (rate) => (rate ? roundRate(rate.amount) : null);
-  if (kind === "FLAT") return () => rounded(rateWithVat);
-  return (at) => {
-    const local = localTime(at, timeZone);
-    return rounded(bands.find((band) => covers(band, local))?.rateWithVat ?? rateWithVat);
+    if (last?.rate === rate && start !== tomorrow) last.end = end;
+    else steps.push({ start, end, rate });
   };
-}
-
-/**
- * @param {Band} band
- * @param {number} local
- */
-function covers({ weekdays, start, end }, local) {
-  const [from, to] = [start, end].map(timeOfDay);
-  const time = local % DAY;
-  const day = (Math.floor(local / DAY) + 3) % 7; // 1 January 1970 was a Thursday
-  if (from < to) return from <= time && time < to && weekdays.includes(WEEKDAYS[day]);
-  if (time >= from) return weekdays.includes(WEEKDAYS[day]);
-  return time < to && weekdays.includes(WEEKDAYS[(day + 6) % 7]);
-}
-
-/** @param {string} text  Such as 23:30. */
-function timeOfDay(text) {
-  const [hours, minutes] = text.split(":").map(Number);
-  return (hours * 60 + minutes) * MINUTE;
+  /** @param {number} end @param {number | null} rate */
+  const add = (end, rate) => {
+    extendTo(Math.min(end, tomorrow), rate);
+    extendTo(end, rate);
+  };
+  for (const { start, end, rateWithVat } of spans) {
+    add(Math.min(Date.parse(start), range.end), null);
+    add(Math.min(Date.parse(end), range.end), roundRate(rateWithVat.amount));
+  }
+  add(range.end, null);
+  return steps;
 }
 
 /**

@@ -12,7 +12,7 @@ import { cheapestText, rateText, spanText, stepText, tomorrowText } from "./pric
 import { text } from "./texts.js";
 
 /** @import { WallClock } from "./format.js" */
-/** @import { PriceCurve, PricedTariff } from "./price-curve.js" */
+/** @import { KnownPrices, PriceCurve } from "./price-curve.js" */
 /** @import { PriceReading } from "./price-schedule.js" */
 /** @import { Frame } from "./subscription.js" */
 
@@ -45,7 +45,7 @@ export class PricePanel {
 
   /**
    * @param {HTMLElement} section
-   * @param {() => void} requestPrices  Called when prices must be read. Pass them to `setTariffs`.
+   * @param {() => void} requestPrices  Called when prices must be read. Pass them to `setPrices`.
    * @param {(isKnown: boolean) => void} onKnown  Called with whether there is a curve.
    */
   constructor(section, requestPrices, onKnown) {
@@ -99,12 +99,12 @@ export class PricePanel {
 
   /**
    * Show the prices that were read.
-   * @param {PricedTariff[]} tariffs
+   * @param {KnownPrices} prices
    */
-  setTariffs(tariffs) {
+  setPrices(prices) {
     if (!this.#home || this.#tariff === null) return;
     this.#isRequested = false;
-    const curve = buildCurve(tariffs, now(), this.#home.timeZone);
+    const curve = buildCurve(prices, now(), this.#home.timeZone);
     this.#reading = { at: now(), tariff: this.#tariff, curve };
     this.#draw();
   }

@@ -106,6 +106,7 @@ CREATE TABLE tariff (
     name VARCHAR NOT NULL,
     rate BIGINT,
     standing_charge BIGINT NOT NULL,
+    components JSONB NOT NULL,
     valid_from TIMESTAMPTZ NOT NULL,
     created_at TIMESTAMPTZ NOT NULL,
     kind VARCHAR(16) NOT NULL,

@@ -34,24 +34,23 @@ from wattgate.energy.costs import timeline
 from wattgate.energy.costs.pricing import (
     BUCKET_DECIMALS,
     INCLUDED_READINGS_PER_DAY,
-    VAT_DECIMALS,
     Bill,
     BucketCost,
     EnergySample,
     PricedPart,
     add_standing_charge,
-    add_vat,
     build_bill,
     cost_by_bucket,
     cost_by_sample,
     divide_half_up,
     price_samples,
     round_half_up,
+    round_scaled,
 )
 from wattgate.energy.costs.tariffs import MAX_PRICE_MS, CostBasis, TariffTerms
 from wattgate.energy.meters.meter_points import canonical_meter_point, meter_point_spellings
 from wattgate.energy.ownership import NO_END, Ownership
-from wattgate.energy.quantities import PENCE, STORED_DECIMALS, cost_unit, energy_unit, minor_unit_decimals, to_major
+from wattgate.energy.quantities import PENCE, STORED_DECIMALS, cost_unit, energy_unit, minor_unit_decimals
 from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.enums import EnergyUnit, NoValueReason, Period, TariffKind
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
@@ -244,7 +243,7 @@ async def _aggregate_costs(
     priced: _PricedEnergy, field: ReadingField, grid: BucketGrid, stored: Aggregates, changed_at: int
 ) -> Aggregates:
     in_major_unit = minor_unit_decimals(field.unit) is not None
-    unit = 10 ** (VAT_DECIMALS - field.decimals + (STORED_DECIMALS if in_major_unit else 0))
+    unit = 10 ** (timeline.VAT_DECIMALS - field.decimals + (STORED_DECIMALS if in_major_unit else 0))
     exact_sums = [0] * grid.count
     costs, samples = Aggregates.empty(grid.count), dict[int, int]()
     position, edges = 0, grid.edges
@@ -385,8 +384,7 @@ def several_currencies(currencies: Iterable[str]) -> BadInput:
 def _build_explanation(priced: _PricedEnergy, start: int, stop: int, now: datetime) -> CostExplanation | None:
     if not priced.tariffs:
         return None
-    begun = timeline.begun_days(priced.tariffs, start, stop, priced.paid, to_ms(now))
-    days = (tariff for _, tariff in begun)
+    days = timeline.begun_days(priced.tariffs, start, stop, priced.paid, to_ms(now))
     return CostExplanation(
         **msgspec.structs.asdict(build_bill(priced.parts, days, priced.field.unit, priced.currency)),
         start=from_ms(start),
@@ -412,7 +410,9 @@ async def _build_buckets(priced: _PricedEnergy, edges: Sequence[int], now: datet
         bucket_cost = cost_by_position.get(position, BucketCost())
         is_priced = bucket_cost.count > bucket_cost.unpriced
         energy_cost = round_half_up(bucket_cost.exact, _AMOUNT_DECIMALS) if is_priced else None
-        standing_charge = round_half_up(to_major(standing_charges.get(position, Decimal(0))), _AMOUNT_DECIMALS)
+        standing_charge = round_scaled(
+            standing_charges.get(position, 0), timeline.VAT_DECIMALS + STORED_DECIMALS, _AMOUNT_DECIMALS
+        )
         return CostBucket(
             start=from_ms(start),
             end=from_ms(end),
@@ -430,14 +430,17 @@ async def _build_buckets(priced: _PricedEnergy, edges: Sequence[int], now: datet
     return await convert_all(range(len(edges) - 1), build)
 
 
-def _standing_charges_by_bucket(priced: _PricedEnergy, edges: Sequence[int], now: int) -> dict[int, Decimal]:
-    """Return, by position of the bucket, the standing charges with VAT of the own days that have begun in it."""
-    charges: dict[int, Decimal] = {}
+def _standing_charges_by_bucket(priced: _PricedEnergy, edges: Sequence[int], now: int) -> dict[int, int]:
+    """Return, by position of the bucket, the charges beside energy of the own days that have begun in it.
+
+    They have VAT, and are in 10^-23 hundredths.
+    """
+    charges: dict[int, int] = {}
     position = 0
     for midnight, tariff in timeline.begun_days(priced.tariffs, edges[0], edges[-1], priced.paid, now):
         while midnight >= edges[position + 1]:
             position += 1
-        charges[position] = charges.get(position, Decimal(0)) + add_vat(tariff, tariff.standing_charge)
+        charges[position] = charges.get(position, 0) + timeline.day_cost(tariff, midnight)
     return charges
 
 

@@ -17,8 +17,8 @@ from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows.rows import Rows
 from wattgate.energy import buckets
 from wattgate.energy.costs import timeline
-from wattgate.energy.costs.pricing import BUCKET_DECIMALS, add_vat, current_block_rate, round_half_up
-from wattgate.energy.costs.tariffs import MAX_PRICE_MS
+from wattgate.energy.costs.pricing import BUCKET_DECIMALS, current_block_rate, day_hundredths, round_half_up, to_decimal
+from wattgate.energy.costs.tariffs import MAX_PRICE_MS, RATE_DECIMALS
 from wattgate.energy.display.live_power import to_watts
 from wattgate.energy.quantities import Rate, cost_unit, in_cost_unit, rate_of_hundredths, rate_unit
 from wattgate.energy.storage_fields import POWER_FIELD, ReadingField, find_field, parse_fields
@@ -54,22 +54,22 @@ async def current_rates(rows: Rows, resources: Sequence[Resource]) -> list[Curre
         rule = timeline.rate_spans([tariff], prices, now, now + 1)[-1].rule
         if isinstance(rule, timeline.BlockRates):  # the block in force reveals consumption, which needs consent
             rule = None if key in errors else await _load_block_rate(rows, sources[key], rule)
-        results.append(
-            _build_current_rates(tariff, rule, rate_unit(parse_fields(sources.get(key, resource).storage)[0].unit))
-        )
+        per = rate_unit(parse_fields(sources.get(key, resource).storage)[0].unit)
+        results.append(_build_current_rates(tariff, rule, per, now))
     return results
 
 
-def _build_current_rates(tariff: Tariff, rate: timeline.Rate | None, per: RateUnit) -> CurrentRates:
+def _build_current_rates(tariff: Tariff, rate: timeline.Rate | None, per: RateUnit, now: int) -> CurrentRates:
     def show(hundredths: Decimal, per: RateUnit) -> Rate:
         return rate_of_hundredths(hundredths, per, tariff.currency)
 
-    exact = None if rate is None else timeline.from_scaled(rate.rate)
+    day = timeline.day_charges(tariff, now)
+    without_vat = to_decimal(sum(charge.amount for charge in day), timeline.AMOUNT_DECIMALS)
     return CurrentRates(
-        rate=None if exact is None else show(exact, per),
-        rate_with_vat=None if exact is None else show(add_vat(tariff, exact), per),
-        standing_charge=show(tariff.standing_charge, RateUnit.DAY),
-        standing_charge_with_vat=show(add_vat(tariff, tariff.standing_charge), RateUnit.DAY),
+        rate=None if rate is None else show(rate.hundredths, per),
+        rate_with_vat=None if rate is None else show(rate.hundredths_with_vat, per),
+        standing_charge=show(round_half_up(without_vat, RATE_DECIMALS), RateUnit.DAY),
+        standing_charge_with_vat=show(round_half_up(day_hundredths(tariff, now), RATE_DECIMALS), RateUnit.DAY),
         band=None if rate is None else rate.charge.band,
     )
 

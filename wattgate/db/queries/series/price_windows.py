@@ -23,7 +23,7 @@ from wattgate.energy.costs.price_windows import (
     mean_rate_with_vat,
 )
 from wattgate.energy.costs.tariffs import MAX_PRICE_MS
-from wattgate.energy.costs.timeline import from_scaled, rate_spans
+from wattgate.energy.costs.timeline import rate_spans
 from wattgate.energy.quantities import Rate, rate_of_hundredths, rate_unit
 from wattgate.energy.storage_fields import parse_fields
 from wattgate.enums import RateUnit
@@ -154,7 +154,7 @@ def _show(span: PricedSpan, per: RateUnit) -> PriceSpan:
     return PriceSpan(
         start=from_ms(span.start),
         end=from_ms(span.end),
-        rate=rate_of_hundredths(from_scaled(span.rate.rate), per, currency),
+        rate=rate_of_hundredths(span.rate.hundredths, per, currency),
         rate_with_vat=rate_of_hundredths(span.rate_with_vat, per, currency),
         band=span.rate.charge.band,
     )

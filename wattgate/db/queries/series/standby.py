@@ -16,7 +16,7 @@ from wattgate.db.readings.reading_series import ReadingSeries
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.buckets import HOUR_MS, day_start
 from wattgate.energy.costs import timeline
-from wattgate.energy.costs.pricing import add_vat, round_half_up
+from wattgate.energy.costs.pricing import round_half_up
 from wattgate.energy.costs.tariffs import MAX_PRICE_MS
 from wattgate.energy.display.standby import DAYS, HourOfEnergy, StandbyPower, find_standby_power, mean_price
 from wattgate.energy.quantities import Energy, Money, Power, decimals_of, energy_unit, to_major
@@ -128,13 +128,11 @@ def _price(
     if len({tariff.currency for tariff in in_force}) > 1:
         return NoStandbyReason.SEVERAL_CURRENCIES
     spans = timeline.rate_spans(known, prices, begin, stop)
-    rates = [(span.start, _with_vat(span.rule) if isinstance(span.rule, timeline.Rate) else None) for span in spans]
+    rates = [
+        (span.start, span.rule.hundredths_with_vat if isinstance(span.rule, timeline.Rate) else None) for span in spans
+    ]
     price = mean_price(rates, stop)
     return NoStandbyReason.NO_PRICE if price is None else _MeanPrice(price, in_force[-1].currency)
-
-
-def _with_vat(rate: timeline.Rate) -> Decimal:
-    return add_vat(rate.charge.tariff, timeline.from_scaled(rate.rate))
 
 
 def _build(power: StandbyPower, price: _MeanPrice | NoStandbyReason, start: datetime, end: datetime) -> Standby:

@@ -20,12 +20,13 @@ from wattgate.db.rows.pages import Condition
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.costs import timeline
-from wattgate.energy.costs.pricing import add_vat, to_decimal
+from wattgate.energy.costs.pricing import add_vat, to_decimal, with_percent
 from wattgate.energy.costs.tariffs import (
     MAX_AHEAD,
     RATE_DECIMALS,
     TariffBand,
     TariffBlock,
+    TariffComponent,
     TariffTerms,
     price_length_ms,
 )
@@ -41,7 +42,7 @@ from wattgate.energy.quantities import (
     to_major,
 )
 from wattgate.energy.storage_fields import parse_fields
-from wattgate.enums import EnergyUnit, Period, RateUnit, TariffKind, Weekday
+from wattgate.enums import ComponentBasis, EnergyUnit, Period, RateUnit, TariffKind, Weekday
 from wattgate.errors import BadInput
 from wattgate.pauses import convert_all
 from wattgate.values.annotations import Described
@@ -86,7 +87,7 @@ INCLUDED_TARIFFS = 5
 """Tariffs of a resource that the price of a field includes. Further ones are charged before they are loaded."""
 
 TARIFF_READINGS, PART_READINGS = 2, 2
-"""Number of priced readings that take as long as to load a tariff, and a band or block of it."""
+"""Number of priced readings that take as long as to load a tariff, and a band, block or component of it."""
 
 SHOWN_TARIFF_READINGS, SHOWN_PART_READINGS = 12, 3
 """The same for a tariff of a list, whose rates are computed and written."""
@@ -131,6 +132,16 @@ class BlockRates(msgspec.Struct, gc=False):
     rate_with_vat: Rate
 
 
+class ComponentRates(msgspec.Struct, gc=False):
+    """A component of a tariff, with its rates."""
+
+    name: str
+    basis: ComponentBasis
+    rate: Rate
+    rate_with_vat: Rate
+    vat_percent: Decimal
+
+
 class TariffRates(msgspec.Struct, gc=False):
     """A tariff with its rates. `stored` is the record, whose rates are in hundredths of the currency."""
 
@@ -149,6 +160,7 @@ class TariffRates(msgspec.Struct, gc=False):
     price_period: Period | None
     standing_charge: Rate
     standing_charge_with_vat: Rate
+    components: list[ComponentRates]
     vat_percent: Decimal
     time_zone: str
     source: str
@@ -174,6 +186,7 @@ def show_tariff(tariff: Tariff, resource: Resource) -> TariffRates:
         blocks=[_show_block(tariff, block, per, energy_unit(unit)) for block in tariff.blocks],
         standing_charge=rate_of_hundredths(tariff.standing_charge, RateUnit.DAY, tariff.currency),
         standing_charge_with_vat=_with_vat(tariff, tariff.standing_charge, RateUnit.DAY),
+        components=[_show_component(tariff, component, per) for component in tariff.components],
         vat_percent=strip_zeros(tariff.vat_rate),
         **{name: getattr(tariff, name) for name in _SHOWN_COLUMNS},
     )
@@ -201,6 +214,18 @@ def _show_block(tariff: Tariff, block: TariffBlock, per: RateUnit, unit: EnergyU
     limit = None if block.up_to is None else Energy(strip_zeros(block.up_to), unit)
     rate = rate_of_hundredths(block.rate, per, tariff.currency)
     return BlockRates(limit, rate, _with_vat(tariff, block.rate, per))
+
+
+def _show_component(tariff: Tariff, component: TariffComponent, energy: RateUnit) -> ComponentRates:
+    per = energy if component.basis is ComponentBasis.ENERGY else RateUnit[component.basis.name]
+    vat = tariff.vat_rate if component.vat_rate is None else component.vat_rate
+    return ComponentRates(
+        name=component.name,
+        basis=component.basis,
+        rate=rate_of_hundredths(component.rate, per, tariff.currency),
+        rate_with_vat=rate_of_hundredths(with_percent(component.rate, vat), per, tariff.currency),
+        vat_percent=strip_zeros(vat),
+    )
 
 
 def _with_vat(tariff: Tariff, hundredths: Decimal, per: RateUnit) -> Rate:
@@ -305,7 +330,7 @@ async def _count_readings(
     rows: Rows, resource_ids: Iterable[str], per_tariff: int, per_part: int, *where: Condition
 ) -> int:
     """Return how many priced readings take as long as the tariffs that meet the conditions."""
-    parts = json_length(col(Tariff.bands)) + json_length(col(Tariff.blocks))
+    parts = sum((json_length(col(of)) for of in (Tariff.blocks, Tariff.components)), json_length(col(Tariff.bands)))
     counted = await rows.aggregate_by(
         Tariff,
         "resource_id",

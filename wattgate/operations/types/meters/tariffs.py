@@ -10,7 +10,7 @@ import strawberry
 from wattgate.clock import TimeRange
 from wattgate.db.queries.series import tariffs as queries
 from wattgate.db.rows.rows import Rows
-from wattgate.enums import CostLineKind, NoValueReason, Period, RateUnit, TariffKind, Weekday
+from wattgate.enums import ComponentBasis, CostLineKind, NoValueReason, Period, RateUnit, TariffKind, Weekday
 from wattgate.operations.core.fields import edge, list_field
 from wattgate.operations.types.meters.quantities import Energy, Money, Rate
 from wattgate.operations.vocabulary import ids
@@ -21,6 +21,11 @@ from wattgate.values import terms
 from wattgate.values.annotations import Described
 
 HALF_HOUR = timedelta(minutes=30)
+
+COMPONENT_BASIS = (
+    "Quantity that the component charges for: energy, or days or months of the time zone. The charge of a month is "
+    "divided evenly among its days."
+)
 
 
 @strawberry.type(
@@ -44,6 +49,18 @@ class TariffBlock:
     )
     rate: Rate = strawberry.field(description="Rate of energy without VAT.")
     rate_with_vat: Rate = strawberry.field(description="Rate of energy with VAT.")
+
+
+@strawberry.type(
+    description="Component of a tariff: a charge beside the rate of energy and the standing charge, such as a levy, a "
+    "discount or the fee of a month."
+)
+class TariffComponent:
+    name: terms.Name
+    basis: ComponentBasis = strawberry.field(description=COMPONENT_BASIS)
+    rate: Rate = strawberry.field(description="Charge for one unit of the basis without VAT. A discount is negative.")
+    rate_with_vat: Rate = strawberry.field(description="Charge for one unit of the basis with VAT.")
+    vat_percent: Decimal = strawberry.field(description="VAT of the component in percent.")
 
 
 @strawberry.type(
@@ -102,6 +119,9 @@ class Tariff:
     )
     standing_charge: Rate = strawberry.field(description="Standing charge of a day without VAT.")
     standing_charge_with_vat: Rate = strawberry.field(description="Standing charge of a day with VAT.")
+    components: list[TariffComponent] = strawberry.field(
+        description="Charges beside the rate of energy and the standing charge."
+    )
     vat_percent: Decimal = strawberry.field(
         description="VAT in percent, added to all rates and charges. 0 if they include VAT already, or if there is "
         "none: then the values with and without VAT are equal."
@@ -126,12 +146,16 @@ class Tariff:
 
 @strawberry.type(description="Present rates of a resource's energy.")
 class CurrentRates:
-    rate: Rate | None = strawberry.field(description="Rate of energy without VAT. Null if no price is known for now.")
-    rate_with_vat: Rate | None = strawberry.field(
-        description="Rate of energy with VAT. Null if no price is known for now."
+    rate: Rate | None = strawberry.field(
+        description="Rate of energy without VAT, with the components of the tariff that charge for energy. Null if no "
+        "price is known for now."
     )
-    standing_charge: Rate = strawberry.field(description="Standing charge of a day without VAT.")
-    standing_charge_with_vat: Rate = strawberry.field(description="Standing charge of a day with VAT.")
+    rate_with_vat: Rate | None = strawberry.field(description="The same rate with VAT. Null if it is not known.")
+    standing_charge: Rate = strawberry.field(
+        description="Charge of today without VAT: the standing charge, and today's share of the components that "
+        "charge for days and months."
+    )
+    standing_charge_with_vat: Rate = strawberry.field(description="The same charge with VAT.")
     band: str | None = strawberry.field(description="Name of the present tariff band or block. Null if there is none.")
 
 
@@ -139,8 +163,11 @@ class CurrentRates:
 class PriceSpan:
     start: datetime = strawberry.field(description="Start of the span, inclusive.")
     end: datetime = strawberry.field(description="End of the span, exclusive.")
-    rate: Rate = strawberry.field(description="Rate of energy without VAT. It may be negative.")
-    rate_with_vat: Rate = strawberry.field(description="Rate of energy with VAT.")
+    rate: Rate = strawberry.field(
+        description="Rate of energy without VAT, with the components of the tariff that charge for energy. It may be "
+        "negative."
+    )
+    rate_with_vat: Rate = strawberry.field(description="The same rate with VAT.")
     band: str | None = strawberry.field(description="Name of the tariff band. Null outside all bands.")
 
 
@@ -162,17 +189,22 @@ def units_of_spans(spans: Sequence[object]) -> int:
 
 @strawberry.type(description="One line of a bill: a quantity at a rate.")
 class CostLine:
-    kind: CostLineKind = strawberry.field(description="Subject of the charge: energy or standing charge.")
+    kind: CostLineKind = strawberry.field(description="Subject of the charge: energy, standing charge or component.")
     band: str | None = strawberry.field(
         description="Name of the tariff band or block. Null outside all bands and blocks."
     )
-    quantity: Decimal = strawberry.field(description="Quantity, in the unit of the line.")
-    unit: RateUnit = strawberry.field(description="Unit of the quantity: the unit of energy, or day.")
+    component: str | None = strawberry.field(description="Name of the component of the tariff. Null for other lines.")
+    quantity: Decimal = strawberry.field(
+        description="Quantity, in the unit of the line. A part of a month is rounded to six decimal places."
+    )
+    unit: RateUnit = strawberry.field(description="Unit of the quantity: the unit of energy, day or month.")
     rate: Rate | None = strawberry.field(
         description="Rate without VAT. Null if the mean rate of a dynamic tariff has no energy as weight."
     )
     averaged: bool = strawberry.field(description="Whether the rate is an energy-weighted mean of changing rates.")
-    subtotal: Money = strawberry.field(description="Quantity at the rate, without VAT, rounded once to the minor unit.")
+    subtotal: Money = strawberry.field(
+        description="Exact quantity at the rate, without VAT, rounded once to the minor unit."
+    )
     tariff_id: ids.TariffId
     tariff_name: str = strawberry.field(description="Display name of the tariff.")
     tariff_version: int = strawberry.field(description="Version of the tariff.")
@@ -199,8 +231,8 @@ class CostExplanation:
     energy: Energy = strawberry.field(description="All energy in the range, with or without a price.")
     unpriced: Energy = strawberry.field(description="Energy without a known tariff or price. No line contains it.")
     lines: list[CostLine] = strawberry.field(
-        description="Energy by tariff and band, then standing charges by tariff. Unused bands and tariffs without a "
-        "standing charge have no line."
+        description="Energy by tariff and band, then components that charge for energy, then days and months by "
+        "tariff. Unused bands and tariffs without a standing charge have no line."
     )
     subtotal: Money = strawberry.field(description="Sum of the lines, without VAT.")
     vat: list[CostVat] = strawberry.field(description="VAT by percentage. Empty if there is none.")
@@ -223,8 +255,8 @@ class CostBucket:
         description="Cost of the energy with VAT. Null, never zero, if no energy is stored or none has a price."
     )
     standing_charges_with_vat: Decimal = strawberry.field(
-        description="Standing charges with VAT of the days that have begun, start in the bucket, and at whose start "
-        "the household lives at the meter point."
+        description="Standing charges, and components that charge for days and months, with VAT: of the days that "
+        "have begun, start in the bucket, and at whose start the household lives at the meter point."
     )
     total: Decimal | None = strawberry.field(
         description="Cost of the energy plus standing charges, with VAT. Standing charges are due without energy. Null "
@@ -260,6 +292,21 @@ class NewTariffBlock:
 
 
 @strawberry.input(
+    description="Component of a tariff: a charge beside the rate of energy and the standing charge, such as a levy, a "
+    "discount or the fee of a month."
+)
+class NewTariffComponent:
+    name: terms.Name
+    basis: ComponentBasis = strawberry.field(description=COMPONENT_BASIS)
+    rate: Decimal = strawberry.field(
+        description="Charge for one unit of the basis without VAT, in the major unit. A discount is negative."
+    )
+    vat_percent: Decimal | None = strawberry.field(
+        default=None, description="VAT of the component in percent. Default: that of the tariff."
+    )
+
+
+@strawberry.input(
     description="Tariff to set. It replaces the resource's tariff with the same `validFrom`; past energy is then "
     "priced again. All rates are in the major unit of `currency` for one unit of energy, such as 0.245 for 24.5 pence, "
     "with at most eight decimal places."
@@ -289,6 +336,10 @@ class NewTariff:
         description="How long each price of a dynamic tariff holds: PT5M, PT15M, PT30M or PT1H. Default: PT30M.",
     )
     standing_charge: Decimal = strawberry.field(default=Decimal(0), description="Standing charge of a day without VAT.")
+    components: list[NewTariffComponent] = strawberry.field(
+        default_factory=list,
+        description="At most 20 charges beside the rate of energy and the standing charge. Each has its own name.",
+    )
     vat_percent: Decimal = strawberry.field(
         default=Decimal(0),
         description="VAT in percent, added to all rates and charges. Use 0 if they include VAT.",
