@@ -175,6 +175,7 @@ class ComponentBasis(Enum):
     ENERGY = "ENERGY"
     DAY = "DAY"
     MONTH = "MONTH"
+    PEAK = "PEAK"
 
 
 class CostLineKind(Enum):
@@ -210,6 +211,7 @@ class RateUnit(Enum):
     CUBIC_METRE = "m3"
     DAY = "day"
     MONTH = "month"
+    KILOWATT = "kW"
     OTHER = "other"
 
 

@@ -47,8 +47,8 @@ def test_command_and_file_of_tariffs_set_up_a_home(
     set_tariffs = [record["name"] for record in json.loads(with_file.out)["records"] if record["kind"] == "tariff"]
     assert set_tariffs == [
         "Fixed of electricity.consumption from 2025-01-01",
-        "Gas of gas.consumption from 2025-01-01",
         "Spot of electricity.consumption from 2026-01-01",
+        "Gas of gas.consumption from 2025-01-01",
     ]
     (table,) = code_blocks(PAGE, "csv")
     (tmp_path / "homes.csv").write_text(table)

@@ -37,7 +37,15 @@ from wattgate.energy.costs.pricing import (
     to_decimal,
 )
 from wattgate.energy.costs.tariffs import find_problems
-from wattgate.energy.costs.timeline import Price, PricesByTariff, energy_needed_from, rate_spans, standing_charge_days
+from wattgate.energy.costs.timeline import (
+    Price,
+    PricesByTariff,
+    energy_needed_from,
+    find_peak,
+    peak_key,
+    rate_spans,
+    standing_charge_days,
+)
 from wattgate.energy.ownership import ALWAYS
 from wattgate.energy.quantities import Energy, Money, Rate
 from wattgate.enums import ComponentBasis, CostLineKind, EnergyUnit, Period, RateUnit, TariffKind, Weekday
@@ -48,7 +56,7 @@ SINCE = datetime(2009, 1, 1, tzinfo=UTC)
 FOREVER = datetime(2100, 1, 1, tzinfo=UTC)
 
 MILLIPENCE = st.integers(-50_000, 100_000).map(lambda n: Decimal(n).scaleb(-3))
-EDGES = st.integers(0, 47).map(lambda slot: f"{slot // 2:02d}:{slot % 2 * 30:02d}")
+EDGES = st.integers(0, 1439).map(lambda minute: f"{minute // 60:02d}:{minute % 60:02d}")
 VAT = st.sampled_from([Decimal(0), Decimal(5), Decimal("17.5"), Decimal(20)])
 
 
@@ -380,6 +388,21 @@ def test_components_of_a_month_over_a_clock_change() -> None:
         ),
         (TariffComponent("fee", ComponentBasis.DAY, Decimal("NaN")), ("components", 1, "rate"), "is not a number"),
         (
+            TariffComponent("fee", ComponentBasis.DAY, Decimal(1), peak_days=3),
+            ("components", 1, "peakDays"),
+            "not of a DAY",
+        ),
+        (
+            TariffComponent("fee", ComponentBasis.PEAK, Decimal(1), peak_minutes=5),
+            ("components", 1, "peakMinutes"),
+            "5 is not",
+        ),
+        (
+            TariffComponent("fee", ComponentBasis.PEAK, Decimal(1), peak_days=0),
+            ("components", 1, "peakDays"),
+            "0 is not",
+        ),
+        (
             TariffComponent("fee", ComponentBasis.DAY, Decimal(1), Decimal(101)),
             ("components", 1, "vatPercent"),
             "100 percent",
@@ -398,3 +421,26 @@ def test_invalid_component_has_one_problem(
 def test_tariff_has_at_most_twenty_components() -> None:
     parts = [TariffComponent(f"part {number}", ComponentBasis.ENERGY, Decimal(1)) for number in range(21)]
     assert [problem.path for problem in find_problems(tariff(components=parts), FOREVER)] == [("components",)]
+
+
+def test_capacity_of_a_month_in_brussels_and_oslo() -> None:
+    """Peaks worked by hand: 15 minutes of one day, and the mean hours of three different days."""
+    zone = ZoneInfo("Europe/Brussels")
+    start, stop = (datetime(2026, month, 1, tzinfo=zone) for month in (10, 11))  # 745 hours
+    quarters = [to_ms(start.astimezone(UTC)) + number * 15 * 60_000 for number in range(745 * 4)]
+    used = [energy("0.25")] * len(quarters)
+    used[100], used[101], used[102], used[2000], used[2500] = map(energy, ("1.4", "1.3", "1.2", "1.25", "1.1"))
+    # the highest quarter hour: 1.4 kWh, which is 5.6 kW
+    assert find_peak(used, quarters, zone, 15, 1) == energy("5.6")
+    # the highest of each day: 1.4, 1.25 and 1.1 kWh. Their mean is 1.25 kWh, which is 5 kW
+    assert find_peak(used, quarters, zone, 15, 3) == energy("5")
+    capacity = TariffComponent("Capacity", ComponentBasis.PEAK, Decimal("420"), minimum=Decimal("2.5"))
+    terms = tariff(time_zone="Europe/Brussels", components=[capacity])
+    begin, end = to_ms(start.astimezone(UTC)), to_ms(stop.astimezone(UTC))
+    days = list(standing_charge_days([terms], begin, end, ALWAYS))
+    peaks = {peak_key(terms, capacity, begin): energy("5.6")}
+    (line,) = build_bill([], days, "kWh", "GBP", peaks).lines
+    assert (line.component, line.quantity, line.unit) == ("Capacity", Decimal("5.6"), RateUnit.KILOWATT)
+    assert pence(line.subtotal) == 2352
+    (least,) = build_bill([], days[:10], "kWh", "GBP").lines  # 10 of 31 days at 2.5 kW
+    assert (least.quantity, pence(least.subtotal)) == (Decimal("0.806452"), Decimal(339))

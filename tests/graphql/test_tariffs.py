@@ -33,10 +33,10 @@ from wattgate.db.rows.lookups import Lookup
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import RowScope
 from wattgate.energy.costs.tariffs import find_problems
-from wattgate.enums import Period, TariffKind, Weekday
+from wattgate.enums import ComponentBasis, Period, TariffKind, Weekday
 from wattgate.errors import NotFound
 from wattgate.operations.tariffs import withdraw_tariff
-from wattgate.operations.types.meters.tariffs import NewTariffBand, NewTariffBlock
+from wattgate.operations.types.meters.tariffs import NewTariffBand, NewTariffBlock, NewTariffComponent
 from wattgate.operations.vocabulary.cost_weights import PRICED_READINGS_PER_UNIT
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
@@ -129,14 +129,14 @@ def test_invalid_tariff_has_a_problem_with_its_path() -> None:
             "are more than 50",
         ),
         (
-            time_of_use(band("night", "7", "23:15", "05:30")),
+            time_of_use(band("night", "7", "23:60", "05:30")),
             ("bands", 0, "start"),
-            "'23:15' is not a half hour from 00:00 to 23:30",
+            "'23:60' is not a time from 00:00 to 23:59",
         ),
         (
             time_of_use(band("night", "7", "23:30", "24:00")),
             ("bands", 0, "end"),
-            "'24:00' is not a half hour from 00:00 to 23:30",
+            "'24:00' is not a time from 00:00 to 23:59",
         ),
         (time_of_use(band("night", "7", "23:30", "05:30", [])), ("bands", 0, "weekdays"), "are empty"),
         (
@@ -209,7 +209,7 @@ def test_invalid_tariff_has_a_problem_with_its_path() -> None:
 
 
 def test_all_problems_are_reported_at_once() -> None:
-    invalid = time_of_use(band("", "1", "1:00", "02:15", []), rate="1e9", time_zone="?", vat_rate=Decimal(200))
+    invalid = time_of_use(band("", "1", "1:00", "02:60", []), rate="1e9", time_zone="?", vat_rate=Decimal(200))
     assert [path for path, _ in problems(invalid)] == [
         ("rate",),
         ("vatPercent",),
@@ -251,6 +251,44 @@ def tariff_fields(resource_id: str, **more: Any) -> dict[str, Any]:
         "timeZone": "Europe/London",
     }
     return {**fields, **more}
+
+
+COMPONENTS = """
+query ($id: ID!) {
+  resource(resourceId: $id) {
+    tariff { components { name basis rate { amount per } rateWithVat { amount } vatPercent peakDays minimumKilowatts } }
+    currentRates { rate { amount } rateWithVat { amount } standingCharge { amount } standingChargeWithVat { amount } }
+  }
+}
+"""
+
+
+async def test_components_are_part_of_the_rates_that_clients_read(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    levy = NewTariffComponent(name="Levy", basis=ComponentBasis.ENERGY, rate=Decimal(2), vat_percent=Decimal(0))
+    fee = NewTariffComponent(name="Fee", basis=ComponentBasis.DAY, rate=Decimal(5))
+    peak = NewTariffComponent(
+        name="Peak", basis=ComponentBasis.PEAK, rate=Decimal(0), peak_days=3, minimum_kilowatts=Decimal("2.5")
+    )
+    terms: dict[str, Any] = {"rate": Decimal(20), "standing_charge": Decimal(40), "vat_percent": Decimal(5)}
+    await served.one.set_tariff(resource_id, kind=TariffKind.FLAT, components=[levy, fee, peak], **terms)
+    found = (await served.graphql(COMPONENTS, served.one.headers["account"], id=resource_id))["data"]["resource"]
+    assert [list(component.values()) for component in found["tariff"]["components"]] == [
+        ["Levy", "ENERGY", {"amount": "0.02", "per": "KILOWATT_HOUR"}, {"amount": "0.02"}, "0", None, None],
+        ["Fee", "DAY", {"amount": "0.05", "per": "DAY"}, {"amount": "0.0525"}, "5", None, None],
+        ["Peak", "PEAK", {"amount": "0", "per": "KILOWATT"}, {"amount": "0"}, "5", 3, "2.5"],
+    ]
+    amounts = {name: rate["amount"] for name, rate in found["currentRates"].items()}
+    assert amounts == {
+        "rate": "0.22",
+        "rateWithVat": "0.23",
+        "standingCharge": "0.45",
+        "standingChargeWithVat": "0.4725",
+    }
+    body = (await served.call("GET", f"/resource/{resource_id}/tariff", served.one.headers["account"])).json()
+    (entry,) = body["data"]
+    assert entry["currentRates"] == {"rate": 23, "standingCharge": 47.25}
+    assert entry["plan"][0]["planDetail"] == [{"rate": 23}, {"standing": 47.25}]
 
 
 async def test_a_tariff_without_a_time_zone_has_that_of_the_home(served: House) -> None:

@@ -1,8 +1,9 @@
 """A slow model of a home's figures that goes through each minute, and homes drawn at random to compare with it."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
@@ -11,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from tests.support.pricing import EVERY_DAY, charge_of_day, cost_with_vat
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import Tariff
+from wattgate.db.models import Tariff, TariffComponent
 from wattgate.energy.costs.pricing import EnergySample
 from wattgate.energy.costs.timeline import Price
 from wattgate.enums import ComponentBasis, Period, TariffKind
@@ -108,7 +109,23 @@ class ModelHome:
             return Fraction(0)
         zone = ZoneInfo(tariff.time_zone)
         today, before = (from_ms(at).astimezone(zone).date() for at in (minute, minute - MINUTE))
-        return Fraction(0) if today == before else charge_of_day(tariff, today)
+        return Fraction(0) if today == before else charge_of_day(tariff, today, self._peak)
+
+    def _peak(self, tariff: Tariff, component: TariffComponent, day: date) -> Fraction:
+        """Return the peak of the month of a day in kW, in whole billionths."""
+        minutes = max(component.peak_minutes or 15, self.interval // MINUTE)
+        zone = ZoneInfo(tariff.time_zone)
+        parts = Counter[tuple[date, Any]]()
+        for at, energy in self.watt_hours.items():
+            local = from_ms(at).astimezone(zone)
+            if at <= self.now and (local.year, local.month) == (day.year, day.month):
+                part = local.hour * 60 + local.minute - local.minute % minutes, local.utcoffset()
+                parts[local.date(), part] += energy
+        highest: dict[date, int] = {}
+        for (local_day, _), energy in parts.items():
+            highest[local_day] = max(highest.get(local_day, 0), energy)
+        chosen = sorted(highest.values(), reverse=True)[: component.peak_days or 1]
+        return Fraction(sum(chosen) * 10**6 * 60 // (minutes * len(chosen)), 10**9) if chosen else Fraction(0)
 
     def _local(self, at: int) -> datetime:
         return from_ms(at).astimezone(self.zone)
@@ -169,7 +186,8 @@ def _draw_terms(chance: Random, at: int, zone: ZoneInfo) -> dict[str, Any]:
         terms["rate"] = rates[0]
     if kind is TariffKind.TIME_OF_USE:
         start, end = (
-            f"{hour:02d}:{chance.choice(('00', '30'))}" for hour in (chance.randrange(12), chance.randrange(24))
+            f"{hour:02d}:{chance.choice(('00', '30', '02', '17'))}"
+            for hour in (chance.randrange(12), chance.randrange(24))
         )
         terms["bands"] = [NewTariffBand(name="band", rate=rates[1], weekdays=EVERY_DAY, start=start, end=end)]
         if start == end:
@@ -182,9 +200,16 @@ def _draw_terms(chance: Random, at: int, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def _draw_component(chance: Random, number: int) -> NewTariffComponent:
+    basis = chance.choice(list(ComponentBasis))
+    peak: dict[str, Any] = {
+        "peak_minutes": chance.choice((None, 15, 30, 60)),
+        "peak_days": chance.choice((None, 3)),
+        "minimum_kilowatts": chance.choice((None, Decimal("0.05"))),
+    }
     return NewTariffComponent(
+        **(peak if basis is ComponentBasis.PEAK else {}),
         name=f"component {number}",
-        basis=chance.choice(list(ComponentBasis)),
+        basis=basis,
         rate=Decimal(chance.randrange(-3_000, 9_000)).scaleb(-3),
         vat_percent=chance.choice((None, Decimal(0), Decimal(20))),
     )

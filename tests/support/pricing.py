@@ -1,7 +1,7 @@
 """Tariffs for tests, and a slow reference model of energy costs, simple enough to verify by reading."""
 
 from calendar import monthrange
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -81,25 +81,41 @@ def period_start(local: datetime, period: Period) -> datetime:
     return {Period.P1D: day, Period.P1M: day.replace(day=1), Period.P1Y: day.replace(month=1, day=1)}[period]
 
 
+def no_peak(tariff: Tariff, component: TariffComponent, day: date) -> Fraction:
+    return Fraction(0)
+
+
 def added_cost(tariff: Tariff, kwh: Fraction) -> Fraction:
     """Return what the components of a tariff that charge for energy add to the cost of some energy, with VAT."""
     return sum((kwh * _with_own_vat(part, tariff) for part in tariff.components if part.basis is ENERGY), Fraction(0))
 
 
-def charge_of_day(tariff: Tariff, day: date) -> Fraction:
+def charge_of_day(
+    tariff: Tariff, day: date, peak: Callable[[Tariff, TariffComponent, date], Fraction] = no_peak
+) -> Fraction:
     """Return what a tariff charges for a local day beside energy, with VAT, by a literal reading of the rule."""
     total = Fraction(tariff.standing_charge) * (1 + Fraction(tariff.vat_rate) / 100)
     for part in tariff.components:
         if part.basis is ComponentBasis.DAY:
             total += _with_own_vat(part, tariff)
         if part.basis is ComponentBasis.MONTH:
-            total += _with_own_vat(part, tariff) / monthrange(day.year, day.month)[1]
+            total += _with_own_vat(part, tariff, _share_of_day(Fraction(part.rate), day))
+        if part.basis is ComponentBasis.PEAK:
+            power = max(peak(tariff, part, day), Fraction(part.minimum or 0))
+            total += _with_own_vat(part, tariff, _share_of_day(power * Fraction(part.rate), day))
     return total
 
 
-def _with_own_vat(component: TariffComponent, tariff: Tariff) -> Fraction:
+def _share_of_day(amount: Fraction, day: date) -> Fraction:
+    """Return the part of a month's charge that a day has, in whole 10^-15: due by its end, and not before."""
+    due = [amount * 10**15 * number // monthrange(day.year, day.month)[1] for number in (day.day - 1, day.day)]
+    return Fraction(due[1] - due[0], 10**15)
+
+
+def _with_own_vat(component: TariffComponent, tariff: Tariff, amount: Fraction | None = None) -> Fraction:
+    """Return an amount of a component with its VAT. Without an amount, it is the rate."""
     percent = tariff.vat_rate if component.vat_rate is None else component.vat_rate
-    return Fraction(component.rate) * (1 + Fraction(percent) / 100)
+    return (Fraction(component.rate) if amount is None else amount) * (1 + Fraction(percent) / 100)
 
 
 def model_costs(
@@ -120,13 +136,13 @@ def cost_with_vat(
 ) -> Fraction | None:
     """Return the cost in pence of a sample that lasts for some minutes, with components and VAT. None: no price.
 
-    Its tariff is that of its start. Under a dynamic tariff, each minute is priced by itself.
+    Each minute is priced by itself, unless the sample begins under a block tariff.
     """
     first = _tariff_at(tariffs, sample.at)
     if first is None:
         return None
     parts = [sample]
-    if first.kind is TariffKind.DYNAMIC:
+    if first.kind is not TariffKind.BLOCK:
         energy = sample.energy // minutes
         assert energy * minutes == sample.energy
         parts = [EnergySample(sample.at + minute * 60_000, energy, False) for minute in range(minutes)]

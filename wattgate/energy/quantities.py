@@ -132,6 +132,16 @@ def energy_unit(text: str) -> EnergyUnit:
     return _ENERGY_UNITS.get(text.lower(), EnergyUnit.OTHER)
 
 
+def kwh_exponent(unit: str) -> int | None:
+    """Return the power of ten by which amounts in a unit become kWh. None for gas and other units."""
+    return _KWH_EXPONENTS.get(energy_unit(unit))
+
+
+_KWH_EXPONENTS: Mapping[EnergyUnit, int] = MappingProxyType(
+    {EnergyUnit.WATT_HOUR: -3, EnergyUnit.KILOWATT_HOUR: 0, EnergyUnit.MEGAWATT_HOUR: 3}
+)
+
+
 def rate_unit(text: str) -> RateUnit:
     """Return the unit of the rates of energy in the unit that a storage field names."""
     return RateUnit[energy_unit(text).name]

@@ -24,8 +24,9 @@ from wattgate.energy.costs.tariffs import (
     normalize_rates,
     price_length_ms,
 )
-from wattgate.energy.costs.timeline import Price, to_scaled
-from wattgate.energy.quantities import to_hundredths
+from wattgate.energy.costs.timeline import Price, peak_components, to_scaled
+from wattgate.energy.quantities import kwh_exponent, to_hundredths
+from wattgate.energy.storage_fields import parse_fields
 from wattgate.enums import Period, TariffKind
 from wattgate.errors import BadInput, Conflict, GatewayError, NotFound, Problem
 from wattgate.operations.core.input_limits import check_currency, to_column_values
@@ -83,6 +84,7 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> TariffRates:
     tariff = build_tariff(replace(input, time_zone=zone), priced_resource_id(resource), call.rows.now)
     # lock, so that simultaneous calls get different versions
     priced = await call.rows.edit(models.Resource, tariff.resource_id)
+    _check_peaks(tariff, priced)
     of_resource = col(models.Tariff.resource_id) == tariff.resource_id
     newest = func.max(col(models.Tariff.version))
     versions = await call.rows.aggregate_by(models.Tariff, "resource_id", newest, of_resource)
@@ -97,6 +99,13 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> TariffRates:
     added = await call.rows.add(tariff)
     call.emit(_changed_event(added))
     return show_tariff(added, priced)
+
+
+def _check_peaks(tariff: models.Tariff, resource: models.Resource) -> None:
+    """Raise BadInput if a tariff charges for the peak of a resource whose readings have no power, such as gas."""
+    if peak_components(tariff) and kwh_exponent(unit := parse_fields(resource.storage)[0].unit) is None:
+        problem = Problem(("input", "components"), f"charge for a peak, and the resource has readings in {unit}")
+        raise BadInput("A peak needs readings in Wh, kWh or MWh. See `problems`.", problems=[problem])
 
 
 async def _zone_of_home(call: Call, resource_id: str) -> str:
@@ -123,7 +132,15 @@ def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> mod
     tariff.bands = [models.TariffBand(**{**vars(band), "rate": to_hundredths(band.rate)}) for band in input.bands]
     tariff.blocks = [models.TariffBlock(to_hundredths(block.rate), block.up_to) for block in input.blocks]
     tariff.components = [
-        models.TariffComponent(part.name, part.basis, to_hundredths(part.rate), part.vat_percent)
+        models.TariffComponent(
+            part.name,
+            part.basis,
+            to_hundredths(part.rate),
+            part.vat_percent,
+            part.peak_minutes,
+            part.peak_days,
+            part.minimum_kilowatts,
+        )
         for part in input.components
     ]
     tariff.resource_id, tariff.valid_from = resource_id, from_ms(to_ms(input.valid_from))

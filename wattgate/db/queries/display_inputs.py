@@ -140,19 +140,32 @@ def build_half_hour_grid(now: datetime, home_calendar: HomeCalendar, zone: ZoneI
     return buckets.build_grid(from_ms(start), from_ms(stop), Period.PT30M, zone)
 
 
-def divide_by_rate(grid: BucketGrid, tariffs: Sequence[Tariff], prices: timeline.PricesByTariff) -> BucketGrid:
-    """Return a grid whose buckets do not contain a change of the rate.
+def divide_by_rate(
+    grid: BucketGrid, tariffs: Sequence[Tariff], prices: timeline.PricesByTariff, field: ReadingField
+) -> BucketGrid:
+    """Return a grid in which each sample with a change of the rate inside has a bucket of its own.
 
-    Rates change inside the half hours of a home where its zone, or that of the tariff, has a quarter hour, and at the
-    start of a tariff. Other homes keep the grid, which they share.
+    Rates change inside the half hours of a home where its zone, or that of the tariff, has a quarter hour, where a band
+    or price begins at another minute, and at the start of a tariff. Other homes keep the grid, which they share.
     """
     starts = {span.start for span in timeline.rate_spans(tariffs, prices, grid.start, grid.stop)} if tariffs else set()
     inside = starts.difference(grid.edges)
-    return buckets.refine_grid(grid, [(start, start) for start in inside]) if inside else grid
+    interval = field.interval_ms
+    if interval is None or field.is_learning:  # samples may begin at any minute
+        samples = [(start, start) for start in inside]
+    else:
+        first = [start - (start - field.start_ms) % interval for start in inside]
+        samples = [(at, at + interval) for at in first]
+    return buckets.refine_grid(grid, samples) if samples else grid
 
 
 def build_rate_schedule(
-    tariffs: Sequence[Tariff], prices: timeline.PricesByTariff, unit: str, start: int, home_calendar: HomeCalendar
+    tariffs: Sequence[Tariff],
+    prices: timeline.PricesByTariff,
+    peaks: timeline.Peaks,
+    unit: str,
+    start: int,
+    home_calendar: HomeCalendar,
 ) -> RateSchedule | None:
     """Return the rates of energy from an instant on, as far ahead as they are known; None without a tariff."""
     if not tariffs:
@@ -163,7 +176,7 @@ def build_rate_schedule(
     next_start = next((to_ms(tariff.valid_from) for tariff in tariffs if to_ms(tariff.valid_from) >= stop), None)
     if next_start is not None:
         spans.append(timeline.rate_spans(tariffs, prices, next_start, next_start + 1)[-1])
-    return RateSchedule(tuple(tariffs), tuple(_drop_empty_spans(spans)), unit)
+    return RateSchedule(tuple(tariffs), tuple(_drop_empty_spans(spans)), unit, peaks)
 
 
 def build_meter(stored: StoredEnergy, rate_schedule: RateSchedule | None, spans: HomeCalendar, now: int) -> Meter:
@@ -266,7 +279,7 @@ def standing_charges(
     charges = timeline.standing_charge_days(
         rate_schedule.tariffs, min(days.month.start, days.day.start), days.tomorrow.end, ownership
     )
-    return [(at, day_hundredths(tariff, at)) for at, tariff in charges]
+    return [(at, day_hundredths(tariff, at, rate_schedule.peaks)) for at, tariff in charges]
 
 
 def learn_levels(
@@ -336,7 +349,8 @@ def _schedule_from(rate_schedule: RateSchedule, start: int) -> RateSchedule:
     """Return the part of a schedule that applies from an instant on."""
     first_span = max(bisect_right(rate_schedule.spans, start, key=lambda span: span.start) - 1, 0)
     first_tariff = max(bisect_right(rate_schedule.tariffs, start, key=lambda tariff: to_ms(tariff.valid_from)) - 1, 0)
-    return RateSchedule(rate_schedule.tariffs[first_tariff:], rate_schedule.spans[first_span:], rate_schedule.unit)
+    tariffs, spans = rate_schedule.tariffs[first_tariff:], rate_schedule.spans[first_span:]
+    return RateSchedule(tariffs, spans, rate_schedule.unit, rate_schedule.peaks)
 
 
 def _block_usage(samples: Sequence[EnergySample], rule: timeline.Rate | timeline.BlockRates | None) -> tuple[int, int]:

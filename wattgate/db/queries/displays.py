@@ -24,6 +24,7 @@ from wattgate.db.queries.display_inputs import (
 )
 from wattgate.db.queries.ownership import load_ownerships
 from wattgate.db.queries.series import freshness
+from wattgate.db.queries.series.costs import load_peaks
 from wattgate.db.queries.series.tariffs import charge_prices, load_timelines
 from wattgate.db.queries.tenancies import consent_gaps
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
@@ -213,6 +214,7 @@ class _StoredInputs:
     energy: Mapping[str, StoredEnergy]
     tariffs: Mapping[str, list[Tariff]]
     prices: timeline.PricesByTariff
+    peaks: Mapping[str, timeline.Peaks]
     freshness_snapshot: FreshnessSnapshot
     unread_alerts: Mapping[str, int]
     locales: Mapping[str, str]
@@ -239,11 +241,26 @@ class _StoredInputs:
             energy=await _load_energy(rows, plans, tariffs, prices),
             tariffs=tariffs,
             prices=prices,
+            peaks=await _load_peaks(rows, plans, tariffs),
             freshness_snapshot=snapshot,
             unread_alerts=await count_unread_alerts_by_user(rows, owner_ids),
             locales=await load_locales(rows, owner_ids),
             carbon=await load_carbon(rows, [plan.carbon for plan in plans if plan.carbon]),
         )
+
+
+async def _load_peaks(
+    rows: Rows, plans: Sequence[_HomePlan], tariffs: Mapping[str, Sequence[Tariff]]
+) -> dict[str, timeline.Peaks]:
+    """Return the peaks of the day and the month of each home that tariffs charge for, by resource id."""
+    return {
+        series.resource.resource_id: await load_peaks(
+            rows, series.resource, series.field, of_resource, plan.calendar.month.start, plan.calendar.tomorrow.end
+        )
+        for plan in plans
+        for series in plan.billed_series
+        if (of_resource := tariffs[series.resource.resource_id])
+    }
 
 
 async def _load_energy(
@@ -263,7 +280,12 @@ async def _load_energy(
                     (BucketRun(needed_from, plan.grid.start - needed_from, 1),)
                 )
     series_grids = [
-        (series, display_inputs.divide_by_rate(plan.grid, tariffs.get(series.resource.resource_id, ()), prices))
+        (
+            series,
+            display_inputs.divide_by_rate(
+                plan.grid, tariffs.get(series.resource.resource_id, ()), prices, series.field
+            ),
+        )
         for plan in plans
         for series in plan.energy_series
     ]
@@ -353,7 +375,12 @@ def _build_home(plan: _HomePlan, inputs: _StoredInputs, live: Mapping[str, LiveP
     for resource, _, field in plan.energy_series:
         tariffs, energy = inputs.tariffs.get(resource.resource_id, ()), inputs.energy[resource.resource_id]
         rates = display_inputs.build_rate_schedule(
-            tariffs, inputs.prices, field.unit, energy.counted_since, plan.calendar
+            tariffs,
+            inputs.prices,
+            inputs.peaks.get(resource.resource_id, timeline.NO_PEAKS),
+            field.unit,
+            energy.counted_since,
+            plan.calendar,
         )
         meter = display_inputs.build_meter(energy, rates, plan.calendar, now)
         meters.append(display_inputs.add_estimates(meter, energy, live_sources, now))

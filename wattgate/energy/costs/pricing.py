@@ -12,6 +12,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import accumulate, groupby
 from operator import itemgetter
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -21,12 +22,14 @@ from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffTerms
 from wattgate.energy.costs.timeline import (
     AMOUNT_DECIMALS,
     ENERGY_DECIMALS,
+    NO_PEAKS,
     VAT_DECIMALS,
     VAT_WHOLE,
     BlockRate,
     BlockRates,
     Charge,
     DayCharge,
+    Peaks,
     Rate,
     RateSpan,
     component_vat,
@@ -47,8 +50,17 @@ from wattgate.energy.quantities import (
 from wattgate.enums import ComponentBasis, CostLineKind, RateUnit
 
 BUCKET_DECIMALS = 5
+BASIS_UNITS: Mapping[ComponentBasis, RateUnit] = MappingProxyType(
+    {
+        ComponentBasis.DAY: RateUnit.DAY,
+        ComponentBasis.MONTH: RateUnit.MONTH,
+        ComponentBasis.PEAK: RateUnit.KILOWATT,
+    }
+)
+"""The units of the rates of components that do not charge for energy."""
+
 QUANTITY_DECIMALS = 6
-"""Decimal places of a number of months on a bill."""
+"""Decimal places of a number of months or kW on a bill."""
 
 _EXACT_CONTEXT = Context(prec=100)
 _ONE = Decimal(1)
@@ -143,7 +155,7 @@ def price_samples(
     """Yield the samples from `start`, each with the rate in force when it begins.
 
     Samples must be in order. Earlier samples count towards the limits of blocks. A sample that crosses a limit is
-    split. If samples are known to last `length` ms, one that lasts longer than a price is split by time.
+    split. If samples are known to last `length` ms, one in which the rate changes is split by time.
     """
     times = [sample.at for sample in samples]
     counts = [0, *accumulate(sample.energy for sample in samples)]
@@ -158,7 +170,7 @@ def price_samples(
                 until = spans[position + 1].start if position + 1 < len(spans) else _END
             rule = spans[position].rule
             period_start_count = counts[bisect_left(times, rule.since)] if isinstance(rule, BlockRates) else 0
-        if until < at + length and isinstance(rule, Rate) and rule.charge.rate is None:
+        if until < at + length and isinstance(rule, Rate):
             yield from _split_by_price(samples[index], length, spans, position)
         elif rule is None:
             yield PricedPart(at, energy, estimated, None, 0)
@@ -172,7 +184,7 @@ def price_samples(
 def _split_by_price(
     sample: EnergySample, length: int, spans: Sequence[RateSpan], position: int
 ) -> Iterator[PricedPart]:
-    """Yield the parts of a sample that begins in the span at `position` and lasts for several prices.
+    """Yield the parts of a sample that begins in the span at `position` and lasts for several rates.
 
     Its energy is divided by time, and the parts add up to it. Without the price of a part, no part has one.
     """
@@ -210,7 +222,13 @@ def current_block_rate(counted: int, blocks: BlockRates) -> Rate:
     return next(block.rate for block in blocks.blocks if block.ceiling is None or counted < block.ceiling)
 
 
-def build_bill(parts: Iterable[PricedPart], days: Iterable[tuple[int, TariffTerms]], unit: str, currency: str) -> Bill:
+def build_bill(
+    parts: Iterable[PricedPart],
+    days: Iterable[tuple[int, TariffTerms]],
+    unit: str,
+    currency: str,
+    peaks: Peaks = NO_PEAKS,
+) -> Bill:
     """Return the bill for parts of energy in `unit`, and for days. Each day is given by its midnight and its tariff.
 
     Each line is rounded once to the minor unit, halves away from zero. VAT is rounded once for each VAT rate, on the
@@ -220,7 +238,7 @@ def build_bill(parts: Iterable[PricedPart], days: Iterable[tuple[int, TariffTerm
     unpriced = totals.pop(None, _ChargeTotal())
     entries = [_energy_entry(charge, total, unit) for charge, total in totals.items() if charge]
     entries += _component_entries(totals, unit)
-    entries += _day_entries(days)
+    entries += _day_entries(days, peaks)
     taxable: dict[int, int] = {}
     for entry in entries:
         taxable[entry.vat] = taxable.get(entry.vat, 0) + entry.minor_units
@@ -259,7 +277,7 @@ def cost_by_bucket(parts: Iterable[PricedPart], edges: Sequence[int]) -> dict[in
             bucket.unpriced += 1
             bucket.unpriced_energy += energy
         else:
-            bucket.amount += energy * charge.price(rate)
+            bucket.amount += energy * (rate * charge.vat_factor + charge.added)  # `price`, without a call
     return costs
 
 
@@ -272,9 +290,9 @@ def cost_by_sample(parts: Iterable[PricedPart]) -> Iterator[tuple[int, int, bool
             yield at, amount, sample_parts[0].estimated
 
 
-def day_hundredths(tariff: TariffTerms, at: int) -> Decimal:
+def day_hundredths(tariff: TariffTerms, at: int, peaks: Peaks = NO_PEAKS) -> Decimal:
     """Return what a tariff charges for the day of an instant beside energy, in hundredths with VAT, unrounded."""
-    return to_decimal(day_cost(tariff, at), VAT_DECIMALS)
+    return to_decimal(day_cost(tariff, at, peaks), VAT_DECIMALS)
 
 
 def add_vat(tariff: TariffTerms, amount: Decimal) -> Decimal:
@@ -387,11 +405,11 @@ def _component_entries(totals: Mapping[Charge | None, _ChargeTotal], unit: str) 
                 )
 
 
-def _day_entries(days: Iterable[tuple[int, TariffTerms]]) -> Iterator[_BillEntry]:
+def _day_entries(days: Iterable[tuple[int, TariffTerms]], peaks: Peaks) -> Iterator[_BillEntry]:
     """Yield the lines of days and months: for each tariff its standing charge, then its components."""
     sums: dict[tuple[str, str | None], tuple[TariffTerms, DayCharge]] = {}
     for midnight, tariff in days:
-        for charge in day_charges(tariff, midnight):
+        for charge in day_charges(tariff, midnight, peaks):
             key = tariff.tariff_id, charge.component.name if charge.component else None
             _, earlier = sums.get(key, (tariff, charge._replace(amount=0, quantity=Fraction(0))))
             whole = charge._replace(amount=earlier.amount + charge.amount, quantity=earlier.quantity + charge.quantity)
@@ -406,13 +424,13 @@ def _day_entries(days: Iterable[tuple[int, TariffTerms]]) -> Iterator[_BillEntry
             vat=charge.vat,
             component=None if component is None else component.name,
             quantity=_show_quantity(charge.quantity),
-            unit=RateUnit.MONTH if basis is ComponentBasis.MONTH else RateUnit.DAY,
+            unit=RateUnit.DAY if basis is None else BASIS_UNITS[basis],
             rate=to_scaled(rate),
         )
 
 
 def _show_quantity(quantity: Fraction) -> Decimal:
-    """Return a number of days or months, rounded: a day of a month has no finite number of decimal places."""
+    """Return a number of days, months or kW, rounded: a day of a month has no finite number of decimal places."""
     return to_decimal(round(quantity * 10**QUANTITY_DECIMALS), QUANTITY_DECIMALS)
 
 

@@ -1,4 +1,4 @@
-"""Terms of tariffs, their validation, the band of each half hour of the week, and the basis of a cost. No I/O."""
+"""Terms of tariffs, their validation, the band of each minute of the week, and the basis of a cost. No I/O."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -19,15 +19,20 @@ from wattgate.enums import ComponentBasis, NoValueReason, Period, TariffKind, We
 from wattgate.errors import Problem, ProblemPath
 from wattgate.time_zones import time_zone_problem
 
-DAY_SLOTS = 48
-WEEK_SLOTS = 7 * DAY_SLOTS
-"""Half hours of a week, from midnight on Monday."""
+DAY_MINUTES = 24 * 60
+WEEK_MINUTES = 7 * DAY_MINUTES
+"""Minutes of a week, from midnight on Monday."""
 
 MAX_RATE = Decimal(10) ** 6
 """Maximum of a stored rate in hundredths, and of the other numbers of a tariff."""
 
 MAX_PARTS = 50
 """Maximum number of bands, and of blocks, of a tariff."""
+
+PEAK_MINUTES = (15, 30, 60)
+"""The times of which the mean power can be charged for."""
+
+MAX_PEAK_DAYS = 10
 
 MAX_COMPONENTS = 20
 """Maximum number of components of a tariff."""
@@ -36,7 +41,7 @@ MIN_VALID_FROM = datetime(2000, 1, 1, tzinfo=UTC)
 MAX_AHEAD = timedelta(days=2 * 366)
 """How far in the future a tariff may become valid."""
 
-_HALF_HOUR_TIME = re.compile(r"([01]\d|2[0-3]):(00|30)", re.ASCII)
+_TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):[0-5]\d", re.ASCII)
 _BLOCK_PERIODS = (Period.P1D, Period.P1W, Period.P1M, Period.P3M, Period.P1Y)
 PRICE_PERIODS = (Period.PT5M, Period.PT15M, Period.PT30M, Period.PT1H)
 """How long a price of a dynamic tariff may hold."""
@@ -79,13 +84,18 @@ class TariffBlock(msgspec.Struct):
 class TariffComponent(msgspec.Struct):
     """A charge beside the rate of energy and the standing charge, such as a levy, a discount or the fee of a month.
 
-    `rate` is for one unit of `basis`. Without a `vat_rate` (a percentage), the VAT of the tariff applies.
+    `rate` is for one unit of `basis`. Without a `vat_rate` (a percentage), the VAT of the tariff applies. The other
+    members are those of a peak. It is the highest mean power of `peak_minutes` in a month, or the mean of the highest
+    ones of `peak_days` different days. It is at least `minimum` (kW).
     """
 
     name: str
     basis: ComponentBasis
     rate: Decimal
     vat_rate: Decimal | None = None
+    peak_minutes: int | None = None
+    peak_days: int | None = None
+    minimum: Decimal | None = None
 
 
 class TariffTerms(Protocol):
@@ -117,13 +127,18 @@ def price_length_ms(tariff: TariffTerms) -> int:
     return FIXED_LENGTHS_MS[tariff.price_period or Period.PT30M]
 
 
-def band_by_slot(bands: Sequence[TariffBand]) -> list[int | None]:
-    """Return the index of the band of each half hour of the week; None outside all bands."""
-    week: list[int | None] = [None] * WEEK_SLOTS
-    for index, band in enumerate(bands):
-        for slot in _band_slots(band):
-            week[slot] = index
-    return week
+def band_changes(bands: Sequence[TariffBand]) -> list[tuple[int, int | None]]:
+    """Return the minutes of the week at which another band begins, with its index; None outside all bands.
+
+    The first minute is 0. Where bands overlap, the later one to begin counts.
+    """
+    changes, covered_to = list[tuple[int, int | None]](), 0
+    for start, end, index in _intervals(bands):
+        if start > covered_to:
+            changes.append((covered_to, None))
+        changes.append((start, index))
+        covered_to = max(covered_to, end)
+    return changes if covered_to == WEEK_MINUTES else [*changes, (covered_to, None)]
 
 
 def find_problems(tariff: TariffTerms, now: datetime) -> list[Problem]:
@@ -154,6 +169,7 @@ def normalize_rates(tariff: TariffTerms) -> None:
     for component in tariff.components:
         component.rate = round(component.rate, RATE_DECIMALS)
         component.vat_rate = None if component.vat_rate is None else round(component.vat_rate, RATE_DECIMALS)
+        component.minimum = None if component.minimum is None else round(component.minimum, RATE_DECIMALS)
 
 
 def rate_problems(rate: Decimal, *path: str | int) -> Iterator[Problem]:
@@ -247,9 +263,9 @@ def _bands_problems(tariff: TariffTerms) -> list[Problem]:
     if problems or tariff.kind is not TariffKind.TIME_OF_USE or not bands:
         return problems
     problems = list(_overlap_problems(bands))
-    gap = next((slot for slot, band in enumerate(band_by_slot(bands)) if band is None), None)
+    gap = next((minute for minute, band in band_changes(bands) if band is None), None)
     if gap is not None and tariff.rate is None:
-        problems.append(Problem(("rate",), f"is missing: no band covers {_format_slot(gap)}"))
+        problems.append(Problem(("rate",), f"is missing: no band covers {_format_minute(gap)}"))
     if gap is None and tariff.rate is not None:
         problems.append(Problem(("rate",), "never applies: the bands cover the whole week"))
     return problems
@@ -265,21 +281,23 @@ def _band_problems(band: TariffBand, *path: str | int) -> Iterator[Problem]:
         yield Problem((*path, "weekdays"), "name a day twice")
     for name in ("start", "end"):
         edge = getattr(band, name)
-        if not _HALF_HOUR_TIME.fullmatch(edge):
-            yield Problem((*path, name), f"{edge!r} is not a half hour from 00:00 to 23:30")
+        if not _TIME_OF_DAY.fullmatch(edge):
+            yield Problem((*path, name), f"{edge!r} is not a time from 00:00 to 23:59")
 
 
 def _overlap_problems(bands: Sequence[TariffBand]) -> Iterator[Problem]:
-    """Yield a problem for each pair of bands that overlap, with the first half hour in which they do."""
-    band_at: dict[int, int] = {}
-    for index, band in enumerate(bands):
-        reported: set[int] = set()
-        for slot in sorted(_band_slots(band)):
-            other = band_at.setdefault(slot, index)
-            if other != index and other not in reported:
-                reported.add(other)
-                message = f"{band.name!r} overlaps {bands[other].name!r} on {_format_slot(slot)}"
-                yield Problem(("bands", index), message)
+    """Yield a problem for each pair of bands that overlap, with the first minute in which they do."""
+    first_minutes: dict[tuple[int, int], int] = {}
+    running = list[tuple[int, int]]()  # the ends and indexes of intervals that have begun
+    for start, end, index in _intervals(bands):
+        running = [other for other in running if other[0] > start]
+        for _, other in running:
+            if other != index:
+                first_minutes.setdefault((max(index, other), min(index, other)), start)
+        running.append((end, index))
+    for (index, other), minute in sorted(first_minutes.items()):
+        message = f"{bands[index].name!r} overlaps {bands[other].name!r} on {_format_minute(minute)}"
+        yield Problem(("bands", index), message)
 
 
 def _block_problems(blocks: Sequence[TariffBlock]) -> Iterator[Problem]:
@@ -311,6 +329,28 @@ def _component_problems(components: Sequence[TariffComponent]) -> Iterator[Probl
         yield from rate_problems(component.rate, *path, "rate")
         if component.vat_rate is not None:
             yield from _vat_problems(component.vat_rate, *path, "vatPercent")
+        yield from _peak_problems(component, path)
+
+
+def _peak_problems(component: TariffComponent, path: ProblemPath) -> Iterator[Problem]:
+    parts = {
+        "peakMinutes": component.peak_minutes,
+        "peakDays": component.peak_days,
+        "minimumKilowatts": component.minimum,
+    }
+    if component.basis is not ComponentBasis.PEAK:
+        for name, value in parts.items():
+            if value is not None:
+                yield Problem((*path, name), f"belongs to a component of a PEAK, not of a {component.basis.value}")
+        return
+    if component.peak_minutes not in (None, *PEAK_MINUTES):
+        yield Problem((*path, "peakMinutes"), f"{component.peak_minutes} is not 15, 30 or 60")
+    if component.peak_days is not None and not 1 <= component.peak_days <= MAX_PEAK_DAYS:
+        yield Problem((*path, "peakDays"), f"{component.peak_days} is not between 1 and {MAX_PEAK_DAYS}")
+    if component.minimum is not None:
+        yield from _number_problems(component.minimum, *path, "minimumKilowatts")
+        if component.minimum < 0:
+            yield Problem((*path, "minimumKilowatts"), f"{component.minimum} is negative")
 
 
 def _validity_problems(valid_from: datetime, now: datetime) -> Iterator[Problem]:
@@ -320,23 +360,30 @@ def _validity_problems(valid_from: datetime, now: datetime) -> Iterator[Problem]
         yield Problem(("validFrom",), f"{format_iso(valid_from)} is more than two years ahead")
 
 
-def _band_slots(band: TariffBand) -> Iterator[int]:
-    """Yield the half hours of the week that a band covers."""
-    start, end = _parse_slot(band.start), _parse_slot(band.end)
-    length = (end - start) % DAY_SLOTS or DAY_SLOTS
-    for weekday in band.weekdays:
-        first = weekday.value * DAY_SLOTS + start
-        yield from ((first + n) % WEEK_SLOTS for n in range(length))
+def _intervals(bands: Sequence[TariffBand]) -> list[tuple[int, int, int]]:
+    """Return the start and the end of each time that a band covers, in minutes of the week, and the band's index.
+
+    They are in order of time. A time that crosses the end of the week is two of them.
+    """
+    intervals = list[tuple[int, int, int]]()
+    for index, band in enumerate(bands):
+        length = (_parse_minute(band.end) - _parse_minute(band.start)) % DAY_MINUTES or DAY_MINUTES
+        for weekday in band.weekdays:
+            start = weekday.value * DAY_MINUTES + _parse_minute(band.start)
+            intervals.append((start, min(start + length, WEEK_MINUTES), index))
+            if start + length > WEEK_MINUTES:
+                intervals.append((0, start + length - WEEK_MINUTES, index))
+    return sorted(intervals)
 
 
-def _parse_slot(edge: str) -> int:
+def _parse_minute(edge: str) -> int:
     hours, minutes = edge.split(":")
-    return int(hours) * 2 + int(minutes) // 30
+    return int(hours) * 60 + int(minutes)
 
 
-def _format_slot(slot: int) -> str:
-    weekday, slot = divmod(slot, DAY_SLOTS)
-    return f"{Weekday(weekday).name} at {slot // 2:02d}:{slot % 2 * 30:02d}"
+def _format_minute(minute: int) -> str:
+    weekday, minute = divmod(minute, DAY_MINUTES)
+    return f"{Weekday(weekday).name} at {minute // 60:02d}:{minute % 60:02d}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,25 +5,30 @@ millionths of a percent, and energy in billionths of a unit (kWh). A tariff is i
 the next one.
 """
 
+from bisect import bisect_right
 from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import date, tzinfo
 from decimal import Decimal
 from fractions import Fraction
+from heapq import nlargest
 from itertools import pairwise
+from operator import itemgetter
+from types import MappingProxyType
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.energy import buckets
-from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, MINUTE_MS
+from wattgate.energy.buckets import DAY_MS, MINUTE_MS
 from wattgate.energy.costs.tariffs import (
-    DAY_SLOTS,
+    DAY_MINUTES,
+    PEAK_MINUTES,
     RATE_DECIMALS,
     TariffComponent,
     TariffTerms,
-    band_by_slot,
+    band_changes,
     price_length_ms,
 )
 from wattgate.energy.ownership import Ownership
@@ -51,12 +56,13 @@ class Price(NamedTuple):
 class Charge:
     """A tariff and band to which energy is charged: one line of a later bill.
 
-    `rate` is None if it changes with every price. The components of the tariff that charge for energy add up to
-    `added_rate` without VAT, and to `added` with VAT. Each is a line of its own.
+    `rate` is None if it changes with every price. `vat_factor` is VAT_WHOLE with `vat` added. The components of the
+    tariff that charge for energy add up to `added_rate` without VAT, and to `added` with VAT. Each has its own line.
     """
 
     tariff: TariffTerms
     vat: int
+    vat_factor: int
     band: str | None
     rate: int | None
     added_rate: int
@@ -68,7 +74,8 @@ class Charge:
         added = [component for component in tariff.components if component.basis is ComponentBasis.ENERGY]
         return cls(
             tariff,
-            to_scaled(tariff.vat_rate),
+            vat := to_scaled(tariff.vat_rate),
+            VAT_WHOLE + vat,
             band,
             rate,
             added_rate=sum(to_scaled(component.rate) for component in added),
@@ -77,7 +84,7 @@ class Charge:
 
     def price(self, rate: int) -> int:
         """Return what a unit of energy costs at a rate, with components and VAT, in 10^-14 hundredths."""
-        return rate * (VAT_WHOLE + self.vat) + self.added
+        return rate * self.vat_factor + self.added
 
 
 class Rate(NamedTuple):
@@ -102,11 +109,28 @@ class Rate(NamedTuple):
         return Decimal(self.price).scaleb(ENERGY_DECIMALS - VAT_DECIMALS)
 
 
+class PeakKey(NamedTuple):
+    """A peak: mean power of `minutes`, highest of a month, or the mean of the highest ones of `days` days.
+
+    `month` is the instant at which the month begins in the zone of the tariff.
+    """
+
+    minutes: int
+    days: int
+    month: int
+
+
+Peaks = Mapping[PeakKey, int]
+"""The known peaks, in billionths of a kW."""
+
+NO_PEAKS: Peaks = MappingProxyType({})
+
+
 class DayCharge(NamedTuple):
     """A charge of a tariff for a day beside its energy: a share of the standing charge or of a component.
 
     `component` is None for the standing charge. `amount` is without VAT, in 10^-15 hundredths. `quantity` is a day, or
-    the day's share of its month.
+    the day's share of its month, or of the kW of its month's peak.
     """
 
     component: TariffComponent | None
@@ -189,11 +213,11 @@ def standing_charge_days(
                 yield midnight, tariff
 
 
-def day_charges(tariff: TariffTerms, midnight: int) -> list[DayCharge]:
+def day_charges(tariff: TariffTerms, midnight: int, peaks: Peaks = NO_PEAKS) -> list[DayCharge]:
     """Return what a tariff charges for the day that begins at an instant, beside its energy.
 
-    The charge of a month is divided evenly among its days. So a range of whole days costs the same in one bill and in
-    several, and the days of a month add up to it exactly.
+    The charge of a month or of its peak is divided evenly among its days. So a range of whole days costs the same in
+    one bill and in several, and the days of a month add up to it exactly. A peak that is not known is its minimum.
     """
     charges = list[DayCharge]()
     if tariff.standing_charge:
@@ -202,17 +226,45 @@ def day_charges(tariff: TariffTerms, midnight: int) -> list[DayCharge]:
     for component in tariff.components:
         if component.basis is ComponentBasis.ENERGY:
             continue
-        amount, share = to_scaled(component.rate) * 10**ENERGY_DECIMALS, Fraction(1)
-        if component.basis is ComponentBasis.MONTH:
+        units = 10**ENERGY_DECIMALS
+        if component.basis is ComponentBasis.PEAK:
+            minimum = to_scaled(component.minimum or Decimal(0), ENERGY_DECIMALS)
+            units = max(minimum, peaks.get(peak_key(tariff, component, midnight), 0))
+        amount, share = to_scaled(component.rate) * units, Fraction(units, 10**ENERGY_DECIMALS)
+        if component.basis is not ComponentBasis.DAY:
             number, days = _day_of_month(midnight, ZoneInfo(tariff.time_zone))
-            amount, share = amount * number // days - amount * (number - 1) // days, Fraction(1, days)
+            amount, share = amount * number // days - amount * (number - 1) // days, share / days
         charges.append(DayCharge(component, amount, component_vat(tariff, component), share))
     return charges
 
 
-def day_cost(tariff: TariffTerms, midnight: int) -> int:
+def day_cost(tariff: TariffTerms, midnight: int, peaks: Peaks = NO_PEAKS) -> int:
     """Return the sum of the charges of a day with VAT, in 10^-23 hundredths."""
-    return sum(charge.with_vat for charge in day_charges(tariff, midnight))
+    return sum(charge.with_vat for charge in day_charges(tariff, midnight, peaks))
+
+
+def peak_components(tariff: TariffTerms) -> list[TariffComponent]:
+    """Return the components of a tariff that charge for a peak."""
+    return [component for component in tariff.components if component.basis is ComponentBasis.PEAK]
+
+
+def peak_key(tariff: TariffTerms, component: TariffComponent, at: int) -> PeakKey:
+    """Return the peak that a component charges for in the month of an instant."""
+    month = period_edges(at, at + 1, Period.P1M, ZoneInfo(tariff.time_zone))[0]
+    return PeakKey(component.peak_minutes or PEAK_MINUTES[0], component.peak_days or 1, month)
+
+
+def find_peak(energies: Sequence[int], starts: Sequence[int], zone: tzinfo, minutes: int, days: int) -> int:
+    """Return the peak of a month in billionths of a kW, from the energy of each part of `minutes` (10^-9 kWh).
+
+    It is the mean of the highest powers of up to `days` different local days. Exported energy counts as none.
+    """
+    highest: dict[date, int] = {}
+    for start, energy in zip(starts, energies, strict=True):
+        day = from_ms(start).astimezone(zone).date()
+        highest[day] = max(highest.get(day, 0), energy)
+    chosen = nlargest(days, highest.values())
+    return sum(chosen) * 60 // (minutes * len(chosen)) if chosen else 0
 
 
 def component_vat(tariff: TariffTerms, component: TariffComponent) -> int:
@@ -268,41 +320,52 @@ def _flat_spans(tariff: TariffTerms, begin: int, end: int) -> Iterator[RateSpan]
 
 def _time_of_use_spans(tariff: TariffTerms, begin: int, end: int) -> Iterator[RateSpan]:
     zone = ZoneInfo(tariff.time_zone)
-    week = _rate_by_slot(tariff)
-    days = [_rate_changes(week[first : first + DAY_SLOTS]) for first in range(0, len(week), DAY_SLOTS)]
+    week = _rate_changes(tariff)
+    days = [_changes_of_day(week, weekday) for weekday in range(7)]
     for midnight, following in pairwise(period_edges(begin, end, Period.P1D, zone)):
         local = from_ms(midnight).astimezone(zone)
         if following - midnight == DAY_MS and not local.hour and not local.minute:
-            for slot, rate in days[local.weekday()]:
-                yield RateSpan(midnight + slot * HALF_HOUR_MS, rate)
+            for minute, rate in days[local.weekday()]:
+                yield RateSpan(midnight + minute * MINUTE_MS, rate)
         else:
             yield from _clock_change_day_spans(week, midnight, following, zone)
 
 
-def _clock_change_day_spans(week: Sequence[Rate], midnight: int, following: int, zone: ZoneInfo) -> Iterator[RateSpan]:
+def _clock_change_day_spans(
+    week: Sequence[tuple[int, Rate]], midnight: int, following: int, zone: ZoneInfo
+) -> Iterator[RateSpan]:
     """Yield the spans of a day with a clock change. Check every minute, because the wall clock jumps."""
     previous = None
     for minute in range(midnight, following, MINUTE_MS):
         local = from_ms(minute).astimezone(zone)
-        rate = week[local.weekday() * DAY_SLOTS + local.hour * 2 + local.minute // 30]
+        rate = _rate_at(week, local.weekday() * DAY_MINUTES + local.hour * 60 + local.minute)
         if rate is not previous:
             yield RateSpan(minute, rate)
         previous = rate
 
 
-def _rate_by_slot(tariff: TariffTerms) -> list[Rate]:
-    """Return the rate of each half hour of the week. Bands with the same name and rate share a charge."""
+def _rate_changes(tariff: TariffTerms) -> list[tuple[int, Rate]]:
+    """Return the minutes of the week at which the rate changes. Bands with the same name and rate share a charge."""
     rates: dict[tuple[str | None, Decimal], Rate] = {}
     parts = [(band.name, band.rate) for band in tariff.bands]
     for name, rate in [*parts, (None, tariff.rate or Decimal(0))]:
         rates.setdefault((name, rate), _build_rate(tariff, name, rate))
     default_rate = rates[None, tariff.rate or Decimal(0)]
-    return [default_rate if index is None else rates[parts[index]] for index in band_by_slot(tariff.bands)]
+    changes = [
+        (minute, default_rate if index is None else rates[parts[index]]) for minute, index in band_changes(tariff.bands)
+    ]
+    return changes[:1] + [change for before, change in pairwise(changes) if change[1] is not before[1]]
 
 
-def _rate_changes(day: Sequence[Rate]) -> list[tuple[int, Rate]]:
-    """Return the half hours of a day at which the rate changes, and the first half hour."""
-    return [(slot, rate) for slot, rate in enumerate(day) if slot == 0 or rate is not day[slot - 1]]
+def _changes_of_day(week: Sequence[tuple[int, Rate]], weekday: int) -> list[tuple[int, Rate]]:
+    """Return the minutes of a day at which the rate changes, and its first minute."""
+    start = weekday * DAY_MINUTES
+    inside = [(minute - start, rate) for minute, rate in week if start < minute < start + DAY_MINUTES]
+    return [(0, _rate_at(week, start)), *inside]
+
+
+def _rate_at(week: Sequence[tuple[int, Rate]], minute: int) -> Rate:
+    return week[bisect_right(week, minute, key=itemgetter(0)) - 1][1]
 
 
 def _block_spans(tariff: TariffTerms, begin: int, end: int) -> Iterator[RateSpan]:

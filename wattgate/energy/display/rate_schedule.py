@@ -13,7 +13,7 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.energy import quantities
 from wattgate.energy.costs.pricing import day_hundredths, round_half_up
 from wattgate.energy.costs.tariffs import TariffTerms, price_length_ms
-from wattgate.energy.costs.timeline import BlockRates, Rate, RateSpan
+from wattgate.energy.costs.timeline import BlockRates, Peaks, Rate, RateSpan
 from wattgate.energy.display.energy_total import marginal_rate
 from wattgate.energy.quantities import to_major
 from wattgate.enums import RateUnit, TariffKind
@@ -67,11 +67,12 @@ class _Slot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RateSchedule:
-    """The tariffs of a meter, and the spans in which their rates apply. Energy is in `unit`."""
+    """The tariffs of a meter, the spans in which their rates apply, and known peaks. Energy is in `unit`."""
 
     tariffs: tuple[TariffTerms, ...]
     spans: tuple[RateSpan, ...]
     unit: str
+    peaks: Peaks
 
     @property
     def per(self) -> RateUnit:
@@ -93,7 +94,7 @@ class RateSchedule:
     def day_charge_at(self, at: int) -> Decimal:
         """Return what the tariff in force at an instant charges for the day beside energy, in hundredths with VAT."""
         tariff = self.tariff_at(at)
-        return Decimal(0) if tariff is None else day_hundredths(tariff, at)
+        return Decimal(0) if tariff is None else day_hundredths(tariff, at, self.peaks)
 
     def next_change(self, at: int, counted: int) -> tuple[int, Rate | None] | None:
         """Return when the rate next changes, and the new rate; None if no change is known."""

@@ -372,6 +372,7 @@ declare_enum(
     ENERGY="Energy that has a price, in the unit of the readings.",
     DAY="Days of the tariff's time zone.",
     MONTH="Calendar months of the tariff's time zone. A day has an equal share of its month.",
+    PEAK="Highest mean power of each calendar month, in kW. A day has an equal share of its month.",
 )
 declare_enum(
     EnergyUnit,
@@ -396,6 +397,7 @@ declare_enum(
     CUBIC_METRE="For each cubic metre of gas.",
     DAY="For each day.",
     MONTH="For each month.",
+    KILOWATT="For each kW of the peak of a month.",
     OTHER="For each unit that `baseUnit` of the resource names.",
 )
 declare_enum(

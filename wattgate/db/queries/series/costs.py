@@ -8,7 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 import msgspec
 from sqlmodel import col
@@ -29,7 +31,15 @@ from wattgate.db.readings.aggregates import Aggregates, ExactSums, SeriesKey
 from wattgate.db.readings.reading_series import stored_share
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows.rows import Rows
-from wattgate.energy.buckets import DAY_MS, BucketGrid, BucketRun, check_bucket_count, resolve_range
+from wattgate.energy.buckets import (
+    DAY_MS,
+    MINUTE_MS,
+    BucketGrid,
+    BucketRun,
+    build_grid,
+    check_bucket_count,
+    resolve_range,
+)
 from wattgate.energy.costs import timeline
 from wattgate.energy.costs.pricing import (
     BUCKET_DECIMALS,
@@ -47,10 +57,10 @@ from wattgate.energy.costs.pricing import (
     round_half_up,
     round_scaled,
 )
-from wattgate.energy.costs.tariffs import MAX_PRICE_MS, CostBasis, TariffTerms
+from wattgate.energy.costs.tariffs import MAX_PRICE_MS, PEAK_MINUTES, CostBasis, TariffTerms
 from wattgate.energy.meters.meter_points import canonical_meter_point, meter_point_spellings
 from wattgate.energy.ownership import NO_END, Ownership
-from wattgate.energy.quantities import PENCE, STORED_DECIMALS, cost_unit, energy_unit, minor_unit_decimals
+from wattgate.energy.quantities import PENCE, STORED_DECIMALS, cost_unit, energy_unit, kwh_exponent, minor_unit_decimals
 from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.enums import EnergyUnit, NoValueReason, Period, TariffKind
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
@@ -109,7 +119,7 @@ class CostSeries(msgspec.Struct, gc=False):
 class _PricedEnergy:
     """The energy of a resource in a range, priced by the tariffs that apply there. `tariffs` may be empty.
 
-    `paid` is the time in which the resource pays standing charges.
+    `paid` is the time in which the resource pays standing charges, and `peaks` are those of its months.
     """
 
     source: Resource
@@ -118,6 +128,7 @@ class _PricedEnergy:
     field: ReadingField
     tariffs: list[TariffTerms]
     parts: list[PricedPart]
+    peaks: timeline.Peaks
 
     @property
     def currency(self) -> str:
@@ -307,7 +318,8 @@ async def _load_priced_energy(
             continue
         paid = days_to_pay(key, following.get(key, ()), ownerships, histories)
         parts = await _price_samples(samples, tariffs, prices, start, field.interval_ms or 0)
-        results[key] = _PricedEnergy(source, ownerships[key], paid, field, tariffs, parts)
+        peaks = await load_peaks(rows, source, field, tariffs, start, stop)
+        results[key] = _PricedEnergy(source, ownerships[key], paid, field, tariffs, parts, peaks)
     return results
 
 
@@ -386,7 +398,7 @@ def _build_explanation(priced: _PricedEnergy, start: int, stop: int, now: dateti
         return None
     days = timeline.begun_days(priced.tariffs, start, stop, priced.paid, to_ms(now))
     return CostExplanation(
-        **msgspec.structs.asdict(build_bill(priced.parts, days, priced.field.unit, priced.currency)),
+        **msgspec.structs.asdict(build_bill(priced.parts, days, priced.field.unit, priced.currency, priced.peaks)),
         start=from_ms(start),
         end=from_ms(stop),
         completeness=_completeness(priced, start, stop),
@@ -440,7 +452,7 @@ def _standing_charges_by_bucket(priced: _PricedEnergy, edges: Sequence[int], now
     for midnight, tariff in timeline.begun_days(priced.tariffs, edges[0], edges[-1], priced.paid, now):
         while midnight >= edges[position + 1]:
             position += 1
-        charges[position] = charges.get(position, 0) + timeline.day_cost(tariff, midnight)
+        charges[position] = charges.get(position, 0) + timeline.day_cost(tariff, midnight, priced.peaks)
     return charges
 
 
@@ -552,6 +564,45 @@ async def _sum_earlier(
     stored = (await rows.readings.aggregates({key: field.interval_ms}, grid, values_only=True))[key]
     sums = zip(block_starts, stored.count, stored.sum, strict=True)
     return [EnergySample(at, energy * scale, False) for at, count, energy in sums if count]
+
+
+async def load_peaks(
+    rows: Rows, resource: Resource, field: ReadingField, tariffs: Sequence[TariffTerms], start: int, stop: int
+) -> timeline.Peaks:
+    """Return the peaks of the months in [start, stop) that tariffs charge for, so far. Charge the caller first.
+
+    Readings that are longer than the minutes of a peak stand for its power.
+    """
+    peaks = dict[timeline.PeakKey, int]()
+    now = to_ms(rows.now)
+    for tariff, begin, end in timeline.tariffs_in_force(tariffs, start, min(stop, now + 1)):
+        zone = ZoneInfo(tariff.time_zone)
+        for component in timeline.peak_components(tariff):
+            for month, following in pairwise(timeline.period_edges(begin, end, Period.P1M, zone)):
+                wanted = timeline.peak_key(tariff, component, month)
+                if wanted not in peaks:
+                    peaks[wanted] = await _load_peak(rows, resource, field, wanted, min(following, now + 1), zone)
+    return peaks
+
+
+async def _load_peak(
+    rows: Rows, resource: Resource, field: ReadingField, wanted: timeline.PeakKey, stop: int, zone: ZoneInfo
+) -> int:
+    """Return the peak of a month until `stop`, in billionths of a kW."""
+    shortest = max(wanted.minutes, -(-(field.interval_ms or 0) // MINUTE_MS))
+    minutes, period = next(((each, _PEAK_PERIODS[each]) for each in PEAK_MINUTES if each >= shortest), _LONGEST_PEAK)
+    grid = build_grid(from_ms(wanted.month), from_ms(stop), period, zone)
+    if rows.charge_readings is not None:
+        rows.charge_readings(grid.count)
+    key = series_key(resource, field)
+    stored = (await rows.readings.aggregates({key: field.interval_ms}, grid, values_only=True))[key]
+    exponent = timeline.ENERGY_DECIMALS - field.decimals + (kwh_exponent(field.unit) or 0)
+    energies = [energy * 10**exponent if exponent >= 0 else energy // 10**-exponent for energy in stored.sum]
+    return timeline.find_peak(energies, grid.starts, zone, minutes, wanted.days)
+
+
+_PEAK_PERIODS = {15: Period.PT15M, 30: Period.PT30M, 60: Period.PT1H}
+_LONGEST_PEAK = 60, Period.PT1H
 
 
 def _one_bucket(start: int, stop: int) -> BucketGrid:

@@ -10,14 +10,14 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, Tariff
 from wattgate.db.queries.consent import find_consent_errors
 from wattgate.db.queries.resources import load_measured_resources
-from wattgate.db.queries.series.costs import dynamic_tariff_ids, load_priced_resources
+from wattgate.db.queries.series.costs import dynamic_tariff_ids, load_peaks, load_priced_resources
 from wattgate.db.queries.series.tariffs import holds_costs, in_force, priced_resource_id
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows.rows import Rows
 from wattgate.energy import buckets
 from wattgate.energy.costs import timeline
-from wattgate.energy.costs.pricing import BUCKET_DECIMALS, current_block_rate, day_hundredths, round_half_up, to_decimal
+from wattgate.energy.costs.pricing import BUCKET_DECIMALS, current_block_rate, round_half_up, to_decimal
 from wattgate.energy.costs.tariffs import MAX_PRICE_MS, RATE_DECIMALS
 from wattgate.energy.display.live_power import to_watts
 from wattgate.energy.quantities import Rate, cost_unit, in_cost_unit, rate_of_hundredths, rate_unit
@@ -54,22 +54,29 @@ async def current_rates(rows: Rows, resources: Sequence[Resource]) -> list[Curre
         rule = timeline.rate_spans([tariff], prices, now, now + 1)[-1].rule
         if isinstance(rule, timeline.BlockRates):  # the block in force reveals consumption, which needs consent
             rule = None if key in errors else await _load_block_rate(rows, sources[key], rule)
-        per = rate_unit(parse_fields(sources.get(key, resource).storage)[0].unit)
-        results.append(_build_current_rates(tariff, rule, per, now))
+        source = sources.get(key, resource)
+        field, peaks = parse_fields(source.storage)[0], timeline.NO_PEAKS
+        if key not in errors:  # the peak reveals consumption, too
+            peaks = await load_peaks(rows, source, field, [tariff], now, now + 1)
+        results.append(
+            _build_current_rates(tariff, rule, rate_unit(field.unit), timeline.day_charges(tariff, now, peaks))
+        )
     return results
 
 
-def _build_current_rates(tariff: Tariff, rate: timeline.Rate | None, per: RateUnit, now: int) -> CurrentRates:
+def _build_current_rates(
+    tariff: Tariff, rate: timeline.Rate | None, per: RateUnit, day: Sequence[timeline.DayCharge]
+) -> CurrentRates:
     def show(hundredths: Decimal, per: RateUnit) -> Rate:
         return rate_of_hundredths(hundredths, per, tariff.currency)
 
-    day = timeline.day_charges(tariff, now)
     without_vat = to_decimal(sum(charge.amount for charge in day), timeline.AMOUNT_DECIMALS)
+    with_vat = to_decimal(sum(charge.with_vat for charge in day), timeline.VAT_DECIMALS)
     return CurrentRates(
         rate=None if rate is None else show(rate.hundredths, per),
         rate_with_vat=None if rate is None else show(rate.hundredths_with_vat, per),
         standing_charge=show(round_half_up(without_vat, RATE_DECIMALS), RateUnit.DAY),
-        standing_charge_with_vat=show(round_half_up(day_hundredths(tariff, now), RATE_DECIMALS), RateUnit.DAY),
+        standing_charge_with_vat=show(round_half_up(with_vat, RATE_DECIMALS), RateUnit.DAY),
         band=None if rate is None else rate.charge.band,
     )
 

@@ -20,7 +20,7 @@ from wattgate.db.rows.pages import Condition
 from wattgate.db.rows.rows import Rows
 from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.costs import timeline
-from wattgate.energy.costs.pricing import add_vat, to_decimal, with_percent
+from wattgate.energy.costs.pricing import BASIS_UNITS, add_vat, to_decimal, with_percent
 from wattgate.energy.costs.tariffs import (
     MAX_AHEAD,
     RATE_DECIMALS,
@@ -140,6 +140,9 @@ class ComponentRates(msgspec.Struct, gc=False):
     rate: Rate
     rate_with_vat: Rate
     vat_percent: Decimal
+    peak_minutes: int | None
+    peak_days: int | None
+    minimum_kilowatts: Decimal | None
 
 
 class TariffRates(msgspec.Struct, gc=False):
@@ -217,7 +220,7 @@ def _show_block(tariff: Tariff, block: TariffBlock, per: RateUnit, unit: EnergyU
 
 
 def _show_component(tariff: Tariff, component: TariffComponent, energy: RateUnit) -> ComponentRates:
-    per = energy if component.basis is ComponentBasis.ENERGY else RateUnit[component.basis.name]
+    per = BASIS_UNITS.get(component.basis, energy)
     vat = tariff.vat_rate if component.vat_rate is None else component.vat_rate
     return ComponentRates(
         name=component.name,
@@ -225,6 +228,9 @@ def _show_component(tariff: Tariff, component: TariffComponent, energy: RateUnit
         rate=rate_of_hundredths(component.rate, per, tariff.currency),
         rate_with_vat=rate_of_hundredths(with_percent(component.rate, vat), per, tariff.currency),
         vat_percent=strip_zeros(vat),
+        peak_minutes=component.peak_minutes,
+        peak_days=component.peak_days,
+        minimum_kilowatts=None if component.minimum is None else strip_zeros(component.minimum),
     )
 
 

@@ -23,9 +23,10 @@ from wattgate.values.annotations import Described
 HALF_HOUR = timedelta(minutes=30)
 
 COMPONENT_BASIS = (
-    "Quantity that the component charges for: energy, or days or months of the time zone. The charge of a month is "
-    "divided evenly among its days."
+    "Quantity that the component charges for: energy, days or months of the time zone, or the peak of a month. The "
+    "charge of a month is divided evenly among its days."
 )
+PEAK_DAYS = "Number of different days of a month whose highest mean powers make the peak, by their mean."
 
 
 @strawberry.type(
@@ -61,6 +62,11 @@ class TariffComponent:
     rate: Rate = strawberry.field(description="Charge for one unit of the basis without VAT. A discount is negative.")
     rate_with_vat: Rate = strawberry.field(description="Charge for one unit of the basis with VAT.")
     vat_percent: Decimal = strawberry.field(description="VAT of the component in percent.")
+    peak_minutes: int | None = strawberry.field(description="Minutes of the mean power of a peak: 15, 30 or 60.")
+    peak_days: int | None = strawberry.field(description=PEAK_DAYS)
+    minimum_kilowatts: Decimal | None = strawberry.field(
+        description="Power in kW that is charged for at least. Null if there is none."
+    )
 
 
 @strawberry.type(
@@ -195,9 +201,9 @@ class CostLine:
     )
     component: str | None = strawberry.field(description="Name of the component of the tariff. Null for other lines.")
     quantity: Decimal = strawberry.field(
-        description="Quantity, in the unit of the line. A part of a month is rounded to six decimal places."
+        description="Quantity, in the unit of the line. Parts of months and of peaks are rounded to six decimal places."
     )
-    unit: RateUnit = strawberry.field(description="Unit of the quantity: the unit of energy, day or month.")
+    unit: RateUnit = strawberry.field(description="Unit of the quantity: that of energy, day, month or kW of a peak.")
     rate: Rate | None = strawberry.field(
         description="Rate without VAT. Null if the mean rate of a dynamic tariff has no energy as weight."
     )
@@ -221,9 +227,10 @@ class CostVat:
 @strawberry.type(
     description="Bill for the energy in a time range. Its lines add up to its totals: each line is rounded once to the "
     "minor unit of the currency, halves away from zero, and VAT once for each percentage, on the sum of the rounded "
-    "lines with it. The tariff and band at the start of a sample set its price. A sample that lasts for several prices "
-    "of a dynamic tariff is divided by time. A standing charge belongs to the range that contains the midnight at "
-    "which its day starts, once the day has begun. The household that lives at the meter point then pays it."
+    "lines with it. A sample in which the rate changes is divided by time if it is known how long samples last. Else "
+    "the tariff and band at its start set its price. A standing charge belongs to the range that contains the "
+    "midnight at which its day starts, once the day has begun. The household that lives at the meter point then pays "
+    "it."
 )
 class CostExplanation:
     start: datetime = strawberry.field(description="Start of the range, inclusive.")
@@ -274,9 +281,9 @@ class NewTariffBand:
     name: terms.Name
     rate: Decimal = strawberry.field(description="Rate of energy without VAT. It may be negative.")
     weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the band starts.")
-    start: terms.Text100 = strawberry.field(description="Time of day at which the band starts: HH:00 or HH:30.")
+    start: terms.Text100 = strawberry.field(description="Time of day at which the band starts: HH:MM.")
     end: terms.Text100 = strawberry.field(
-        description="Time of day at which the band ends: HH:00 or HH:30. It is on the next day if it is not after the "
+        description="Time of day at which the band ends: HH:MM. It is on the next day if it is not after the "
         "start; 00:00 to 00:00 is a whole day."
     )
 
@@ -303,6 +310,13 @@ class NewTariffComponent:
     )
     vat_percent: Decimal | None = strawberry.field(
         default=None, description="VAT of the component in percent. Default: that of the tariff."
+    )
+    peak_minutes: int | None = strawberry.field(
+        default=None, description="Minutes of the mean power of a peak: 15, 30 or 60. Default: 15."
+    )
+    peak_days: int | None = strawberry.field(default=None, description=f"{PEAK_DAYS} From 1 to 10. Default: 1.")
+    minimum_kilowatts: Decimal | None = strawberry.field(
+        default=None, description="Power in kW that is charged for at least, whatever the peak is. Default: none."
     )
 
 
