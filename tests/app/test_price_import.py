@@ -126,19 +126,28 @@ def test_mistake_is_named(tenant: Tenant, run: Run, arguments: tuple[str, ...], 
     assert message in " ".join(result.stderr.replace("│", " ").split())
 
 
+SHOWN = ("Authorization", "Days")
+
+
 @contextmanager
 def market(answers: dict[str, tuple[int, bytes]]) -> Iterator[tuple[str, list[str]]]:
-    """Serve answers by their paths with queries. Yield the address, and the list of requests with their tokens."""
+    """Serve answers by their paths with queries.
+
+    Yield the address, and the list of requests, each with its token, and its days and body if it has them.
+    """
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked.append(f"{self.path} {self.headers.get('Authorization')}")
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+            asked.append(" ".join([self.path, *(self.headers.get(name, "") for name in SHOWN), body]).strip())
             status, content = answers.get(self.path, (404, b"no such path"))
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
+
+        do_POST = do_GET
 
         def log_message(self, *_: Any) -> None:
             pass
@@ -218,3 +227,23 @@ async def test_source_of_your_own_gets_a_request_for_each_day_and_page(
         assert TOKEN not in result.stdout + result.stderr + limited.stderr + elsewhere.stderr
     stopped = run("fetch", *options)
     assert "127.0.0.1 of the price source own did not answer" in stopped.stderr
+
+
+async def test_pages_that_contradict_each_other_are_refused_and_a_body_names_the_time(
+    tenant: Tenant, run: Run, tmp_path: Path
+) -> None:
+    await set_dynamic_tariff(tenant, Period.PT1H)
+    query = 'url = "ADDRESS/prices"\nbody = "{start} to {end}"'
+    source = OWN_SOURCE.replace('url = "ADDRESS/prices?from={start}&to={end}"', query)
+    source = source.replace('Bearer {token}" }', 'Bearer {token}", Days = "{start}-{end}" }')
+    answers = {"/more": (200, page(0, 1).replace(b"0.5", b"70"))}
+    with market(answers) as (address, asked):
+        (tmp_path / "own.toml").write_text(source.replace("ADDRESS", address))
+        answers["/prices"] = (200, page(0, 2, next_page=f'"{address}/more"'))
+        options = ("--source", "own.toml", "--home", "Home", "--parameter", f"token={TOKEN}", "--from", "2026-10-25")
+        result = run("fetch", *options, "--days", "1")
+    first, last = "202610242300", "202610260000"
+    assert asked == [f"{path} Bearer {TOKEN} {first}-{last} {first} to {last}" for path in ("/prices", "/more")]
+    assert (result.returncode, result.stdout.splitlines()[-1]) == (1, "2 prices set, 1 refused")
+    assert "two prices hold at 2026-10-25T00:00:00+00:00: 0.0005 and 0.07" in result.stdout
+    assert await rates(tenant) == [("01:00", Decimal("0.0015")), ("02:00", Decimal("0.0025"))]

@@ -50,7 +50,10 @@ SORTS = (
     Demand(
         "price_sources.answers:MAX_PRICES",
         "none: A command of the operator reads one answer of a price source.",
-        ("price_sources.answers:_with_ends calls sorted",),
+        (
+            "price_sources.answers:_with_ends calls sorted",
+            "price_sources.answers:_without_contradictions calls sorted",
+        ),
     ),
     Demand(
         "operations.readings.files.uploaded_files:MAX_LINES",

@@ -71,7 +71,8 @@ class PriceSource(Struct, frozen=True, forbid_unknown_fields=True):
     """A price source. `factor` converts a price to the major unit of the currency for a kWh.
 
     `zone` is that of times without an offset. `vat` says whether prices include it. `parameters` describes each
-    placeholder, by its name.
+    placeholder, by its name. `currency_path` and `unit_path` lead from the top of an answer to the currency and the
+    unit that it states itself: another one than `currency` and `unit` is refused.
     """
 
     title: str
@@ -86,6 +87,9 @@ class PriceSource(Struct, frozen=True, forbid_unknown_fields=True):
     licence: str = ""
     zone: str | None = None
     times: Times = "iso"
+    currency_path: str | None = None
+    unit: str | None = None
+    unit_path: str | None = None
     request: Request | None = None
     parameters: dict[str, str] = msgspec.field(default_factory=dict)
 
@@ -125,6 +129,8 @@ def _problems(source: PriceSource) -> list[str]:
         problems.append(f"factor {source.factor!r} is not a number above 0, up to {MAX_FACTOR:,}")
     if source.zone is not None and (problem := time_zone_problem(source.zone)):
         problems.append(f"zone {problem}")
+    if (source.unit is None) != (source.unit_path is None):
+        problems.append("unit and unit_path belong together, and one is missing")
     if prices.start is None and (prices.end is None or prices.minutes is None):
         problems.append("prices has no start, and not both end and minutes")
     if prices.points is not None and not (prices.position and prices.resolution and prices.start and prices.end):
@@ -139,7 +145,8 @@ def _problems(source: PriceSource) -> list[str]:
 def placeholders(source: PriceSource, *, with_request: bool = True) -> list[str]:
     """Return the names of the placeholders of a source, each once. Without its request, those of its answers."""
     prices = source.prices
-    texts = [source.currency, prices.rows, prices.price, *(text for texts in prices.where.values() for text in texts)]
+    texts = [source.currency, source.currency_path or "", source.unit_path or "", prices.rows, prices.price]
+    texts += [text for texts in prices.where.values() for text in texts]
     if source.request is not None and with_request:
         texts += [source.request.url, source.request.body, *source.request.headers.values()]
     return list(dict.fromkeys(name for text in texts for name in _PLACEHOLDER.findall(text)))

@@ -27,9 +27,11 @@ from wattgate.operations.core.runner import Runner
 from wattgate.price_sources.answers import (
     MAX_ANSWER_BYTES,
     Answer,
-    SourcePrice,
+    Page,
     describe_span,
+    join_pages,
     read_answer,
+    read_page,
     split_range,
 )
 from wattgate.price_sources.sources import (
@@ -99,7 +101,7 @@ def tariff_prices(
 
     async def run(runner: Runner) -> bool:
         target = await _find_target(runner, options.choice)
-        return await _store(runner, options, target, [read_answer(options.source, content, options.parameters)])
+        return await _store(runner, options, target, read_answer(options.source, content, options.parameters))
 
     _finish(run_async(with_current_gateway(Settings(), lambda gateway: run(gateway.runner))))
 
@@ -132,8 +134,8 @@ def tariff_fetch(
         http = OutboundHttpClient(
             settings.egress_policy, timeout_seconds=REQUEST_SECONDS, max_body_bytes=MAX_ANSWER_BYTES + 1
         )
-        answers = [answer async for answer in _fetch(http, options, request, start, end)]
-        return await _store(runner, options, target, answers)
+        pages = [page async for page in _fetch(http, options, request, start, end)]
+        return await _store(runner, options, target, join_pages(pages))
 
     settings = Settings()
     _finish(run_async(with_current_gateway(settings, lambda gateway: run(gateway.runner, settings))))
@@ -177,24 +179,26 @@ def _parse_parameter(text: str) -> tuple[str, str]:
 
 async def _fetch(
     http: OutboundHttpClient, options: PriceOptions, request: Request, start: datetime, end: datetime
-) -> AsyncIterator[Answer]:
-    """Yield the answers of all pages of a time range. Pause between two requests, as the source says."""
+) -> AsyncIterator[Page]:
+    """Yield the pages of the answers of a time range. Pause between two requests, as the source says."""
     asked = False
     for begin, stop in split_range(start, end, request.max_days):
         instants = {"start": _written(request, begin), "end": _written(request, stop, is_end=True)}
-        encoded = {name: quote(value, safe="") for name, value in {**options.parameters, **instants}.items()}
-        page: str | None = fill_in(request.url, encoded)
+        parameters = {**options.parameters, **instants}
+        encoded = {name: quote(value, safe="") for name, value in parameters.items()}
+        url: str | None = fill_in(request.url, encoded)
         for _ in range(MAX_PAGES):
-            if page is None:
+            if url is None:
                 break
             if asked:
                 await asyncio.sleep(request.pause_seconds)
             asked = True
-            answer = read_answer(options.source, await _ask(http, options, request, page), options.parameters)
-            if answer.next_page and urlsplit(answer.next_page)[:2] != urlsplit(page)[:2]:
+            content = await _ask(http, options.source.name, request, url, parameters)
+            page = read_page(options.source, content, options.parameters)
+            if page.next_page and urlsplit(page.next_page)[:2] != urlsplit(url)[:2]:
                 raise BadInput(f"The next page of {options.source.name} is at another host, which is not asked.")
-            page = answer.next_page
-            yield answer
+            url = page.next_page
+            yield page
 
 
 def _written(request: Request, at: datetime, *, is_end: bool = False) -> str:
@@ -206,19 +210,24 @@ def _written(request: Request, at: datetime, *, is_end: bool = False) -> str:
     return f"{at.astimezone(UTC):{'%Y%m%d%H%M' if request.times == 'compact' else '%Y-%m-%dT%H:%MZ'}}"
 
 
-async def _ask(http: OutboundHttpClient, options: PriceOptions, request: Request, url: str) -> bytes:
-    """Return the body of an answer. Errors do not show the URL, which may have a token."""
-    host, parameters = urlsplit(url).hostname, options.parameters
+async def _ask(
+    http: OutboundHttpClient, source_name: str, request: Request, url: str, parameters: Mapping[str, str]
+) -> bytes:
+    """Return the body of an answer. `parameters` has also the start and the end of the time range.
+
+    Errors do not show the URL, which may have a token.
+    """
+    host = urlsplit(url).hostname
     headers = {name: fill_in(text, parameters) for name, text in request.headers.items()}
     body = fill_in(request.body, parameters).encode()
     try:
         answer = await http.send("POST" if body else "GET", url, headers=headers, body=body)
     except OutboundRequestFailed as error:
-        raise BadInput(f"{host} of the price source {options.source.name} did not answer: {error.message}.") from None
+        raise BadInput(f"{host} of the price source {source_name} did not answer: {error.message}.") from None
     if answer.status != 200:
         begin = answer.body[:200].decode(errors="replace")
         raise BadInput(
-            f"{host} of the price source {options.source.name} answered with status {answer.status}: {begin!r}. Check "
+            f"{host} of the price source {source_name} answered with status {answer.status}: {begin!r}. Check "
             "the parameters. After 429, wait before you ask again."
         )
     return answer.body
@@ -233,9 +242,8 @@ async def _find_target(runner: Runner, choice: HomeChoice) -> _Target:
     return _Target(home, resources[0].resource_id)
 
 
-async def _store(runner: Runner, options: PriceOptions, target: _Target, answers: Sequence[Answer]) -> bool:
-    """Store the prices of answers, and print what they have. Return whether each price is stored."""
-    answer = _joined(answers)
+async def _store(runner: Runner, options: PriceOptions, target: _Target, answer: Answer) -> bool:
+    """Store the prices of an answer, and print what it has. Return whether each price is stored."""
     for line in [*answer.problems[:MAX_SHOWN_REFUSALS], *_description(answer)]:
         out.print(line, markup=False, highlight=False, soft_wrap=True)
     if options.dry_run:
@@ -261,15 +269,6 @@ async def _store(runner: Runner, options: PriceOptions, target: _Target, answers
     )
     out.print(f"{report.recorded:,} prices set, {refused:,} refused", soft_wrap=True)
     return not refused
-
-
-def _joined(answers: Sequence[Answer]) -> Answer:
-    """Return the prices of several answers as one. A later answer replaces the prices of an earlier one."""
-    by_start = dict[int, SourcePrice]()
-    for answer in answers:
-        by_start |= {price.start: price for price in answer.prices}
-    prices = [by_start[start] for start in sorted(by_start)]
-    return Answer(answers[0].currency, prices, [problem for answer in answers for problem in answer.problems])
 
 
 def _description(answer: Answer) -> list[str]:
