@@ -52,12 +52,13 @@ async def set_dynamic_tariff(tenant: Tenant, period: Period = Period.PT15M, **te
     await tenant.run("set_tariff", input=tariff)
 
 
-async def rates(tenant: Tenant, start: datetime = NIGHT) -> list[tuple[str, Decimal]]:
-    """Return the stored prices of four hours, each with its time in UTC."""
+async def rates(tenant: Tenant, start: datetime = NIGHT, tariff: int = 0) -> list[tuple[str, Decimal]]:
+    """Return the stored prices of four hours, each with its time in UTC. Tariff 0 is the newest one."""
+    load = tenant.gateway.runner.load
     row = await tenant.run("resource", resource_id=tenant.ids["resource"])
-    (tariffs,) = await tenant.edge(Resource, "tariffs", [row])
+    (tariffs,) = await load(find_edge(Resource, "tariffs"), tenant.system, [row], {"upcoming": True})
     arguments = {"range": TimeRange(start=start, end=start + timedelta(hours=4))}
-    (prices,) = await tenant.gateway.runner.load(find_edge(Tariff, "prices"), tenant.system, [tariffs[0]], arguments)
+    (prices,) = await load(find_edge(Tariff, "prices"), tenant.system, [tariffs[tariff]], arguments)
     return [(f"{price.at:%H:%M}", price.rate) for price in prices]
 
 
@@ -87,7 +88,8 @@ async def test_prices_that_the_tariff_cannot_have_are_refused(tenant: Tenant, ru
     options = ("--source", "energy-charts", "--home", "Home")
     without = run("prices", answer, *options)
     assert without.returncode == 1
-    assert "2026-10-25T00:00Z to 2026-10-25T00:15Z: the home has no dynamic tariff at 2026-10-25" in without.stderr
+    span = "2026-10-25T00:00Z to 2026-10-25T00:15Z"
+    assert f"{span}: the home has no dynamic tariff of {span}" in without.stderr
     await set_dynamic_tariff(tenant, Period.PT30M)
     finer = run("prices", answer, *options)
     assert (finer.returncode, finer.stdout.splitlines()[-1]) == (1, "0 prices set, 12 refused")
@@ -103,6 +105,20 @@ async def test_prices_that_the_tariff_cannot_have_are_refused(tenant: Tenant, ru
     assert twice.returncode == 1
     assert "The prices include VAT, and the tariff 'Spot' adds 25 %. Set a tariff with `vatPercent` 0" in twice.stderr
     assert await rates(tenant) == []
+
+
+async def test_price_that_is_longer_than_its_tariff_is_stored_from_the_start_of_the_tariff_on(
+    tenant: Tenant, run: Run
+) -> None:
+    await set_dynamic_tariff(tenant, valid_from=NIGHT + timedelta(minutes=30))
+    await set_dynamic_tariff(tenant, Period.PT1H, valid_from=NIGHT + timedelta(minutes=90))
+    result = run("prices", str(ANSWERS / "awattar.json"), "--source", "awattar", "--home", "Home")
+    assert (result.returncode, result.stdout.splitlines()[-1]) == (1, "6 prices set, 1 refused")
+    without = "the home has no dynamic tariff of 2026-10-25T00:00Z to 2026-10-25T00:30Z"
+    assert f"2026-10-25T00:00Z to 2026-10-25T01:00Z: {without}" in result.stderr
+    first, second = Decimal("0.0933"), Decimal("-0.00821")
+    assert await rates(tenant, tariff=1) == [("00:30", first), ("00:45", first), ("01:00", second), ("01:15", second)]
+    assert await rates(tenant) == [("01:00", second), ("03:00", Decimal("0.055"))]  # it is valid from 01:30 on
 
 
 @pytest.mark.parametrize(

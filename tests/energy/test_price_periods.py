@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.chance import examples
 from tests.support.pricing import tariff
-from wattgate.clock import to_ms
+from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Tariff
 from wattgate.energy.buckets import FIXED_LENGTHS_MS, MINUTE_MS
 from wattgate.energy.costs.pricing import EnergySample, PricedPart, build_bill, price_samples
@@ -97,11 +98,26 @@ def test_a_price_begins_a_period_of_its_zone() -> None:
     """An hour of Kathmandu begins at a quarter past an hour of UTC."""
     hourly = tariff(TariffKind.DYNAMIC, price_period=Period.PT1H, time_zone="Asia/Kathmandu")
     midnight = datetime(2026, 3, 29, tzinfo=ZoneInfo("Asia/Kathmandu"))
-    assert find_price_problem(midnight, Decimal(1), hourly) is None
+    assert find_price_problem(midnight, Decimal(1), hourly, midnight) is None
     for minutes in (15, 30, 45):
-        problem = find_price_problem(midnight + timedelta(minutes=minutes), Decimal(1), hourly)
+        problem = find_price_problem(midnight + timedelta(minutes=minutes), Decimal(1), hourly, midnight)
         assert problem is not None
         assert problem.message.endswith("does not begin a period of 60 minutes")
+
+
+@pytest.mark.parametrize("period", PRICE_PERIODS)
+def test_a_clock_change_of_half_an_hour_leaves_only_hours_without_a_price(period: Period) -> None:
+    """Hours of Lord Howe begin at another minute of UTC after the change, and no price holds for half of one."""
+    of_period = tariff(TariffKind.DYNAMIC, price_period=period, time_zone="Australia/Lord_Howe")
+    unpriced = list[str]()
+    for first in (datetime(2026, 4, 4, 12, tzinfo=UTC), datetime(2026, 10, 3, 12, tzinfo=UTC)):
+        minutes = [first + timedelta(minutes=5 * n) for n in range(72)]
+        starts = [at for at in minutes if find_price_problem(at, Decimal(1), of_period, first) is None]
+        prices = [Price(to_ms(at), 1) for at in starts]
+        assert all(other.at - one.at >= price_length_ms(of_period) for one, other in pairwise(prices))
+        spans = rate_spans([of_period], {"t": prices}, prices[0].at, prices[-1].at)
+        unpriced += [f"{from_ms(span.start):%m-%dT%H:%M}" for span in spans[1:-1] if span.rule is None]
+    assert unpriced == (["04-04T15:00", "10-03T15:30"] if period is Period.PT1H else [])
 
 
 def test_only_dynamic_tariffs_have_a_price_period() -> None:

@@ -527,6 +527,7 @@ async def test_prices_are_upserted_and_invalid_ones_rejected_with_their_path(ser
         {"at": format_iso(at + timedelta(minutes=10)), "rate": "0.01"},
         {"at": "2023-12-31T23:30:00Z", "rate": "0.01"},
         {"at": format_iso(at + timedelta(minutes=30)), "rate": "0.011234567"},
+        {"at": "8999-01-01T00:00:00Z", "rate": "0.01"},
     ]
     error = await query_field(served, served.one, PRICES, id=dynamic.tariff_id, prices=prices)
     assert [(tuple(problem["path"]), problem["message"]) for problem in error["problems"]] == [
@@ -537,6 +538,7 @@ async def test_prices_are_upserted_and_invalid_ones_rejected_with_their_path(ser
             "2023-12-31T23:30:00.000Z is before the tariff is valid, from 2024-01-01T00:00:00.000Z on",
         ),
         (("prices", 4, "rate"), "0.011234567 has more than 8 decimal places"),
+        (("prices", 5, "at"), "8999-01-01T00:00:00.000Z is more than two years ahead"),
     ]
     query = """query ($id: ID!) { resource(resourceId: $id) { tariff {
         prices(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}) { at rate } } } }"""

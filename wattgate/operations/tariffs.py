@@ -199,7 +199,7 @@ async def set_tariff_prices(
     if currency != tariff.currency:
         problem = Problem(("currency",), f"is {currency}, and the tariff is in {tariff.currency}")
         raise BadInput(f"The tariff is in {tariff.currency}, not in {currency}.", problems=[problem])
-    rates, problems = await _validate_prices(prices, tariff)
+    rates, problems = await _validate_prices(prices, tariff, call.rows.now)
     if problems:
         raise BadInput(f"{len(problems):,} prices are invalid, so none was stored. See `problems`.", problems=problems)
     if rates:
@@ -302,14 +302,14 @@ async def _load_tariff(call: Call, tariff_id: str) -> tuple[models.Tariff, model
 
 
 async def _validate_prices(
-    prices: Sequence[types.NewTariffPrice], tariff: models.Tariff
+    prices: Sequence[types.NewTariffPrice], tariff: models.Tariff, now: datetime
 ) -> tuple[dict[int, int], list[Problem]]:
     """Return the scaled rates by start of the period (ms since 1970), and the problems of the invalid prices."""
     rates: dict[int, int] = {}
     problems: list[Problem] = []
     async for index, price in with_pauses(enumerate(prices)):
         rate = to_hundredths(price.rate)
-        if problem := find_price_problem(price.at, rate, tariff):
+        if problem := find_price_problem(price.at, rate, tariff, now):
             problems.append(replace(problem, path=("prices", index, *problem.path)))
         elif rates.setdefault(to_ms(price.at), to_scaled(rate)) != to_scaled(rate):
             problems.append(Problem(("prices", index, "at"), "is given twice with different rates"))

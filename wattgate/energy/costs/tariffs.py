@@ -39,7 +39,7 @@ MAX_COMPONENTS = 20
 
 MIN_VALID_FROM = datetime(2000, 1, 1, tzinfo=UTC)
 MAX_AHEAD = timedelta(days=2 * 366)
-"""How far in the future a tariff may become valid."""
+"""How far in the future a tariff may become valid, and a price may begin."""
 
 _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):[0-5]\d", re.ASCII)
 _BLOCK_PERIODS = (Period.P1D, Period.P1W, Period.P1M, Period.P3M, Period.P1Y)
@@ -194,7 +194,7 @@ def _decimal_problems(number: Decimal, path: ProblemPath, *, is_money: bool) -> 
         yield Problem(path, f"{sent:f} has more than {decimals} decimal places")
 
 
-def find_price_problem(at: datetime, rate: Decimal, tariff: TariffTerms) -> Problem | None:
+def find_price_problem(at: datetime, rate: Decimal, tariff: TariffTerms, now: datetime) -> Problem | None:
     """Return the problem of a price of a dynamic tariff, or None."""
     for problem in rate_problems(rate, "rate"):
         return problem
@@ -206,6 +206,8 @@ def find_price_problem(at: datetime, rate: Decimal, tariff: TariffTerms) -> Prob
         return Problem(
             ("at",), f"{format_iso(at)} is before the tariff is valid, from {format_iso(tariff.valid_from)} on"
         )
+    if at > now + MAX_AHEAD:
+        return Problem(("at",), f"{format_iso(at)} is more than two years ahead")
     return None
 
 

@@ -6,14 +6,15 @@ one resource for all lines. `currency` is that of the import if a line has none.
 tariff, and a tariff is refused.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, BinaryIO
 
 from wattgate.app.input_parser import InputParser, decode_object
-from wattgate.clock import format_iso, from_ms
+from wattgate.clock import from_ms, to_ms
 from wattgate.db.queries.series.tariffs import TariffRates
 from wattgate.energy.buckets import MINUTE_MS
 from wattgate.energy.costs.tariffs import price_length_ms
@@ -29,7 +30,7 @@ from wattgate.operations.readings.bulk_recorder import BulkReport, ReportRefusal
 from wattgate.operations.tariffs import MAX_PRICES, set_tariff, set_tariff_prices
 from wattgate.operations.types.homes.resources import Resource
 from wattgate.operations.types.meters.tariffs import NewTariff, NewTariffPrice
-from wattgate.price_sources.answers import SourcePrice
+from wattgate.price_sources.answers import SourcePrice, describe_span
 from wattgate.principal import Principal
 from wattgate.reading_files.cells import InvalidLine
 from wattgate.reading_files.line_reader import bytes_read, read_numbered_lines
@@ -82,7 +83,7 @@ class _TariffImport:
                 for number, _ in prices:
                     self.reject_line(number, error.message)
                 continue
-            by_tariff: dict[tuple[str, str], _NumberedPrices] = defaultdict(list)
+            by_tariff = defaultdict[tuple[str, str], _NumberedPrices](list)
             for number, price in prices:
                 tariff = _dynamic_tariff_at(tariffs, price.at)
                 if tariff is None:
@@ -92,7 +93,7 @@ class _TariffImport:
                 else:
                     by_tariff[tariff.tariff_id, tariff.currency].append((number, price))
             for (tariff_id, tariff_currency), tariff_prices in by_tariff.items():
-                await self._record_prices(tariff_id, tariff_currency, tariff_prices)
+                await self.record_prices(tariff_id, tariff_currency, tariff_prices)
         self.pending_prices.clear()
         self.pending_count = 0
 
@@ -107,7 +108,7 @@ class _TariffImport:
         tariffs: list[list[TariffRates]] = await self.runner.load(edge, self.principal, [row], {"upcoming": True})
         return tariffs[0]
 
-    async def _record_prices(self, tariff_id: str, currency: str, prices: _NumberedPrices) -> None:
+    async def record_prices(self, tariff_id: str, currency: str, prices: _NumberedPrices) -> None:
         """Record prices. If the gateway rejects some of them, report those and record the others."""
         while prices:
             listed = [price for _, price in prices]
@@ -140,32 +141,56 @@ async def import_prices(
 ) -> BulkReport:
     """Set the prices of a price source in the dynamic tariffs of a resource. Call `refuse` for each other price.
 
-    A price that lasts longer than those of the tariff becomes several. Raise BadInput if VAT would be added twice, and
-    set none then.
+    A price that lasts longer than those of the tariff becomes several. If it lasts longer than its tariff, each part of
+    its time belongs to the tariff then, and only the parts without one are refused. Raise BadInput if VAT would be
+    added twice, and set none then.
     """
     prices_import = _TariffImport(runner, principal, refuse)
     tariffs = await prices_import.load_tariffs(resource_id)
     if vat_included:
         _check_vat_is_added_once(prices, tariffs)
+    pending = defaultdict[str, _NumberedPrices](list)
+    ascending = tariffs[::-1]
+    starts = [to_ms(tariff.valid_from) for tariff in ascending]
     for number, price in enumerate(prices, start=1):
         prices_import.report.lines += 1
-        at = price.start
-        while at < price.end:
-            tariff = _dynamic_tariff_at(tariffs, from_ms(at))
-            if tariff is None:
-                prices_import.reject_line(number, f"the home has no dynamic tariff at {format_iso(from_ms(at))}")
-                break
+        for index, begin, end in _parts_by_tariff(starts, price):
+            tariff = ascending[index] if index >= 0 else None
+            if tariff is None or tariff.kind is not TariffKind.DYNAMIC:
+                prices_import.reject_line(number, f"the home has no dynamic tariff of {describe_span(begin, end)}")
+                continue
+            if tariff.currency != currency:
+                prices_import.reject_line(number, f"currency: is {currency}, and the tariff is in {tariff.currency}")
+                continue
             length = price_length_ms(tariff.stored)
-            if at + length > price.end:
-                minutes, needed = (price.end - at) // MINUTE_MS, length // MINUTE_MS
-                reason = f"holds for {minutes} minutes, and prices of the tariff for {needed}. Set its `pricePeriod`"
-                prices_import.reject_line(number, reason)
-                break
-            new_price = NewTariffPrice(at=from_ms(at), rate=price.rate)
-            await prices_import.add_price(number, resource_id, currency, new_price)
-            at += length
-    await prices_import.flush_prices()
+            first = price.start + (begin - price.start) // length * length  # it may begin before the tariff does
+            for at in range(first, end, length):
+                if at + length > price.end:
+                    minutes, needed = (price.end - at) // MINUTE_MS, length // MINUTE_MS
+                    reason = (
+                        f"holds for {minutes} minutes, and prices of the tariff for {needed}. Set its `pricePeriod`"
+                    )
+                    prices_import.reject_line(number, reason)
+                    break
+                of_tariff = pending[tariff.tariff_id]
+                of_tariff.append((number, NewTariffPrice(at=from_ms(at), rate=price.rate)))
+                if len(of_tariff) >= MAX_PRICES:
+                    await prices_import.record_prices(tariff.tariff_id, currency, pending.pop(tariff.tariff_id))
+    for tariff_id, of_tariff in pending.items():
+        await prices_import.record_prices(tariff_id, currency, of_tariff)
     return prices_import.report
+
+
+def _parts_by_tariff(starts: Sequence[int], price: SourcePrice) -> Iterator[tuple[int, int, int]]:
+    """Yield the index of each tariff in force while a price holds, with its part of that time.
+
+    `starts` are those of the tariffs, in order. Index -1 is the time before all of them.
+    """
+    begin, index = price.start, bisect_right(starts, price.start) - 1
+    while begin < price.end:
+        end = min(price.end, starts[index + 1]) if index + 1 < len(starts) else price.end
+        yield index, begin, end
+        begin, index = end, index + 1
 
 
 def _check_vat_is_added_once(prices: Sequence[SourcePrice], tariffs: Sequence[TariffRates]) -> None:
