@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from sqlmodel import col
+from strawberry import ID
 
 from tests.graphql.test_access_log import flush
 from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, stream
 from tests.support import people
-from tests.support.house import House, Tenant
+from tests.support.house import PASSWORD, House, Tenant
 from tests.support.refusals import refusals
 from tests.support.residents import resident
 from tests.support.socket import socket
@@ -27,6 +28,7 @@ from wattgate.operations.homes.home_members import (
     KEPT_ENDED,
     MAX_MEMBERS,
 )
+from wattgate.operations.types.identity.accounts import NewAccount
 
 Headers = dict[str, str]
 
@@ -320,16 +322,38 @@ async def test_owner_cannot_accept_and_a_member_not_twice(sharing: Sharing) -> N
     assert await sharing.code_of(ACCEPT, sharing.hers, code=code) == "CONFLICT"
 
 
-async def test_invitation_of_a_suspended_owner_waits_and_a_member_can_leave_meanwhile(sharing: Sharing) -> None:
-    code = (await sharing.invite())["code"]
-    await suspend_owner(sharing, "")
-    assert await sharing.code_of(ACCEPT, sharing.hers, code=code) == "CONFLICT"
+async def resume_owner(sharing: Sharing) -> None:
     path = f"/user/{sharing.owner.user_id}/suspension"
     await sharing.house.call("DELETE", path, sharing.owner.headers["application"])
+
+
+async def close_accounts(sharing: Sharing, member_id: str) -> None:
+    application = sharing.owner.headers["application"]
+    user = (await sharing.house.call("GET", f"/user/{sharing.owner.user_id}", application)).json()
+    for account in user["applications"]:
+        await sharing.house.call("DELETE", f"/account/{account['accountId']}", application)
+
+
+async def open_account(sharing: Sharing) -> None:
+    user_id = ID(sharing.owner.user_id)
+    account = NewAccount(username=f"again-{user_id}", user_id=user_id, password=PASSWORD)
+    await sharing.owner.run("add_account", input=account)
+
+
+@pytest.mark.parametrize(("end", "resume"), [(suspend_owner, resume_owner), (close_accounts, open_account)])
+async def test_invitation_of_an_absent_owner_waits_and_a_member_can_leave_meanwhile(
+    sharing: Sharing, end: Any, resume: Any
+) -> None:
+    code = (await sharing.invite())["code"]
+    await end(sharing, "")
+    assert await sharing.code_of(ACCEPT, sharing.hers, code=code) == "CONFLICT"
+    await resume(sharing)
     assert await sharing.code_of(ACCEPT, sharing.hers, code=code) is None
     assert await sharing.reads() is None
-    await suspend_owner(sharing, "")
+    assert len((await sharing.ask(SHARED, sharing.hers))["sharedHomes"]) == 1
+    await end(sharing, "")
     assert await sharing.reads() == "FORBIDDEN"
+    assert (await sharing.ask(SHARED, sharing.hers))["sharedHomes"] == []
     assert await sharing.code_of(LEAVE, sharing.hers, homeId=sharing.home_id) is None
     assert await sharing.code_of(LEAVE, sharing.hers, homeId=sharing.home_id) == "NOT_FOUND"
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from sqlmodel import col
 
+from wattgate.db.identity.credential_states import accepts_applications
 from wattgate.db.models import (
     Device,
     HomeMember,
@@ -143,16 +144,23 @@ async def shared_homes(rows: Rows, users: Sequence[Any]) -> list[list[SharedHome
 
 
 async def shared_homes_of(rows: Rows, user_id: str, ve_id: str | None = None) -> list[SharedHome]:
-    """Return the homes of others that a user may read, or only one of them. `rows` are those of the application."""
+    """Return the homes of others that a user may read, or only one of them. `rows` are those of the application.
+
+    They are those that the header `sharedHomeId` may name: see `is_open_membership`.
+    """
     of_user = [col(HomeMember.member_user_id) == user_id, col(HomeMember.ended_at).is_(None)]
     of_home = [] if ve_id is None else [col(HomeMember.ve_id) == ve_id]
     accesses = await rows.all(HomeMember, *of_user, *of_home, order_by=[HomeMember.joined_at, HomeMember.member_id])
     if not accesses:
         return []
     homes = await rows.get_many(VirtualEntity, {access.ve_id for access in accesses})
-    owners = await rows.get_many(User, {access.user_id for access in accesses})
+    is_owner = col(User.user_id).in_({access.user_id for access in accesses})
+    present = {owner.user_id for owner in await rows.all(User, is_owner, accepts_applications())}
     return [
-        SharedHome(access.member_id, access.ve_id, homes[access.ve_id].name, access.joined_at)
+        SharedHome(access.member_id, access.ve_id, home.name, access.joined_at)
         for access in accesses
-        if access.joined_at is not None and homes[access.ve_id].active and owners[access.user_id].active
+        if access.joined_at is not None
+        and (home := homes[access.ve_id]).active
+        and home.owner_id == access.user_id
+        and access.user_id in present
     ]

@@ -191,7 +191,7 @@ async def accept_home_invitation(call: Call, *, code: InvitationCode) -> SharedH
             raise _unknown_code()  # another call was faster
         for accepted in await queries.shared_homes_of(rows, account.user_id, invitation.ve_id):
             return accepted
-    raise Conflict("The owner of the home is suspended. Accept the invitation later.")
+    raise Conflict("The owner of the home is suspended or has no open account. Accept the invitation later.")
 
 
 @operation(
