@@ -120,7 +120,11 @@ MALFORMED_MESSAGES: list[str | bytes] = [
     '{"type": "ping"} {"type": "ping"}',
     '{"type": "connection_init", "payload": "x"}',
     '{"type": "connection_init", "payload": []}',
+    '{"type": "connection_init", "payload": {"sharedHomeId": 123}}',
+    '{"type": "connection_init", "payload": {"TOKEN": ["x"]}}',
+    '{"type": "connection_init", "payload": {"userId": {"id": "x"}}}',
     '{"type": "ping", "payload": 5}',
+    '{"type": "ping", "payload": {"token": "x", "sharedHomeId": false}}',
     '{"type": "pong", "payload": "x"}',
     '{"type": "complete"}',
     '{"type": "complete", "id": 1}',
@@ -209,11 +213,19 @@ async def test_null_payload_of_init_is_accepted(live: LiveHouse) -> None:
     async with socket(live.url, headers=live.one.headers["account"]) as client:
         await client.say(type="connection_init", payload=None)
         assert await client.hear() == ACKNOWLEDGEMENT
+    async with socket(live.url) as client:
+        await client.init(**live.one.headers["account"], sharedHomeId=None, other=5)
+
+
+async def test_credential_that_is_no_text_is_named(live: LiveHouse) -> None:
+    async with socket(live.url) as client:
+        await client.say(type="connection_init", payload={**live.one.headers["account"], "sharedHomeId": 123})
+        assert await client.closed() == (4400, "Invalid message: sharedHomeId is no text - in `$.payload`")
 
 
 async def test_pong_has_the_payload_of_its_ping(live: LiveHouse) -> None:
     async with socket(live.url) as client:
-        for payload in ({"a": [1, None, "é"]}, {}, {"token": None} | {"x": 10**40}):
+        for payload in ({"a": [1, None, "é"]}, {}, {"userId": 5}, {"token": None} | {"x": 10**40}):
             await client.say(type="ping", payload=payload)
             if "token" not in payload:
                 assert await client.hear() == {"type": "pong", "payload": payload}

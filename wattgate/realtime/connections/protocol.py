@@ -113,6 +113,12 @@ _DECODER: msgspec.json.Decoder[ConnectionInit | Ping | Pong | _ParsedSubscribe |
 _ENVELOPE_DECODER = msgspec.json.Decoder(_Envelope)
 _REQUEST_DECODER = msgspec.json.Decoder(OperationRequest)
 
+_RENEWING_MEMBERS = frozenset({"token", "authorization"})
+"""Members of the payload of a ping that replace the credentials of the connection, in lower case."""
+
+_CREDENTIAL_MEMBERS = _RENEWING_MEMBERS | {"applicationid", "userid", "sharedhomeid"}
+"""Members of a payload that say who calls, in lower case."""
+
 MAX_CONTROL_BYTES = 16 * 1024
 """Maximum bytes of a message that requests no operation. Only credentials make one longer than some hundred bytes."""
 
@@ -202,6 +208,8 @@ def parse_message(data: bytes) -> ClientMessage:
         message = _DECODER.decode(data)
         if isinstance(message, _ParsedSubscribe):
             return Subscribe(message.id, _with_size(message.payload, len(data)))
+        if isinstance(message, ConnectionInit) or (isinstance(message, Ping) and has_credentials(message.payload)):
+            _check_credentials(message.payload or {})
         return message
     except RecursionError:
         raise MalformedMessage("it is nested too deeply") from None
@@ -217,6 +225,21 @@ def parse_request(request: UnparsedRequest) -> OperationRequest:
         raise MalformedMessage("it is nested too deeply") from None
     except msgspec.DecodeError as error:
         raise MalformedMessage(f"{error} - in `$.payload`") from None
+
+
+def has_credentials(payload: Mapping[str, Any] | None) -> bool:
+    """Return whether the payload of a ping has new credentials. Any other payload is only returned."""
+    return payload is not None and not _RENEWING_MEMBERS.isdisjoint(map(str.lower, payload))
+
+
+def _check_credentials(payload: Mapping[str, Any]) -> None:
+    """Raise MalformedMessage if a member that says who calls is no text. Null stands for none.
+
+    Without it, the connection would act for another caller or in another home than the client means.
+    """
+    for name, value in payload.items():
+        if value is not None and not isinstance(value, str) and name.lower() in _CREDENTIAL_MEMBERS:
+            raise MalformedMessage(f"{name} is no text - in `$.payload`")
 
 
 def _read_large(data: bytes) -> Subscribe | None:

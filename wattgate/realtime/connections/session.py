@@ -125,9 +125,6 @@ class Wire(Protocol):
 
 log = logging.getLogger(__name__)
 
-CREDENTIAL_MEMBERS = {"token", "authorization"}
-"""Members of the payload of a ping that contain new credentials."""
-
 
 class SocketSubscriber:
     """A subscription of a session."""
@@ -243,9 +240,7 @@ class Session:
                 self._start_operation(message)
             case Action.STOP, Complete(id=operation_id):
                 self._operations.stop(operation_id)
-            case Action.PONG, Ping(payload=payload) if payload and not CREDENTIAL_MEMBERS.isdisjoint(
-                map(str.lower, payload)
-            ):
+            case Action.PONG, Ping(payload=payload) if payload and protocol.has_credentials(payload):
                 self._refresh_credentials(payload)
             case Action.PONG, Ping(payload=payload):
                 self.send(protocol.encode_pong(payload))
