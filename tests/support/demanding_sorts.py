@@ -124,7 +124,10 @@ SORTS = (
     Demand(
         "energy.costs.tariffs:MAX_PARTS",
         "graphql.cost.operation_charge:OperationCharge",
-        ("energy.costs.tariffs:_overlap_problems calls sorted",),
+        (
+            "energy.costs.tariffs:_intervals calls sorted",
+            "energy.costs.tariffs:_overlap_problems calls sorted",
+        ),
     ),
     Demand(
         "values.annotations:MaxItems",

@@ -279,13 +279,9 @@ async def _load_energy(
                 earlier_grids[series.resource.resource_id] = BucketGrid(
                     (BucketRun(needed_from, plan.grid.start - needed_from, 1),)
                 )
+    divide = display_inputs.divide_by_rate
     series_grids = [
-        (
-            series,
-            display_inputs.divide_by_rate(
-                plan.grid, tariffs.get(series.resource.resource_id, ()), prices, series.field
-            ),
-        )
+        (series, divide(plan.grid, tariffs.get(series.resource.resource_id, ()), prices, series.field))
         for plan in plans
         for series in plan.energy_series
     ]
