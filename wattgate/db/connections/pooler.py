@@ -17,8 +17,8 @@ from wattgate.db.connections.engine_errors import POOLER_REMEDY
 ROUNDS = 20
 """Statements of each client. Without other clients, the first one shows the mode of PgBouncer."""
 
-TIMEOUT_SECONDS = 2.0
-"""The maximum wait for a process of the server. A pooler of sessions may have none left for the second client."""
+TIMEOUT_SECONDS = 5.0
+"""The maximum wait of the second client for its first process. A pooler of sessions may have none left for it."""
 
 
 async def find_pooler_problem(database: Database) -> str | None:
@@ -38,7 +38,8 @@ async def pools_transactions(database: Database) -> bool:
             return False
         async with asyncio.timeout(TIMEOUT_SECONDS):
             clients.append(await _connect(options))
-            processes = [[await _process_of(client) for client in clients] for _ in range(ROUNDS)]
+            await _process_of(clients[1])
+        processes = [[await _process_of(client) for client in clients] for _ in range(ROUNDS)]
     except TimeoutError:
         return False
     finally:
