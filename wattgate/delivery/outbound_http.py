@@ -143,8 +143,17 @@ BODY_TIMEOUT_SECONDS = 5.0
 MAX_HEAD_BYTES = 16 * 2**10
 """Maximum bytes of the head of a response."""
 
-MAX_HEADS_BYTES = 64 * 2**10
-"""Maximum bytes up to the end of the head, including informational responses (1xx) before it."""
+MAX_HEAD_LINES = 128
+"""Maximum lines of the head of a response. Most servers send 10 to 30."""
+
+MAX_INFORMATIONAL = 8
+"""Maximum number of informational responses (1xx) before the response."""
+
+MAX_SMALL_EVENTS, MIN_EVENT_BYTES = 256, 256
+"""Number of reads and chunks of a body of any size, and the bytes for which it may have a further one."""
+
+PAUSE_EVENTS = 32
+"""Number of reads and chunks of a body after which other tasks run. Each takes about 20 µs."""
 
 MAX_BODY_BYTES = 64 * 2**10
 """Maximum bytes of a response's body that are read, if a client states no other. The connection is then closed."""
@@ -310,7 +319,7 @@ class OutboundHttpClient:
         try:
             async with _translate_errors(_RequestStep(destination, "connect", deadline)):
                 return await asyncio.open_connection(
-                    sock=connection, limit=MAX_BODY_BYTES, ssl=tls, server_hostname=name
+                    sock=connection, limit=MAX_HEAD_BYTES, ssl=tls, server_hostname=name
                 )
         except BaseException:  # also close the connection of a cancelled request
             connection.close()
@@ -372,32 +381,60 @@ async def _send_and_receive(
 
 
 async def _read_head(http: h11.Connection, reader: asyncio.StreamReader) -> h11.Response:
-    """Read the head of the response. Skip informational responses before it."""
-    remaining = MAX_HEADS_BYTES
-    while True:
+    """Read the head of the response. Skip informational responses before it.
+
+    It is read line by line, so that a head with more lines than MAX_HEAD_LINES is refused before it is parsed.
+    """
+    for _ in range(MAX_INFORMATIONAL + 1):
+        size, line = 0, b""
+        for _ in range(MAX_HEAD_LINES):
+            line = await _read_line(reader)
+            size += len(line)
+            if size > MAX_HEAD_BYTES:
+                raise h11.RemoteProtocolError(f"the head of the response is longer than {MAX_HEAD_BYTES:,} bytes")
+            http.receive_data(line)
+            if line in (b"\r\n", b"\n"):
+                break
+        else:
+            raise h11.RemoteProtocolError(f"the head of the response has more than {MAX_HEAD_LINES} lines")
         event = http.next_event()
         if isinstance(event, h11.Response):
             return event
-        if event is h11.NEED_DATA:
-            data = await reader.read(MAX_HEAD_BYTES)
-            if not data:
-                raise ConnectionResetError(errno.ECONNRESET, "the connection was closed without a response")
-            remaining -= len(data)
-            if remaining < 0:
-                raise h11.RemoteProtocolError("there are too many informational responses")
-            http.receive_data(data)
+    raise h11.RemoteProtocolError("there are too many informational responses")
+
+
+async def _read_line(reader: asyncio.StreamReader) -> bytes:
+    """Return the next line of a head. Raise ConnectionResetError at the end of the connection."""
+    try:
+        return await reader.readuntil(b"\n")
+    except asyncio.IncompleteReadError:
+        raise ConnectionResetError(errno.ECONNRESET, "the connection was closed without a response") from None
+    except asyncio.LimitOverrunError:
+        message = f"a line of the response is longer than {MAX_HEAD_BYTES:,} bytes"
+        raise h11.RemoteProtocolError(message) from None
 
 
 async def _read_body(http: h11.Connection, reader: asyncio.StreamReader, content: bytearray, max_bytes: int) -> None:
-    """Append the body of the response to `content`, up to its end or to a number of bytes."""
-    while len(content) < max_bytes:
+    """Append the body of the response to `content`, up to its end or to a number of bytes.
+
+    Stop at a body whose pieces are too small: it takes more bytes or events than any server needs for its content. Let
+    other tasks run meanwhile: data that has arrived already is read without a wait.
+    """
+    raw_bytes, events = MAX_HEAD_BYTES + 2 * max_bytes, MAX_SMALL_EVENTS + max_bytes // MIN_EVENT_BYTES
+    for number in range(1, events + 1):
+        if len(content) >= max_bytes or raw_bytes <= 0:
+            return
         event = http.next_event()
         if event is h11.NEED_DATA:
-            http.receive_data(await reader.read(MAX_HEAD_BYTES))
+            data = await reader.read(MAX_HEAD_BYTES)
+            raw_bytes -= len(data)
+            http.receive_data(data)
         elif isinstance(event, h11.Data):
             content += event.data
         else:
             return
+        if number % PAUSE_EVENTS == 0:
+            await asyncio.sleep(0)
 
 
 @asynccontextmanager

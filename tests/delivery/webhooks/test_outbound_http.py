@@ -4,18 +4,20 @@ import asyncio
 import json
 import socket
 import ssl
-from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 
+import h11
 import pytest
 import trustme
 
-from tests.support.sinks import HERE, Received, Sink, answering, closing, hanging, sink
+from tests.support.sinks import HERE, Behaviour, Received, Sink, answering, closing, hanging, sink
 from tests.support.tls import trusting
 from wattgate.delivery.egress import EgressPolicy
 from wattgate.delivery.outbound_http import (
     MAX_BODY_BYTES,
+    PAUSE_EVENTS,
     OutboundHttpClient,
     OutboundRequestFailed,
     OutboundResponse,
@@ -161,6 +163,89 @@ async def test_invalid_http_response_is_a_protocol_error(receiver: Sink, head: b
     receiver.behave = behave
     failed = await request_failure(OutboundHttpClient(HERE, timeout_seconds=60), receiver.url)
     assert (failed.code, failed.syscall) == ("EPROTO", "read")
+
+
+@contextmanager
+def parsed_events(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Count the events that h11 returns, one number for each step of the event loop in which there are some."""
+    counts, loop, ended = [0], asyncio.get_running_loop(), asyncio.Event()
+    original = h11.Connection.next_event
+
+    def begin_step() -> None:
+        counts.append(0)
+        if not ended.is_set():
+            loop.call_soon(begin_step)
+
+    def next_event(connection: h11.Connection) -> object:
+        counts[-1] += 1
+        return original(connection)
+
+    begin_step()
+    with monkeypatch.context() as patched:
+        patched.setattr(h11.Connection, "next_event", next_event)
+        yield counts
+    ended.set()
+
+
+def sending(*parts: bytes) -> Behaviour:
+    """Return a behaviour that sends bytes as they are, and then waits."""
+
+    async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
+        for part in parts:
+            writer.write(part)
+            await writer.drain()
+        await asyncio.Event().wait()
+
+    return behave
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+async def test_body_of_tiny_chunks_is_cut_and_lets_other_tasks_run(
+    receiver: Sink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receiver.behave = sending(CHUNKED, *[b"1\r\na\r\n" * 5_000] * 20)
+    with parsed_events(monkeypatch) as counts:
+        response = await post(OutboundHttpClient(HERE), receiver.url)
+    assert response.status == 200
+    assert sum(counts) < 1_000
+    assert max(counts) <= 2 * PAUSE_EVENTS
+
+
+async def test_client_without_bodies_reads_only_the_head(receiver: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
+    receiver.behave = sending(CHUNKED, *[b"1\r\na\r\n" * 5_000] * 20)
+    with parsed_events(monkeypatch) as counts:
+        response = await post(OutboundHttpClient(HERE, max_body_bytes=0), receiver.url)
+    assert (response.status, response.body) == (200, b"")
+    assert sum(counts) == 1
+
+
+async def test_body_of_usual_chunks_is_read_completely(receiver: Sink) -> None:
+    chunk = b"400\r\n" + b"a" * 1_024 + b"\r\n"
+    receiver.behave = sending(CHUNKED, *[chunk] * 1_000, b"0\r\n\r\n")
+    response = await post(OutboundHttpClient(HERE, max_body_bytes=2_000_000), receiver.url)
+    assert len(response.body) == 1_024_000
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"HTTP/1.1 200 OK\r\n" + b"a:b\r\n" * 3_000 + b"\r\n", b"HTTP/1.1 103 Early\r\n\r\n" * 700],
+    ids=["many headers", "many announcements"],
+)
+async def test_head_of_many_small_parts_is_refused_before_it_is_parsed(
+    receiver: Sink, monkeypatch: pytest.MonkeyPatch, head: bytes
+) -> None:
+    receiver.behave = sending(head + b"HTTP/1.1 200 OK\r\n\r\n")
+    with parsed_events(monkeypatch) as counts:
+        failed = await request_failure(OutboundHttpClient(HERE, timeout_seconds=60), receiver.url)
+    assert (failed.code, failed.syscall) == ("EPROTO", "read")
+    assert sum(counts) <= 10
+
+
+async def test_early_hints_are_skipped(receiver: Sink) -> None:
+    receiver.behave = sending(b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n" * 2 + b"HTTP/1.1 204 None\r\n\r\n")
+    assert (await post(OutboundHttpClient(HERE), receiver.url)).status == 204
 
 
 async def test_complete_head_is_a_response_even_if_the_body_fails(receiver: Sink) -> None:

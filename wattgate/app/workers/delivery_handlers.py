@@ -35,10 +35,10 @@ def create_delivery_handlers(
     This reads files of certificates, which takes up to a second: do not call it in an event loop that serves requests.
     """
     tls = client_context()
-    http_client = OutboundHttpClient(settings.egress_policy, tls=tls)
+    http_client = OutboundHttpClient(settings.egress_policy, tls=tls, max_body_bytes=0)  # the status is enough
     push = PushChannel(
         http_client,
-        OutboundHttpClient(ALLOW_ALL, tls=tls),
+        OutboundHttpClient(ALLOW_ALL, tls=tls, max_body_bytes=0),
         vapid=create_vapid(settings),
         provider=_create_push_provider(settings),
         clock=clock,

@@ -91,7 +91,7 @@ def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None
         return float(value)
     try:
         return max((parsedate_to_datetime(value) - now).total_seconds(), 0.0)
-    except (ValueError, TypeError):  # not a date, or without a zone
+    except (ValueError, TypeError, OverflowError):  # not a date, without a zone, or with one of many years
         return None
 
 
