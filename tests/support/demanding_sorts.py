@@ -48,6 +48,11 @@ SORTS = (
         ),
     ),
     Demand(
+        "operations.webhooks.webhook_endpoints:MAX_EVENTS_PER_CALL",
+        "operations.vocabulary.cost_weights:DELIVERY_WEIGHT",
+        ("operations.messages.webhook_events:enqueue_again calls sorted",),
+    ),
+    Demand(
         "price_sources.answers:MAX_PRICES",
         "none: A command of the operator reads one answer of a price source.",
         (

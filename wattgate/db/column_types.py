@@ -21,6 +21,7 @@ from sqlalchemy import (
     Text,
     TextClause,
     cast,
+    literal,
     text,
     type_coerce,
 )
@@ -173,6 +174,16 @@ def created_at_field() -> Any:
 def updated_at_field() -> Any:
     """Return the column of the time of the last change, which the gateway sets."""
     return Field(default_factory=utc_now, sa_type=UtcDateTime, sa_column_kwargs={"onupdate": utc_now})
+
+
+def is_literally(column: Any, *values: Any) -> ColumnElement[bool]:
+    """Return the condition that a column has one of these values, which are in the text of the statement.
+
+    A planner uses a partial index only for a statement whose text implies the condition of the index.
+    """
+    literals = [literal(value, column.type, literal_execute=True) for value in values]
+    condition: ColumnElement[bool] = column == literals[0] if len(literals) == 1 else column.in_(literals)
+    return condition
 
 
 # Rows of values as parameters of a statement. The text of the statement does not depend on the number of rows.

@@ -2,13 +2,18 @@
 
 import asyncio
 import json
+import re
 import socket
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from sqlalchemy import Engine, event, insert
 from sqlmodel import col
 from standardwebhooks import Webhook as Verifier
 
@@ -17,21 +22,27 @@ from tests.support.outbox import Post
 from tests.support.sinks import HERE, Received, Sink, answering, closing, hanging, sink
 from tests.support.timed import NOW
 from wattgate.app.workers.deliveries import DeliveryHandler, DeliveryWorker
+from wattgate.app.workers.maintenance import OUTBOX_PURGES
 from wattgate.clock import format_iso, utc_now
-from wattgate.db.models import Webhook, WebhookEndpoint, WebhookError
+from wattgate.db.models import Delivery, Webhook, WebhookEndpoint, WebhookError
+from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.delivery.channels.webhook import WebhookChannel
 from wattgate.delivery.outbound_http import OutboundHttpClient
 from wattgate.delivery.schedule import WEBHOOK_SCHEDULE
-from wattgate.enums import Channel, DeliveryKind
-from wattgate.errors import Conflict, NotFound
+from wattgate.enums import Channel, DeliveryKind, DeliveryState, WebhookStatus
+from wattgate.errors import Conflict, CostTooHigh, NotFound
 from wattgate.operations.core.operation import Call, OperationKind, operation
 from wattgate.operations.messages import deliveries
 from wattgate.operations.messages.webhook_events import enqueue_event
 from wattgate.operations.types.messages.webhooks import NewWebhookEndpoint, WebhookEndpointChange
+from wattgate.operations.vocabulary.cost_weights import DELIVERY_WEIGHT, MUTATION_WEIGHT
 from wattgate.operations.webhooks import webhook_endpoints, webhooks
 from wattgate.operations.webhooks.endpoint_secrets import MAX_OLD_SECRETS
 from wattgate.operations.webhooks.webhooks import FAILURE_THRESHOLD, MAX_PAUSE, PROBE_TIMEOUT
 from wattgate.principal import Permission, Principal, Role
+from wattgate.rate_limit.budgets import Budgets, LocalBucketStore
+from wattgate.rate_limit.scopes import Allowance, BudgetLimits
+from wattgate.rest_compat.call_charge import CallCharge
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
@@ -419,19 +430,195 @@ async def test_replay_sends_events_since_an_instant_in_order_and_to_new_endpoint
     async with sink() as later:
         new = (await register_endpoint(outbox, later.url, "alert.*")).endpoint.endpoint_id
         replayed = await outbox.run(webhook_endpoints.replay_webhooks, endpoint_id=new, since=since - HOUR, until=since)
-        assert (replayed.queued, replayed.next_since) == (2, None)
+        assert (replayed.queued, replayed.next_after) == (2, None)
         await worker(outbox).deliver_due()
         assert received_numbers(later) == [0, 1]
 
 
-async def test_events_are_deleted_after_a_month(outbox: Post, receiver: Sink) -> None:
+@operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
+async def fail_webhooks(call: Call, *, endpoint_id: str, status: WebhookStatus = WebhookStatus.FAILED) -> None:
+    """Give all webhooks of an endpoint a status, as if their attempts had ended so."""
+    await call.rows.update(Webhook, col(Webhook.endpoint_id) == endpoint_id, status=status)
+
+
+def charge_of(budget: int) -> CallCharge:
+    """Return the charge of a call whose caller has a budget that does not fill again."""
+    budgets = Budgets(BudgetLimits(Allowance(budget, 0.001), None), LocalBucketStore())
+    return CallCharge(budgets, Principal(Role.ACCOUNT, application_id="one", account_id="ada"))
+
+
+@contextmanager
+def written_statements(outbox: Post) -> Iterator[list[str]]:
+    """Collect the statements that insert, change or delete rows."""
+    statements = list[str]()
+
+    def note(connection: Any, cursor: Any, statement: str, *others: Any) -> None:
+        if statement.startswith(("INSERT", "UPDATE", "DELETE")):
+            statements.append(statement)
+
+    engine = outbox.tenant.gateway.database.engine.sync_engine
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield statements
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+
+
+async def delivered_order(outbox: Post, endpoint_id: str) -> list[int]:
+    """Return the numbers of the events whose deliveries to an endpoint are open, in the order of the deliveries."""
+    numbers = {webhook.webhook_id: webhook.payload["n"] for webhook in await webhook_records(outbox, endpoint_id)}
+    is_open = col(Delivery.order_key) == endpoint_id, col(Delivery.state) == DeliveryState.WAITING
+    return [numbers[row.target_id] for row in await outbox.rows(Delivery, *is_open, order_by=[Delivery.number])]
+
+
+async def test_replay_sends_a_page_of_events_that_is_paid_before_it_is_written(outbox: Post) -> None:
+    """A page has few statements, also if all events have the same instant. The next page begins after its last one."""
+    await outbox.run(emit_events, count=130)
+    endpoint_id = (await register_endpoint(outbox, "https://hooks.invalid/")).endpoint.endpoint_id
+    page = {"endpoint_id": endpoint_id, "since": outbox.clock.now}
+    replay = partial(outbox.runner.run, webhook_endpoints.replay_webhooks, outbox.tenant.system)
+    with written_statements(outbox) as written, pytest.raises(CostTooHigh):
+        await replay(page, charge=charge_of(4_000))
+    assert written == []
+    charge = charge_of(10_000)
+    with written_statements(outbox) as written:
+        first = await replay(page, charge=charge)
+    assert (first.queued, charge.charged) == (100, 100 * DELIVERY_WEIGHT - MUTATION_WEIGHT)
+    assert len(written) < 10
+    last = await replay({**page, "after": first.next_after})
+    assert (last.queued, last.next_after) == (30, None)
+    assert await delivered_order(outbox, endpoint_id) == list(range(130))
+
+
+async def test_redrive_sends_a_page_of_events_that_is_paid_before_it_is_written(outbox: Post) -> None:
+    endpoint_id = (await register_endpoint(outbox, "https://hooks.invalid/")).endpoint.endpoint_id
+    await outbox.run(emit_events, count=130)
+    await outbox.clear()
+    await outbox.run(fail_webhooks, endpoint_id=endpoint_id)
+    redrive = partial(outbox.runner.run, webhook_endpoints.redrive_webhooks, outbox.tenant.system)
+    arguments = {"endpoint_id": endpoint_id}
+    with written_statements(outbox) as written, pytest.raises(CostTooHigh):
+        await redrive(arguments, charge=charge_of(4_000))
+    assert written == []
+    charge = charge_of(10_000)
+    with written_statements(outbox) as written:
+        assert (await redrive(arguments, charge=charge)).queued == 100
+    assert charge.charged == 100 * DELIVERY_WEIGHT - MUTATION_WEIGHT
+    assert len(written) < 10
+    assert [(await redrive(arguments)).queued for _ in range(2)] == [30, 0]
+    assert await delivered_order(outbox, endpoint_id) == list(range(130))
+
+
+async def test_endpoint_with_many_waiting_events_gets_no_more_of_them_again(
+    outbox: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook_endpoints, "MAX_WAITING_EVENTS", 3)
+    endpoint_id = (await register_endpoint(outbox, "https://hooks.invalid/")).endpoint.endpoint_id
+    await outbox.run(emit_events, count=3)
+    for again in (
+        partial(outbox.run, webhook_endpoints.replay_webhooks, since=outbox.clock.now),
+        partial(outbox.run, webhook_endpoints.redrive_webhooks),
+        partial(outbox.run, webhook_endpoints.ping_webhook_endpoint),
+    ):
+        with pytest.raises(Conflict, match="3 or more events wait for the endpoint"):
+            await again(endpoint_id=endpoint_id)
+    await outbox.run(fail_webhooks, endpoint_id=endpoint_id)
+    assert (await outbox.run(webhook_endpoints.redrive_webhooks, endpoint_id=endpoint_id)).queued == 3
+
+
+async def test_event_for_many_endpoints_is_paid_before_it_is_written(outbox: Post) -> None:
+    """A mutation includes two deliveries. All others of its events are charged at once, for all events together."""
+    for number in range(5):
+        await register_endpoint(outbox, f"https://hooks.invalid/{number}")
+    emit = partial(outbox.runner.run, emit_events, outbox.tenant.system)
+    extra = 15 * DELIVERY_WEIGHT - MUTATION_WEIGHT
+    with written_statements(outbox) as written, pytest.raises(CostTooHigh):
+        await emit({"count": 3}, charge=charge_of(extra - 1))
+    assert written == []
+    charge = charge_of(extra)
+    await emit({"count": 3}, charge=charge)
+    assert charge.charged == extra
+    assert len(await outbox.rows(Delivery, col(Delivery.state) == DeliveryState.WAITING)) == 15
+
+
+async def test_event_for_few_endpoints_costs_no_more_than_the_mutation(outbox: Post) -> None:
+    for number in range(2):
+        await register_endpoint(outbox, f"https://hooks.invalid/{number}")
+    await outbox.runner.run(emit_events, outbox.tenant.system, {}, charge=charge_of(0))
+    assert len(await outbox.rows(Delivery, col(Delivery.state) == DeliveryState.WAITING)) == 2
+
+
+INDEXES_OF_OPEN = {"ix_delivery_open", "ix_delivery_leased", "ix_delivery_due"}
+"""The indexes of deliveries that have no ended ones."""
+
+
+@operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
+async def add_deliveries(call: Call, *, order_key: str, waiting: int, ended: int) -> None:
+    """Add deliveries with an order key: first those that have ended, then those that wait."""
+    for state, count in ((DeliveryState.SENT, ended), (DeliveryState.WAITING, waiting)):
+        values = {"kind": DeliveryKind.WEBHOOK, "target_id": "any", "order_key": order_key, "state": state}
+        values |= {"application_id": call.rows.application_id, "attempts": 0, "due_at": call.rows.now}
+        values |= {"created_at": call.rows.now, "ended_at": call.rows.now if state is DeliveryState.SENT else None}
+        rows = [{**values, "delivery_id": uuid4().hex} for _ in range(count)]
+        await call.rows.write_session.execute(insert(Delivery), rows, execution_options=SCOPED_OPTION)
+
+
+@pytest.mark.both_databases("the planners of both")
+async def test_search_for_due_deliveries_reads_no_ended_ones(outbox: Post) -> None:
+    """Ended deliveries stay for a month, and there may be thousands for each one that waits."""
+    database = outbox.tenant.gateway.database
+    order_key = uuid4().hex
+    await outbox.run(add_deliveries, order_key=order_key, waiting=200, ended=5_000)
+    found, kinds = list[tuple[str, Any]](), {"kinds": [DeliveryKind.WEBHOOK]}
+
+    def note(connection: Any, cursor: Any, statement: str, parameters: Any, *others: Any) -> None:
+        if "order_key" in statement and "min(" in statement:
+            found.append((statement, parameters))
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        await outbox.runner.run(deliveries.due_deliveries, Principal(Role.SYSTEM), kinds)
+        await outbox.run(deliveries.claim_deliveries, **kinds, worker="any", lease=60.0, limit=1)
+        outbox.pass_time(-HOUR)
+        await outbox.runner.run(deliveries.due_deliveries, Principal(Role.SYSTEM), kinds)
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    explain = "EXPLAIN QUERY PLAN " if database.is_sqlite else "EXPLAIN "
+    async with database.engine.connect() as connection:
+        await connection.exec_driver_sql("ANALYZE delivery")
+        for statement, parameters in found:
+            rows = (await connection.exec_driver_sql(explain + statement, parameters)).all()
+            plan = "\n".join(str(row[-1]) for row in rows)
+            used = set(re.findall(r"ix_delivery_\w+", plan))
+            assert {"ix_delivery_open", "ix_delivery_leased"} <= used <= INDEXES_OF_OPEN, plan
+            assert "Seq Scan" not in plan
+    assert len(found) == 4
+
+
+async def test_events_and_records_of_deliveries_are_deleted_after_a_month(outbox: Post, receiver: Sink) -> None:
+    """Records of events that still wait stay, whatever their age."""
     started_at = outbox.clock.now
+    receiver.behave = answering(410)
+    ended = (await register_endpoint(outbox, receiver.url)).endpoint.endpoint_id
     await outbox.run(emit_events)
-    outbox.pass_time(webhooks.EVENT_RETENTION + HOUR)
-    find, system = webhooks.applications_with_old_events, Principal(Role.SYSTEM)
-    assert outbox.tenant.application_id in await outbox.runner.run(find, system, {})
-    assert await outbox.run(webhooks.purge_events) > 0
-    assert outbox.tenant.application_id not in await outbox.runner.run(find, system, {})
+    await worker(outbox).deliver_due()
+    waiting = (await register_endpoint(outbox, receiver.url)).endpoint.endpoint_id
+    await outbox.run(emit_events)
+    (gone,) = await webhook_records(outbox, ended)
+    of_gone = col(WebhookError.webhook_id) == gone.webhook_id
+    assert len(await outbox.rows(WebhookError, of_gone)) == 1
+    outbox.clock.now = utc_now() + 2_000 * DAY  # other tests have moved their clocks by years
+    system = Principal(Role.SYSTEM)
+    for find, purge in OUTBOX_PURGES:
+        assert outbox.tenant.application_id in await outbox.runner.run(find, system, {})
+        while await outbox.run(purge):
+            pass
+        assert outbox.tenant.application_id not in await outbox.runner.run(find, system, {})
+    assert await webhook_records(outbox, ended) == []
+    assert await outbox.rows(WebhookError, of_gone) == []
+    assert {item.state for item in await outbox.rows(Delivery)} == {DeliveryState.WAITING}
+    (left,) = await webhook_records(outbox, waiting)
+    assert left.status is WebhookStatus.PENDING
     endpoint_id = (await register_endpoint(outbox, receiver.url)).endpoint.endpoint_id
     assert (await outbox.run(webhook_endpoints.replay_webhooks, endpoint_id=endpoint_id, since=started_at)).queued == 0
 

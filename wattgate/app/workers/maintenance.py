@@ -8,6 +8,7 @@ from wattgate.operations.accounts import account_purges
 from wattgate.operations.consent import access_log
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.homes import home_members, paired_displays
+from wattgate.operations.messages import deliveries
 from wattgate.operations.readings import retention
 from wattgate.operations.webhooks import webhooks
 from wattgate.principal import Principal, Role
@@ -16,6 +17,13 @@ INTERVAL_SECONDS = 3600.0
 """Seconds between two iterations."""
 
 ERROR_PAUSE_SECONDS = 60.0
+
+OUTBOX_PURGES = (
+    (webhooks.applications_with_old_events, webhooks.purge_events),
+    (webhooks.applications_with_old_webhooks, webhooks.purge_webhooks),
+    (deliveries.applications_with_old_deliveries, deliveries.purge_deliveries),
+)
+"""Pairs of operations: one finds the applications with old records of a kind, and one deletes a batch of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +54,11 @@ async def maintain_once(runner: Runner, lifetimes: Lifetimes = DEFAULT_LIFETIMES
         tenant = Principal(Role.SYSTEM, application_id=application_id)
         while await runner.run(retention.purge_readings, tenant, {}):
             pass
-    for application_id in await runner.run(webhooks.applications_with_old_events, system, {}):
-        await runner.run(webhooks.purge_events, Principal(Role.SYSTEM, application_id=application_id), {})
+    for find_old, purge in OUTBOX_PURGES:
+        for application_id in await runner.run(find_old, system, {}):
+            tenant = Principal(Role.SYSTEM, application_id=application_id)
+            while await runner.run(purge, tenant, {}):
+                pass
     for application_id in await runner.run(retention.applications_with_login_failures, system, {}):
         await runner.run(retention.purge_login_failures, Principal(Role.SYSTEM, application_id=application_id), {})
     for application_id in await runner.run(paired_displays.applications_with_old_pairings, system, {}):

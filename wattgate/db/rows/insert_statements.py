@@ -1,9 +1,9 @@
 """Statements that insert records, and change or check other records in the same step."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Insert, case, exists, insert, literal, select
+from sqlalchemy import Column, Insert, case, exists, insert, literal, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from wattgate.db.models import Tenanted
@@ -44,11 +44,7 @@ def insert_for(parent: type[Tenanted], record: Tenanted, parent_id: str | None =
 
     By default, `parent_id` is the attribute of the record with the name of the parent's key.
     """
-    columns = [
-        column
-        for column in model_columns(type(record))
-        if not (column.primary_key and getattr(record, column.name) is None)  # the database assigns it
-    ]
+    columns = [column for column in model_columns(type(record)) if not _is_assigned(column, record)]
     parent_columns = model_columns(parent)
     parent_exists = exists().where(
         parent_columns["application_id"] == record.application_id,
@@ -56,6 +52,17 @@ def insert_for(parent: type[Tenanted], record: Tenanted, parent_id: str | None =
     )
     values = [literal(getattr(record, column.name), column.type) for column in columns]
     return insert(model_table(type(record))).from_select(columns, select(*values).where(parent_exists))
+
+
+def insert_parameters(records: Sequence[Tenanted]) -> list[dict[str, Any]]:
+    """Return the parameters that insert new records of one model, without the keys that the database assigns."""
+    columns = [column for column in model_columns(type(records[0])) if not _is_assigned(column, records[0])]
+    return [{column.name: getattr(record, column.name) for column in columns} for record in records]
+
+
+def _is_assigned(column: Column[Any], record: Tenanted) -> bool:
+    """Return whether the database assigns the value of a column when a record is inserted."""
+    return column.primary_key and getattr(record, column.name) is None
 
 
 def record_values(record: Tenanted) -> dict[str, Any]:

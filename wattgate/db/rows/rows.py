@@ -8,7 +8,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, Protocol, TypeVar, cast
 
-from sqlalchemy import ColumnElement, delete, func, literal, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session
 from sqlmodel import col
@@ -27,6 +27,7 @@ from wattgate.db.rows.insert_statements import (
     insert_if_absent,
     insert_or_count,
     insert_or_update,
+    insert_parameters,
     record_values,
 )
 from wattgate.db.rows.lookups import (
@@ -327,6 +328,23 @@ class Rows:
         if self.recorder is not None:
             self.recorder.record_added(display_name(type(record)), record.key, record)
         return record
+
+    async def add_all(self, records: Sequence[Tenanted]) -> None:
+        """Add new records of one model, in one statement, as `add` does. No session tracks them.
+
+        The numbers that the database assigns keep their order. They are not set on return: SQLite would need a
+        statement for each record.
+        """
+        if not records:
+            return
+        for record in records:
+            await self._check_addition(record)
+        await self.write_session.execute(
+            insert(model_table(type(records[0]))), insert_parameters(records), execution_options=SCOPED_OPTION
+        )
+        if self.recorder is not None:
+            for record in records:
+                self.recorder.record_added(display_name(type(record)), record.key, record)
 
     async def add_if_absent(self, record: Tenanted) -> bool:
         """Add a record unless one with the same unique values exists, also of a concurrent transaction.

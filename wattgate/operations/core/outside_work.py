@@ -7,6 +7,8 @@ a result is used only if its inputs are still the same.
 
 A resolver with a loop whose parts need work runs the loop with `OutsideWork.collect`. One round then does the work of
 all parts.
+
+Work in the database that the cost of a call does not include is charged in the same way: see `OutsideWork.demand`.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -23,6 +25,7 @@ from wattgate.delivery.templates.scope import DEFAULT_SCOPE, RenderScope
 from wattgate.delivery.templates.tasks import TemplateData
 from wattgate.delivery.templates.worker import encode_message
 from wattgate.errors import Unavailable
+from wattgate.operations.vocabulary.cost_weights import DELIVERY_WEIGHT, INCLUDED_DELIVERIES
 from wattgate.requests.request_context import WorkCharge
 
 T = TypeVar("T")
@@ -65,21 +68,49 @@ class _Outcome:
 
 
 class OutsideWork(msgspec.Struct, eq=False):
-    """The results of the work of one operation, and the values that all its rounds share. Create it without arguments.
+    """The results of the work of one operation, and the values that all its rounds share. Give it `charge` alone.
 
-    It is a Struct because each operation and each edge creates one, and few of them need it.
+    `charge` pays for the units that the operation demands; None if nobody pays. It is a Struct because each operation
+    and each edge creates one, and few of them need it.
     """
 
+    charge: WorkCharge | None = None
     _outcomes: list[_Outcome] = []
     _values: dict[tuple[int, ...], Any] = {}
     _afterwards: list[Callable[[], Awaitable[None]]] = []
     _part: tuple[int, ...] = ()
     _next_number: int = 0
+    _demanded_units: int = 0
+    _paid_units: int = INCLUDED_DELIVERIES * DELIVERY_WEIGHT
 
     def begin_round(self) -> None:
         """Begin a further run of the resolver. `same_value` returns its values from the first one."""
-        self._part, self._next_number = (), 0
+        self._part, self._next_number, self._demanded_units = (), 0, 0
         self._afterwards.clear()
+
+    def demand(self, units: int) -> bool:
+        """Demand units for work that this round is about to do. Return whether they are paid for.
+
+        If not, skip the work and go on. The round does not commit: the runner charges what the whole round demands,
+        and runs the resolver again. So a resolver with many parts is charged once.
+        """
+        self._demanded_units += units
+        return not self.has_debt
+
+    @property
+    def has_debt(self) -> bool:
+        """Whether this round demands more units than are paid for."""
+        return self.charge is not None and self._demanded_units > self._paid_units
+
+    def payment(self) -> WorkNeeded:
+        """Return what charges the units that this round demands. Raise it to end the round."""
+        missing = self._demanded_units - self._paid_units
+        return WorkNeeded([PendingWork(("units", self._demanded_units), lambda: self._pay(missing))])
+
+    async def _pay(self, units: int) -> None:
+        if self.charge is not None:
+            await self.charge.add_units(units)
+            self._paid_units += units
 
     def do_afterwards(self, work: Callable[[], Awaitable[None]]) -> None:
         """Let work run after the session of the last round has ended, also if the resolver then raises an error."""

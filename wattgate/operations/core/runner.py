@@ -211,7 +211,7 @@ class Runner(RowReader):
         if operation.prepare is not None:
             prepared = await self._prepare(operation, principal, rows_scope, arguments)
             now = self._clock()
-        outside = OutsideWork()
+        outside = OutsideWork(charge)
         run = _Run(operation, principal, rows_scope, arguments, reads, selected, client, prepared, now, outside, charge)
         device, new_device = client.device, client.new_device
         for _ in range(MAX_ROUNDS):
@@ -252,6 +252,8 @@ class Runner(RowReader):
                 if not error.commits_changes or not isinstance(session, AsyncSession):
                     raise
                 refusal = error
+            if run.outside.has_debt:
+                raise run.outside.payment()
             if isinstance(session, AsyncSession):
                 if rows.recorder is not None and refusal is None:
                     await record_act(rows, operation, principal, run.arguments)

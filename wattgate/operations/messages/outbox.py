@@ -1,7 +1,7 @@
 """The outbox: outgoing deliveries, stored in the transaction that causes them and sent by a worker."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -57,6 +57,19 @@ async def enqueue(
     if suppressed_reason is None and delivery.due_at <= call.rows.now:
         announce(call, kind)
     return delivery
+
+
+async def enqueue_all(
+    call: Call, kind: DeliveryKind, target_ids: Sequence[str], *, user_id: str | None, order_keys: Sequence[str | None]
+) -> None:
+    """Enqueue deliveries of several targets in one statement, each with its own order key, due immediately."""
+    queued = [
+        new_delivery(kind, target_id, now=call.rows.now, user_id=user_id, order_key=order_key)
+        for target_id, order_key in zip(target_ids, order_keys, strict=True)
+    ]
+    if queued:
+        await call.rows.add_all(queued)
+        announce(call, kind)
 
 
 def announce(call: Call, kind: DeliveryKind) -> None:

@@ -1,6 +1,7 @@
 """Webhook events: store each event for replays, and enqueue a delivery to each receiver."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from sqlmodel import col
@@ -10,7 +11,8 @@ from wattgate.db.models import Webhook, WebhookEndpoint, WebhookError, WebhookEv
 from wattgate.delivery.channels.webhook import matches_any
 from wattgate.enums import DeliveryKind, WebhookStatus
 from wattgate.operations.core.operation import Call
-from wattgate.operations.messages.outbox import enqueue
+from wattgate.operations.messages.outbox import enqueue_all
+from wattgate.operations.vocabulary.cost_weights import DELIVERY_WEIGHT
 
 
 async def enqueue_event(
@@ -24,16 +26,20 @@ async def enqueue_event(
     """Store an event and enqueue it for all endpoints that match its code and for the callback URL.
 
     Each receiver gets `payload` with the event code added, and has its own webhook record and delivery. An endpoint
-    whose URL equals the callback URL gets the event once.
+    whose URL equals the callback URL gets the event once. Each delivery above those that the mutation includes is
+    charged before it is written.
     """
+    enabled = await call.rows.all(WebhookEndpoint, col(WebhookEndpoint.enabled).is_(True))
+    endpoints = [endpoint for endpoint in enabled if matches_any(endpoint.events, event_code)]
+    has_callback = callback_url is not None and callback_url not in {endpoint.url for endpoint in endpoints}
+    if not call.outside.demand(DELIVERY_WEIGHT * (len(endpoints) + has_callback)):
+        return
     event = await store_event(call, event_code, payload, user_id)
-    notified_urls = set()
-    for endpoint in await call.rows.all(WebhookEndpoint, col(WebhookEndpoint.enabled).is_(True)):
-        if matches_any(endpoint.events, event_code):
-            await enqueue_webhook(call, endpoint, event)
-            notified_urls.add(endpoint.url)
-    if callback_url is not None and callback_url not in notified_urls:
-        await _store_and_enqueue(call, _build_webhook(call, event, user_id=user_id, callback_url=callback_url))
+    webhooks = [_build_for_endpoint(call, endpoint, event) for endpoint in endpoints]
+    await _store_and_enqueue(call, webhooks, [_order_key(endpoint) for endpoint in endpoints])
+    if has_callback:
+        callback = _build_webhook(call, event, user_id=user_id, callback_url=callback_url)
+        await _store_and_enqueue(call, [callback], [None], user_id=user_id)
 
 
 async def enqueue_error_event(
@@ -51,24 +57,39 @@ async def store_event(call: Call, event_code: str, payload: Mapping[str, Any], u
     )
 
 
-async def enqueue_webhook(
-    call: Call, endpoint: WebhookEndpoint, event: WebhookEvent, *, ordered: bool = True
-) -> Webhook:
-    """Enqueue an event for an endpoint that has not received it before."""
-    webhook = _build_webhook(call, event, callback_url=endpoint.url, endpoint_id=endpoint.endpoint_id)
-    return await _store_and_enqueue(
-        call, webhook, order_key=endpoint.endpoint_id if endpoint.ordered and ordered else None
-    )
-
-
-async def requeue_webhook(call: Call, endpoint: WebhookEndpoint, ended: Webhook) -> Webhook:
-    """Enqueue an ended webhook again. Remove its error record; its past deliveries stay on record."""
-    await call.rows.delete(WebhookError, col(WebhookError.webhook_id) == ended.webhook_id)
-    webhook = await call.rows.edit(Webhook, ended.webhook_id)
-    webhook.status = WebhookStatus.PENDING
-    order_key = endpoint.endpoint_id if endpoint.ordered else None
-    await enqueue(call, DeliveryKind.WEBHOOK, webhook.webhook_id, order_key=order_key)
+async def enqueue_ping(call: Call, endpoint: WebhookEndpoint, event: WebhookEvent) -> Webhook:
+    """Enqueue a test event for an endpoint. It does not wait for other events of the endpoint."""
+    webhook = _build_for_endpoint(call, endpoint, event)
+    await _store_and_enqueue(call, [webhook], [None])
     return webhook
+
+
+async def enqueue_again(
+    call: Call, endpoint: WebhookEndpoint, ended: Sequence[Webhook], events: Sequence[WebhookEvent] = ()
+) -> None:
+    """Enqueue ended webhooks of an endpoint again, and events that it has not received before, in their order.
+
+    The error records of the webhooks are deleted, and their past deliveries stay on record. The number of statements
+    does not depend on that of the webhooks.
+    """
+    ids = [webhook.webhook_id for webhook in ended]
+    if ids:
+        await call.rows.delete(WebhookError, col(WebhookError.webhook_id).in_(ids))
+        await call.rows.update(Webhook, col(Webhook.webhook_id).in_(ids), status=WebhookStatus.PENDING)
+    new = [_build_for_endpoint(call, endpoint, event) for event in events]
+    await call.rows.add_all(new)
+    queued = sorted([*ended, *new], key=attrgetter("event_number"))
+    targets = [webhook.webhook_id for webhook in queued]
+    keys = [_order_key(endpoint)] * len(targets)
+    await enqueue_all(call, DeliveryKind.WEBHOOK, targets, user_id=None, order_keys=keys)
+
+
+def _order_key(endpoint: WebhookEndpoint) -> str | None:
+    return endpoint.endpoint_id if endpoint.ordered else None
+
+
+def _build_for_endpoint(call: Call, endpoint: WebhookEndpoint, event: WebhookEvent) -> Webhook:
+    return _build_webhook(call, event, callback_url=endpoint.url, endpoint_id=endpoint.endpoint_id)
 
 
 def _build_webhook(call: Call, event: WebhookEvent, **to: Any) -> Webhook:
@@ -82,8 +103,10 @@ def _build_webhook(call: Call, event: WebhookEvent, **to: Any) -> Webhook:
     )
 
 
-async def _store_and_enqueue(call: Call, webhook: Webhook, *, order_key: str | None = None) -> Webhook:
+async def _store_and_enqueue(
+    call: Call, webhooks: Sequence[Webhook], order_keys: Sequence[str | None], *, user_id: str | None = None
+) -> None:
     with call.rows.whole_application():  # a user's act may send a webhook to an endpoint of the application
-        stored = await call.rows.add(webhook)
-        await enqueue(call, DeliveryKind.WEBHOOK, stored.webhook_id, user_id=stored.user_id, order_key=order_key)
-    return stored
+        await call.rows.add_all(webhooks)
+        targets = [webhook.webhook_id for webhook in webhooks]
+        await enqueue_all(call, DeliveryKind.WEBHOOK, targets, user_id=user_id, order_keys=order_keys)

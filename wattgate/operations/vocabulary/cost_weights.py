@@ -31,6 +31,12 @@ It applies to each query, and to each edge at one position of a document, for al
 MUTATION_WEIGHT = 100
 """Cost of a mutation: a durable transaction and the work that follows from it."""
 
+DELIVERY_WEIGHT = 50
+"""Cost of the delivery of an event to one receiver: its rows, and the transactions of the worker that sends it."""
+
+INCLUDED_DELIVERIES = 2
+"""Number of deliveries of events that the cost of a mutation includes."""
+
 SET_TARIFF_WEIGHT = 200
 """Cost of a tariff: a mutation that checks up to 50 bands in each half hour of the week."""
 

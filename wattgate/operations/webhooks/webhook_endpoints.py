@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated
 
+from sqlalchemy import ColumnElement, and_, or_
 from sqlmodel import col
 
 from wattgate.db import models
+from wattgate.db.column_types import is_literally
 from wattgate.db.models.messages.deliveries import MAX_ENDPOINTS
 from wattgate.delivery import egress
 from wattgate.delivery.channels.webhook import EVENT_PATTERN, matches_any
@@ -15,10 +17,11 @@ from wattgate.enums import WebhookStatus
 from wattgate.errors import BadInput, Conflict, Problem, ProblemPath
 from wattgate.operations.core.input_limits import apply_input
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
-from wattgate.operations.messages.webhook_events import enqueue_webhook, requeue_webhook, store_event
+from wattgate.operations.messages.webhook_events import enqueue_again, enqueue_ping, store_event
 from wattgate.operations.types.messages import webhooks as webhook_types
 from wattgate.operations.vocabulary import ids
-from wattgate.operations.vocabulary.arguments import UNSET
+from wattgate.operations.vocabulary.arguments import UNSET, Id
+from wattgate.operations.vocabulary.cost_weights import DELIVERY_WEIGHT
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.operations.webhooks.endpoint_secrets import (
     MAX_OLD_SECRETS,
@@ -36,8 +39,11 @@ ENDPOINT_PATH = ENDPOINTS_PATH + "/{endpointId}"
 MAX_OVERLAP = timedelta(days=7)
 """Maximum time that a replaced secret stays valid."""
 
-MAX_EVENTS_PER_CALL = 1_000
-"""Maximum events that a call sends again."""
+MAX_EVENTS_PER_CALL = 100
+"""Maximum events that a call sends again. Their rows take some milliseconds of the database's one writer."""
+
+MAX_WAITING_EVENTS = 1_000
+"""Number of events that wait for an endpoint from which on a call sends it no more."""
 
 
 Since = Annotated[datetime, Described("First instant of the events to send again, inclusive.")]
@@ -45,6 +51,7 @@ OptionalSince = Annotated[
     datetime | None,
     Described("First instant of the events to send again, inclusive. Default: no limit."),
 ]
+After = Annotated[Id | None, Described("ID of the event after which to continue: `nextAfter` of the previous call.")]
 Until = Annotated[datetime | None, Described("End of the events to send again, exclusive. Default: now.")]
 
 
@@ -175,8 +182,9 @@ async def ping_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) -> m
     The returned webhook records the outcome.
     """
     endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
+    await _check_queue(call, endpoint)
     event = await store_event(call, PING_EVENT, {"endpointId": endpoint.endpoint_id}, None)
-    return await enqueue_webhook(call, endpoint, event, ordered=False)
+    return await enqueue_ping(call, endpoint, event)
 
 
 @operation(
@@ -188,36 +196,37 @@ async def ping_webhook_endpoint(call: Call, *, endpoint_id: ids.EndpointId) -> m
     raises=(Conflict,),
 )
 async def replay_webhooks(
-    call: Call, *, endpoint_id: ids.EndpointId, since: Since, until: Until = None
+    call: Call, *, endpoint_id: ids.EndpointId, since: Since, until: Until = None, after: After = None
 ) -> webhook_types.Resent:
     """Send all matching events since an instant to a webhook endpoint again, in their order.
 
+    One call reads 100 events; continue with `after`, and the same other arguments. Each event that it queues costs 50.
     Events from before its registration are included. They keep their IDs, and the gateway stores events for 30 days.
+    CONFLICT while 1,000 or more events wait for the endpoint.
     """
     endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
+    await _check_queue(call, endpoint)
     upper = [] if until is None else [col(models.WebhookEvent.created_at) < until]
     events = await call.rows.all(
         models.WebhookEvent,
         col(models.WebhookEvent.created_at) >= since,
         *upper,
-        order_by=[models.WebhookEvent.number],
+        *([] if after is None else _comes_after(await call.rows.get(models.WebhookEvent, after))),
+        order_by=[models.WebhookEvent.created_at, models.WebhookEvent.number],
         limit=MAX_EVENTS_PER_CALL + 1,
     )
-    next_since = events.pop().created_at if len(events) > MAX_EVENTS_PER_CALL else None
+    has_more = len(events) > MAX_EVENTS_PER_CALL
+    events = events[:MAX_EVENTS_PER_CALL]
     known = await _webhooks_by_event(call, endpoint, events)
-    queued = 0
-    for event in events:
-        webhook = known.get(event.event_id)
-        if event.event_code == PING_EVENT or not matches_any(endpoint.events, event.event_code):
-            continue
-        if webhook is None:
-            await enqueue_webhook(call, endpoint, event)
-        elif webhook.status is WebhookStatus.PENDING:
-            continue
-        else:
-            await requeue_webhook(call, endpoint, webhook)
-        queued += 1
-    return webhook_types.Resent(queued=queued, next_since=next_since)
+    matching = [
+        event for event in events if event.event_code != PING_EVENT and matches_any(endpoint.events, event.event_code)
+    ]
+    new = [event for event in matching if event.event_id not in known]
+    found = [known[event.event_id] for event in matching if event.event_id in known]
+    ended = [webhook for webhook in found if webhook.status is not WebhookStatus.PENDING]
+    _charge(call, len(new) + len(ended))
+    await enqueue_again(call, endpoint, ended, new)
+    return webhook_types.Resent(queued=len(new) + len(ended), next_after=Id(events[-1].event_id) if has_more else None)
 
 
 @operation(
@@ -233,9 +242,11 @@ async def redrive_webhooks(
 ) -> webhook_types.Resent:
     """Send failed events to a webhook endpoint again, in their order and with the same IDs.
 
-    One call queues at most 1,000 events; call again until none is queued.
+    One call queues at most 100 events, and each costs 50; call again until none is queued. CONFLICT while 1,000 or more
+    events wait for the endpoint.
     """
     endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
+    await _check_queue(call, endpoint)
     recent = [] if since is None else [col(models.Webhook.created_at) >= since]
     given_up = await call.rows.all(
         models.Webhook,
@@ -245,9 +256,36 @@ async def redrive_webhooks(
         order_by=[models.Webhook.event_number],
         limit=MAX_EVENTS_PER_CALL,
     )
-    for webhook in given_up:
-        await requeue_webhook(call, endpoint, webhook)
-    return webhook_types.Resent(queued=len(given_up), next_since=None)
+    _charge(call, len(given_up))
+    await enqueue_again(call, endpoint, given_up)
+    return webhook_types.Resent(queued=len(given_up), next_after=None)
+
+
+def _charge(call: Call, count: int) -> None:
+    """Charge the deliveries of events before they are written. Raise WorkNeeded to let the operation run again."""
+    if not call.outside.demand(DELIVERY_WEIGHT * count):
+        raise call.outside.payment()
+
+
+async def _check_queue(call: Call, endpoint: models.WebhookEndpoint) -> None:
+    """Raise Conflict if MAX_WAITING_EVENTS wait for an endpoint, or more."""
+    count = await call.rows.count(
+        models.Webhook,
+        col(models.Webhook.endpoint_id) == endpoint.endpoint_id,
+        is_literally(col(models.Webhook.status), WebhookStatus.PENDING),
+        limit=MAX_WAITING_EVENTS,
+    )
+    if count >= MAX_WAITING_EVENTS:
+        raise Conflict(
+            f"{MAX_WAITING_EVENTS:,} or more events wait for the endpoint. Send events again when it has received them."
+        )
+
+
+def _comes_after(event: models.WebhookEvent) -> list[ColumnElement[bool]]:
+    """Return the conditions that an event comes after this one in the order of replays."""
+    created_at, number = col(models.WebhookEvent.created_at), col(models.WebhookEvent.number)
+    later = or_(created_at > event.created_at, and_(created_at == event.created_at, number > event.number))
+    return [created_at >= event.created_at, later]
 
 
 async def _webhooks_by_event(
@@ -259,7 +297,7 @@ async def _webhooks_by_event(
     webhooks = await call.rows.all(
         models.Webhook,
         col(models.Webhook.endpoint_id) == endpoint.endpoint_id,
-        col(models.Webhook.event_number).between(events[0].number, events[-1].number),
+        col(models.Webhook.event_number).in_([event.number for event in events]),
     )
     return {webhook.event_id: webhook for webhook in webhooks}
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from sqlalchemy import ColumnElement
 from sqlmodel import col
 
 from wattgate.clock import format_iso
@@ -103,6 +104,12 @@ POSTPONED_UNTIL = "postponed"
 EVENT_RETENTION = timedelta(days=30)
 """Time during which an event can be sent again."""
 
+WEBHOOK_RETENTION = EVENT_RETENTION
+"""Time for which the record of a webhook is kept after its last attempt. A failed one can be sent again until then."""
+
+WEBHOOKS_PER_TRANSACTION = 1_000
+EVENTS_PER_TRANSACTION = 1_000
+
 
 @operation(OperationKind.MUTATION, returns=types.Webhook, needs=Permission.SYSTEM)
 async def record_webhook(
@@ -188,9 +195,44 @@ async def applications_with_old_events(call: Call) -> list[str]:
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def purge_events(call: Call) -> int:
-    """Delete the application's events older than EVENT_RETENTION. The records of their webhooks stay."""
-    return await call.rows.delete(
-        models.WebhookEvent, col(models.WebhookEvent.created_at) < call.rows.now - EVENT_RETENTION
+    """Delete up to EVENTS_PER_TRANSACTION of the application's events older than EVENT_RETENTION. Return their number.
+
+    The records of their webhooks have their own retention.
+    """
+    old = await call.rows.all(
+        models.WebhookEvent,
+        col(models.WebhookEvent.created_at) < call.rows.now - EVENT_RETENTION,
+        order_by=[models.WebhookEvent.created_at],
+        limit=EVENTS_PER_TRANSACTION,
+    )
+    numbers = [event.number for event in old]
+    return await call.rows.delete(models.WebhookEvent, col(models.WebhookEvent.number).in_(numbers))
+
+
+@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM, system_access=SystemAccess.FIND_WORK)
+async def applications_with_old_webhooks(call: Call) -> list[str]:
+    """Return the applications with records of webhooks that ended before WEBHOOK_RETENTION."""
+    return await call.rows.application_ids_with(models.Webhook, *_has_ended_long_ago(call))
+
+
+@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+async def purge_webhooks(call: Call) -> int:
+    """Delete up to WEBHOOKS_PER_TRANSACTION old records of webhooks with their error records. Return their number."""
+    old = await call.rows.all(
+        models.Webhook,
+        *_has_ended_long_ago(call),
+        order_by=[models.Webhook.updated_at],
+        limit=WEBHOOKS_PER_TRANSACTION,
+    )
+    webhook_ids = [webhook.webhook_id for webhook in old]
+    await call.rows.delete(models.WebhookError, col(models.WebhookError.webhook_id).in_(webhook_ids))
+    return await call.rows.delete(models.Webhook, col(models.Webhook.webhook_id).in_(webhook_ids))
+
+
+def _has_ended_long_ago(call: Call) -> tuple[ColumnElement[bool], ...]:
+    return (
+        col(models.Webhook.updated_at) < call.rows.now - WEBHOOK_RETENTION,
+        col(models.Webhook.status) != WebhookStatus.PENDING,
     )
 
 

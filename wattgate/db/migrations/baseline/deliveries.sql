@@ -91,8 +91,10 @@ CREATE TABLE delivery (
 );
 CREATE INDEX ix_delivery_application_id ON delivery (application_id);
 CREATE INDEX ix_delivery_application_id_address_created_at ON delivery (application_id, address, created_at);
-CREATE INDEX ix_delivery_order_key_number ON delivery (order_key, number);
-CREATE INDEX ix_delivery_state_due_at ON delivery (state, due_at);
+CREATE INDEX ix_delivery_due ON delivery (application_id, due_at, number) WHERE state IN ('WAITING', 'LEASED');
+CREATE INDEX ix_delivery_ended_at ON delivery (ended_at);
+CREATE INDEX ix_delivery_leased ON delivery (application_id, order_key) WHERE state = 'LEASED';
+CREATE INDEX ix_delivery_open ON delivery (application_id, order_key, number) WHERE state IN ('WAITING', 'LEASED');
 CREATE INDEX ix_delivery_target_id ON delivery (target_id);
 CREATE INDEX ix_delivery_user_id_created_at ON delivery (user_id, created_at);
 
@@ -118,8 +120,10 @@ CREATE TABLE webhook (
     CONSTRAINT fk_webhook_user_id FOREIGN KEY(user_id) REFERENCES app_user (user_id)
 );
 CREATE INDEX ix_webhook_application_id ON webhook (application_id);
-CREATE INDEX ix_webhook_endpoint_id ON webhook (endpoint_id);
+CREATE INDEX ix_webhook_endpoint_id_event_number ON webhook (endpoint_id, event_number);
+CREATE INDEX ix_webhook_pending ON webhook (endpoint_id) WHERE status = 'pending';
 CREATE INDEX ix_webhook_subject_id ON webhook (subject_id);
+CREATE INDEX ix_webhook_updated_at ON webhook (updated_at);
 CREATE INDEX ix_webhook_user_id ON webhook (user_id);
 
 CREATE TABLE webhook_event (

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 import msgspec
-from sqlalchemy import BigInteger, Enum, Index, Integer, LargeBinary, UniqueConstraint
+from sqlalchemy import BigInteger, Enum, Index, Integer, LargeBinary, UniqueConstraint, text
 from sqlmodel import Field
 
 from wattgate.clock import utc_now
@@ -21,6 +21,11 @@ from wattgate.db.column_types import (
 from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 from wattgate.enums import DeliveryKind, DeliveryState, SuppressionCause, WebhookStatus
 
+OPEN = text("state IN ('WAITING', 'LEASED')")
+LEASED = text("state = 'LEASED'")
+PENDING = text("status = 'pending'")
+"""The conditions of partial indexes. A query that uses one states it in the same words: see `is_literally`."""
+
 
 class Delivery(Tenanted, table=True):
     """A message to send, written in the same transaction as its cause.
@@ -32,8 +37,10 @@ class Delivery(Tenanted, table=True):
     """
 
     __table_args__ = (
-        Index(None, "state", "due_at"),
-        Index(None, "order_key", "number"),
+        Index("ix_delivery_due", "application_id", "due_at", "number", sqlite_where=OPEN, postgresql_where=OPEN),
+        Index("ix_delivery_open", "application_id", "order_key", "number", sqlite_where=OPEN, postgresql_where=OPEN),
+        Index("ix_delivery_leased", "application_id", "order_key", sqlite_where=LEASED, postgresql_where=LEASED),
+        Index(None, "ended_at"),
         Index(None, "application_id", "address", "created_at"),
         Index(None, "user_id", "created_at"),
     )
@@ -150,6 +157,11 @@ class Webhook(Tenanted, table=True):
     the payload, who sees the record only if it is `user_id` too.
     """
 
+    __table_args__ = (
+        Index(None, "endpoint_id", "event_number"),
+        Index("ix_webhook_pending", "endpoint_id", sqlite_where=PENDING, postgresql_where=PENDING),
+        Index(None, "updated_at"),
+    )
     key: ClassVar[str] = "webhook_id"
     owner: ClassVar[str | None] = "user_id"
     quota: ClassVar[Quota | NoQuota] = NoQuota(_EACH_ATTEMPT)
@@ -159,7 +171,7 @@ class Webhook(Tenanted, table=True):
     subject_id: str | None = Field(default=None, index=True)
     callback_url: str
     payload: Any = Field(sa_type=JsonColumn)
-    endpoint_id: str | None = Field(default=None, index=True)
+    endpoint_id: str | None = None
     event_id: str | None = None
     event_number: int | None = Field(default=None, sa_type=BigInteger)
     status: WebhookStatus = Field(default=WebhookStatus.PENDING, sa_type=EnumText(WebhookStatus))

@@ -95,8 +95,8 @@ class Resent:
     queued: int = strawberry.field(
         description="Number of events that were queued. Events that were still waiting are not counted."
     )
-    next_since: datetime | None = strawberry.field(
-        description="Value for `since` of the next call, if one call cannot send all events. Otherwise null."
+    next_after: strawberry.ID | None = strawberry.field(
+        description="Value for `after` of the next call, if one call cannot send all events. Otherwise null."
     )
 
 
