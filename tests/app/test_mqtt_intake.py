@@ -16,6 +16,7 @@ import aiomqtt
 import pytest
 from gql import Client, gql
 from gql.transport.websockets import WebsocketsTransport
+from paho.mqtt.client import MQTTMessage
 from sqlalchemy import Pool
 from sqlalchemy.util import greenlet_spawn
 from sqlmodel import col
@@ -30,11 +31,11 @@ from tests.support.servers import Broker, Databases, Relay, broker, database_on
 from tests.support.socket import socket
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
-from wattgate.app.workers.mqtt_intake import MAX_LOGGED_KINDS, MqttIntake, RefusalLog
+from wattgate.app.workers.mqtt_intake import MAX_LOGGED_KINDS, MAX_QUEUED_BYTES, MqttClient, MqttIntake, RefusalLog
 from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import Intake, NetworkState, Resource
 from wattgate.db.rows.rows import Rows
-from wattgate.energy.meters.meter_messages import Measurement, MeterMessage
+from wattgate.energy.meters.meter_messages import MAX_PAYLOAD_BYTES, Measurement, MeterMessage
 from wattgate.errors import BadInput
 from wattgate.operations.accounts.users import delete_user
 from wattgate.operations.moves.meter_point_moves import move_meter_point
@@ -516,11 +517,54 @@ async def test_intake_reconnects_after_queue_overflow(
     async with running_intake(display.tenant, server, max_queued=2):
         await publish(server, *((topic, electricity_message(n, at)) for n, at in enumerate(instants)))
         await wait_for(
-            lambda: "arrived while the queue of 2 was full; the broker sends those of QoS 1 again" in caplog.text
+            lambda: "arrived while the queue of 2 messages and 32 MiB was full; the broker sends" in caplog.text
         )
         await wait_for(lambda: caplog.text.count("Receiving messages of displays from the MQTT broker") >= 2)
         await publish(server, (topic, electricity_message(99, last)))
         await wait_for(lambda: _ends_with(display, 99))
+
+
+def arrive(client: MqttClient, payload: bytes) -> None:
+    """Let a message arrive, as the MQTT library reports it."""
+    message = MQTTMessage(1, b"glow/0102030405060708/STATE")
+    message.payload, message.qos = payload, 1
+    assert client._client.on_message is not None
+    client._client.on_message(client._client, None, message)
+
+
+async def test_queue_of_large_messages_is_bounded_by_their_bytes() -> None:
+    """It has room again when messages are taken out."""
+    client = MqttClient(ServerAddress("127.0.0.1", 1, tls=False, username=None, password=None), "intake")
+    for _ in range(1_000):
+        arrive(client, bytes(MAX_PAYLOAD_BYTES))
+    queue = client._received
+    held = queue.qsize()
+    assert held * MAX_PAYLOAD_BYTES <= MAX_QUEUED_BYTES + MAX_PAYLOAD_BYTES
+    assert queue.dropped_count == 1_000 - held
+    while not queue.empty():
+        queue.get_nowait()
+    arrive(client, b"{}")
+    assert queue.qsize() == 1
+
+
+async def test_message_that_is_too_large_is_queued_without_its_payload() -> None:
+    client = MqttClient(ServerAddress("127.0.0.1", 1, tls=False, username=None, password=None), "intake")
+    for size in (MAX_PAYLOAD_BYTES + 1, MAX_PAYLOAD_BYTES):
+        arrive(client, bytes(size))
+    queued = [client._received.get_nowait() for _ in range(2)]
+    assert [len(message.payload or b"") for message in queued] == [0, MAX_PAYLOAD_BYTES]
+
+
+async def test_message_that_is_too_large_is_refused_and_acknowledged(
+    connected: tuple[House, Broker], server: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    display = await display_of(connected[0].one)
+    topic = f"glow/{display.hardware_id}/SENSOR/electricitymeter"
+    (at,) = recent_instants(1)
+    async with running_intake(display.tenant, server):
+        await publish(server, (topic, bytes(MAX_PAYLOAD_BYTES + 1)), (topic, electricity_message(7, at)))
+        await wait_for(lambda: _ends_with(display, 7))
+    assert "the message has more than 65,536 bytes" in caplog.text
 
 
 async def _ends_with(display: Display, value: float) -> bool:

@@ -13,7 +13,13 @@ from paho.mqtt.client import Client, MQTTMessage
 
 from wattgate.app.settings import Settings
 from wattgate.energy.freshness import INTAKE_HEARTBEAT_INTERVAL_MS
-from wattgate.energy.meters.meter_messages import MeterMessage, MeterMessageError, parse_message
+from wattgate.energy.meters.meter_messages import (
+    MAX_PAYLOAD_BYTES,
+    TOO_LARGE,
+    MeterMessage,
+    MeterMessageError,
+    parse_message,
+)
 from wattgate.errors import GatewayError
 from wattgate.operations.core.runner import Runner
 from wattgate.operations.readings.meter_messages import (
@@ -42,6 +48,14 @@ batch would have no effect. While a batch is stored, the messages of the next on
 
 MAX_QUEUED_MESSAGES = 10_000
 """Maximum number of queued messages: far more than brokers send before an acknowledgement."""
+
+MAX_QUEUED_BYTES = 32 * 2**20
+"""Bytes of queued messages from which on the queue is full: 10,000 usual messages have less. It may exceed them by one
+message. Larger messages than displays send fill it earlier.
+"""
+
+MESSAGE_OVERHEAD_BYTES = 200
+"""Bytes of memory that a queued message takes besides its topic and payload, about."""
 
 FIRST_SUBACK_FAILURE = 0x80
 """Reason codes of a subscription from here on mean that the broker rejected it."""
@@ -78,24 +92,42 @@ class RefusalLog:
 
 
 class ReceivedMessage(NamedTuple):
-    """A message with the number and the QoS of its acknowledgement."""
+    """A message with the number and the QoS of its acknowledgement. `payload` is None if it was too large."""
 
     topic: str
-    payload: bytes
+    payload: bytes | None
     mid: int
     qos: int
 
+    @property
+    def size(self) -> int:
+        """The bytes of memory that the message takes in the queue, about."""
+        return len(self.topic) + len(self.payload or b"") + MESSAGE_OVERHEAD_BYTES
+
 
 class MessageQueue(asyncio.Queue[Any]):
-    """The messages that wait to be stored. `dropped_count` is the number that arrived while the queue was full."""
+    """The messages that wait to be stored. `dropped_count` is the number that arrived while the queue was full.
+
+    It is full with a number of messages, or with MAX_QUEUED_BYTES in `size`.
+    """
 
     dropped_count = 0
+    size = 0
+
+    def full(self) -> bool:
+        return super().full() or self.size >= MAX_QUEUED_BYTES
+
+    def get_nowait(self) -> ReceivedMessage:
+        message: ReceivedMessage = super().get_nowait()
+        self.size -= message.size
+        return message
 
     def put_nowait(self, item: ReceivedMessage) -> None:
         if self.full():
             self.dropped_count += 1
         else:
             super().put_nowait(item)
+            self.size += item.size
 
 
 class MqttClient(aiomqtt.Client):
@@ -122,7 +154,8 @@ class MqttClient(aiomqtt.Client):
         buffer_received_bytes(self._client)
 
     def _enqueue(self, client: Client, userdata: Any, message: MQTTMessage) -> None:
-        self._received.put_nowait(ReceivedMessage(message.topic, bytes(message.payload), message.mid, message.qos))
+        payload = bytes(message.payload) if len(message.payload) <= MAX_PAYLOAD_BYTES else None
+        self._received.put_nowait(ReceivedMessage(message.topic, payload, message.mid, message.qos))
 
     async def next_batch(self) -> list[ReceivedMessage]:
         """Return the next message and those that follow shortly after. Raise MqttError if the connection is lost."""
@@ -202,9 +235,11 @@ class MqttIntake:
                     await self._record(runner, messages)
                     client.acknowledge(messages)
             log.warning(
-                "%d messages arrived while the queue of %d was full; the broker sends those of QoS 1 again",
+                "%d messages arrived while the queue of %d messages and %d MiB was full; the broker sends those of "
+                "QoS 1 again",
                 client.redelivery_count,
                 self._max_queued,
+                MAX_QUEUED_BYTES // 2**20,
             )
 
     @asynccontextmanager
@@ -252,6 +287,8 @@ class MqttIntake:
         parsed = []
         for message in messages:
             try:
+                if message.payload is None:
+                    raise MeterMessageError(TOO_LARGE)
                 parsed.append(parse_message(message.topic, message.payload))
             except MeterMessageError as error:
                 self._refusal_log.log_refusal(MessageRefusal(message.topic, str(error)), time.monotonic())

@@ -28,6 +28,9 @@ _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{1,16}")
 MAX_PAYLOAD_BYTES = 64 * 1024
 """Bytes of the largest accepted message. Real messages have less than two thousand."""
 
+TOO_LARGE = f"the message has more than {MAX_PAYLOAD_BYTES:,} bytes"
+"""Why a larger message is refused."""
+
 MAX_TEXT_LENGTH = 64
 
 
@@ -290,7 +293,7 @@ class _PartParser:
 def _parse_object(payload: bytes) -> Any:
     """Parse a payload as a JSON object, with exact decimals."""
     if len(payload) > MAX_PAYLOAD_BYTES:
-        raise MeterMessageError(f"the message has more than {MAX_PAYLOAD_BYTES:,} bytes")
+        raise MeterMessageError(TOO_LARGE)
     try:
         parsed = _parse_json(payload)
     except (ValueError, ArithmeticError, RecursionError):
