@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from strawberry import ID
 
 from tests.support import people
 from tests.support.encryption import key, ring
-from tests.support.house import Tenant, tenant_on
+from tests.support.house import Tenant, settle, tenant_on
 from tests.support.outbox import Post, Recorder
 from tests.support.servers import Databases
 from wattgate.app.workers.deliveries import DeliveryHandler
@@ -26,6 +26,7 @@ from wattgate.delivery.channels.channel import OutboundMessage, Outcome, Sent, T
 from wattgate.delivery.channels.mail import SenderProfile
 from wattgate.delivery.mail_addresses import parse_mailbox
 from wattgate.enums import Channel, DeliveryKind, JobState
+from wattgate.errors import Unavailable
 from wattgate.operations.accounts import users
 from wattgate.operations.alerts import alerts
 from wattgate.operations.core.operation import Call, OperationKind, operation
@@ -235,6 +236,29 @@ async def test_export_of_a_worker_that_died_is_built_again(post: Post) -> None:
     assert not await post.runner.run(data_exports.add_export_parts, system(tenant), {**stale, "contents": [b"old"]})
     part = await post.runner.run(data_exports.data_export_part, account, {})
     assert part.data.startswith(b"PK")
+
+
+async def test_export_that_fails_does_not_delay_those_of_other_applications(post: Post) -> None:
+    """The error of the failed one is raised at the end. It is built again when its lease ends."""
+    tenants, failures = [post.tenant, await settle(post.tenant.gateway, "other-jobs")], [Unavailable("busy")]
+    accounts = [replace(one.account, user_id=(await people.active(one))["userId"]) for one in tenants]
+    for account in accounts:
+        await post.runner.run(data_exports.export_my_data, account, {})
+
+    def clock() -> datetime:
+        if failures:
+            raise failures.pop()
+        return post.clock()
+
+    async def states() -> list[JobState]:
+        return [(await post.runner.run(data_exports.data_export, account, {})).state for account in accounts]
+
+    with pytest.raises(Unavailable, match="busy"):
+        await process_jobs(post.runner, POLICY, clock)
+    assert set(await states()) == {JobState.RUNNING, JobState.DONE}
+    post.pass_time(data_exports.LEASE)
+    await finish(post)
+    assert await states() == [JobState.DONE, JobState.DONE]
 
 
 async def test_erasure_deletes_the_archive_and_stops_its_worker(post: Post) -> None:

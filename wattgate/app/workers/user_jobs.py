@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from wattgate.app.workers.background import WakeSignal, run_forever
 from wattgate.clock import Clock, utc_now
@@ -15,6 +17,7 @@ from wattgate.operations.core.runner import Runner
 from wattgate.operations.personal_data import data_exports, erasures
 from wattgate.operations.personal_data.data_archive import write_archive
 from wattgate.operations.tenancies import listed_tenancies
+from wattgate.pauses import raise_if_cancelled
 from wattgate.principal import Permission, Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.hub import Hub
@@ -61,35 +64,72 @@ async def run_user_jobs(runner: Runner, hub: Hub, policy: JobPolicy, clock: Cloc
 
 
 async def _run_iteration(runner: Runner, wake_signal: WakeSignal, policy: JobPolicy, clock: Clock) -> None:
-    """Process all waiting jobs, then wait for the next event."""
+    """Process all waiting jobs, then wait for the next event.
+
+    Raise the error of the first job that failed when no other job waits.
+    """
     await wake_signal.wait_subscribed()
     wake_signal.clear()
-    while await process_jobs(runner, policy, clock):
+    jobs = _Jobs(runner, policy, clock)
+    while await jobs.process():
         pass
+    jobs.raise_failure()
     await wake_signal.wait(MAX_IDLE_SECONDS)
 
 
 async def process_jobs(runner: Runner, policy: JobPolicy, clock: Clock = utc_now) -> bool:
     """Process one erasure and one export of each application. Return whether there were any.
 
-    Add new erasures and changes of tenancies to the list outside the database last, so that a list that cannot be
-    written stops no other work. Then raise ErasureListError.
+    Add new erasures and changes of tenancies to the list outside the database last. A job that fails, or a list that
+    cannot be written, stops no other work. Raise the error of the first one at the end.
     """
-    processed = False
-    for application_id in await runner.run(erasures.applications_with_erasures, Principal(Role.SYSTEM), {}):
-        system = Principal(Role.SYSTEM, application_id=application_id)
-        processed = await _erase_next(runner, system, policy) or processed
-    for application_id in await runner.run(data_exports.applications_with_exports, Principal(Role.SYSTEM), {}):
-        system = Principal(Role.SYSTEM, application_id=application_id)
-        export = await runner.run(data_exports.claim_export, system, {})
-        if export is not None:
-            processed = True
-            if export.state is JobState.RUNNING:
-                await _build_archive(runner, system, export, policy, clock)
-    if policy.erasure_list is not None:
-        processed = await list_tenancies(runner, policy.erasure_list) or processed
-        processed = await list_erasures(runner, policy.erasure_list) or processed
+    jobs = _Jobs(runner, policy, clock)
+    processed = await jobs.process()
+    jobs.raise_failure()
     return processed
+
+
+class _Jobs:
+    """Jobs that are processed one after another. It keeps the first error, and logs the others."""
+
+    def __init__(self, runner: Runner, policy: JobPolicy, clock: Clock) -> None:
+        self._runner = runner
+        self._policy = policy
+        self._clock = clock
+        self._failure: Exception | None = None
+
+    async def process(self) -> bool:
+        """Process one job of each kind of each application, in turn. Return whether any made progress."""
+        runner, policy, processed = self._runner, self._policy, False
+        for application_id in await runner.run(erasures.applications_with_erasures, Principal(Role.SYSTEM), {}):
+            system = Principal(Role.SYSTEM, application_id=application_id)
+            processed = await self._attempt(_erase_next(runner, system, policy)) or processed
+        for application_id in await runner.run(data_exports.applications_with_exports, Principal(Role.SYSTEM), {}):
+            system = Principal(Role.SYSTEM, application_id=application_id)
+            processed = await self._attempt(_export_next(runner, system, policy, self._clock)) or processed
+        if policy.erasure_list is not None:
+            processed = await self._attempt(list_tenancies(runner, policy.erasure_list)) or processed
+            processed = await self._attempt(list_erasures(runner, policy.erasure_list)) or processed
+        return processed
+
+    def raise_failure(self) -> None:
+        """Raise the first error of the jobs, if there was one."""
+        if self._failure is not None:
+            raise self._failure
+
+    async def _attempt(self, job: Coroutine[Any, Any, bool]) -> bool:
+        """Return the result of a job. A job that fails has made no progress. Its lease ends later."""
+        try:
+            return await job
+        except Exception as error:  # the supervisor: the failure of one job must not delay the others
+            raise_if_cancelled()
+            if self._failure is None:
+                self._failure = error
+            elif isinstance(error, GatewayError):
+                log.warning("A job failed too: %s", error.message)
+            else:
+                log.exception("A job failed too")
+            return False
 
 
 async def list_erasures(runner: Runner, erasure_list: ErasureList) -> bool:
@@ -152,6 +192,16 @@ async def _forget_events(runner: Runner, work: erasures.ErasureWork) -> None:
         await runner.forget_topics(work.topics)
     except Unavailable as error:
         log.warning("Erasure %s: retained events are not deleted, and expire: %s", work.erasure_id, error.message)
+
+
+async def _export_next(runner: Runner, system: Principal, policy: JobPolicy, clock: Clock) -> bool:
+    """Build the archive of the export that waits longest, or delete the export at its end. Return whether one waits."""
+    export = await runner.run(data_exports.claim_export, system, {})
+    if export is None:
+        return False
+    if export.state is JobState.RUNNING:
+        await _build_archive(runner, system, export, policy, clock)
+    return True
 
 
 async def _build_archive(
