@@ -92,6 +92,25 @@ async def test_application_whose_deliveries_hang_does_not_hold_up_another(post: 
         await asyncio.gather(running, return_exceptions=True)
 
 
+async def test_applications_whose_deliveries_hang_leave_slots_for_others(post: Post) -> None:
+    """They begin to hang one after another, so that the first one gets the largest share."""
+    *hanging, other = await add_applications(post, 4)
+    channel = HangingFor(*hanging)
+    running = asyncio.create_task(build_worker(post, channel).run())
+    try:
+        async with asyncio.timeout(60):
+            for hostile in hanging:
+                await enqueue(post, hostile, 3 * MAX_CONCURRENT_DELIVERIES)
+                while not channel.started[hostile]:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+            await enqueue(post, other, 1)
+            assert await channel.delivered.get() == other
+        assert sum(channel.started[hostile] for hostile in hanging) < MAX_CONCURRENT_DELIVERIES, "none has ended"
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
 async def test_applications_are_served_in_turn_with_equal_shares(post: Post) -> None:
     applications = await add_applications(post, 3)
     for application_id in applications:

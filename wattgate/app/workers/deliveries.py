@@ -38,6 +38,9 @@ OUTCOME_LABELS: Mapping[type[Outcome], str] = {Sent: "sent", TemporaryFailure: "
 MAX_CONCURRENT_DELIVERIES = 20
 """Maximum number of deliveries that one worker sends at the same time. One application gets half of them at most."""
 
+RESERVED_SLOTS = 4
+"""Number of the last free slots that only applications without running deliveries get, one for each."""
+
 MAX_IDLE_SECONDS = 5.0
 """Maximum seconds until a worker looks for work again without an event."""
 
@@ -131,7 +134,8 @@ class DeliveryWorker:
         """Claim due deliveries and start their tasks, application by application, in turn.
 
         Each application gets an equal share of the slots. One share stays free, so that an application whose deliveries
-        take long does not delay those of the next one.
+        take long does not delay those of the next one. The last RESERVED_SLOTS are for applications without running
+        deliveries, one for each.
         """
         tasks: list[asyncio.Task[None]] = []
         for application_id, limit in self._claim_limits(due.applications):
@@ -150,7 +154,9 @@ class DeliveryWorker:
         running = Counter(self._in_flight.values())
         share = max(1, MAX_CONCURRENT_DELIVERIES // (len(running.keys() | set(applications)) + 1))
         for application_id in sorted(applications, key=lambda name: (name <= self._last_served, name)):
-            limit = min(share - running[application_id], MAX_CONCURRENT_DELIVERIES - len(self._in_flight))
+            free = MAX_CONCURRENT_DELIVERIES - len(self._in_flight)
+            first = min(1, free) if not running[application_id] else 0
+            limit = min(share - running[application_id], max(first, free - RESERVED_SLOTS))
             if limit > 0:
                 yield application_id, limit
 
