@@ -1,5 +1,6 @@
 """The page "Add data" in a browser: a file of another country, a question, the preview, and the year on the display."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 import pytest
-from playwright.async_api import Browser, FilePayload, Page, ViewportSize, expect
+from playwright.async_api import Browser, FilePayload, Page, Route, ViewportSize, expect
 
 from tests.browser.displays import WITHOUT_WORKER, open_login_form
 from tests.browser.page_checks import overflow_pixels, violations_in_both_schemes
@@ -115,9 +116,18 @@ async def test_a_file_of_another_country_fills_the_year_on_the_display(page: Pag
 
 
 async def test_a_file_that_is_not_understood_is_explained(page: Page) -> None:
+    """The file is chosen before the page has read the homes."""
+    is_chosen = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await is_chosen.wait()
+        await route.continue_()
+
+    await page.route("**/graphql", hold)
     await page.goto("/add-data?lang=fr")
     file = FilePayload(name="mémo.txt", mimeType="text/plain", buffer=b"Milk and bread\n")
     await page.get_by_test_id("data-file").set_input_files(files=file)
+    is_chosen.set()
     await expect(page.get_by_test_id("recognized")).to_contain_text("n’est pas reconnu")
     await expect(page.get_by_test_id("to-preview")).to_be_hidden()
     await check_look(page, "unknown")

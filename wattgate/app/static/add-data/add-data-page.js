@@ -61,7 +61,8 @@ export class AddDataPage {
     this.#homes = homes;
     find(this.#root, ".no-homes").hidden = homes.length > 0;
     this.#offerHomes();
-    if (homes.length > 0) this.#askForFile();
+    if (homes.length === 1 && this.#file) this.#inspect();
+    else if (homes.length > 0) this.#askForFile();
     else this.#show(null);
   }
 
@@ -69,6 +70,7 @@ export class AddDataPage {
   stop() {
     this.#sending?.abort();
     this.#session = this.#file = null;
+    this.#homes = [];
     this.#settings = [];
     this.#show(null);
     this.#say("");
@@ -120,7 +122,7 @@ export class AddDataPage {
     if (!file) return;
     this.#file = file;
     this.#settings = [];
-    this.#inspect();
+    if (this.#homes.length > 0) this.#inspect(); // else `start` does, when it has read the homes
   }
 
   /** Show what the file looks like, and its questions. */
