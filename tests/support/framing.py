@@ -126,7 +126,10 @@ def parsed_answers(received: bytes) -> tuple[list[Any], list[int]]:
         size = int(length[1]) if length else len(received)  # a proxy closes after its own errors
         body, received = received[:size], received[size:]
         if JSON_TYPE.search(head) and status == 200:
-            echoes.append(json.loads(body))
+            try:
+                echoes.append(json.loads(body))
+            except ValueError:
+                raise AssertionError(f"no JSON after the head {head!r}: {body!r}") from None
     return echoes, statuses
 
 
