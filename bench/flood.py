@@ -154,9 +154,9 @@ async def _add_attacker(gateway: Gateway, position: int, receiver: str) -> Attac
 async def _add_alerts(gateway: Gateway, owner: SeededGateway, count: int) -> None:
     """Store alerts of the owner's account that are read, without deliveries."""
     statement = text(
-        "INSERT INTO alert (alert_id, application_id, user_id, alert_type_id, system_alert_type_id, channels, priority,"
-        " created_at, read_at) SELECT gen_random_uuid(), application_id, :user, alert_type_id, system_alert_type_id,"
-        " '[\"INBOX\"]', 'LOW', now() - n * interval '1 minute', now()"
+        "INSERT INTO alert (alert_id, application_id, user_id, alert_type_id, system_alert_type_id, channels,"
+        " priority, data, created_at, read_at) SELECT gen_random_uuid(), application_id, :user, alert_type_id,"
+        " system_alert_type_id, '[\"INBOX\"]', 'LOW', '{}', now() - n * interval '1 minute', now()"
         " FROM alert_type, generate_series(1, :count) AS n WHERE application_id = :application"
     )
     values = {"user": owner.user_id, "application": owner.application_id, "count": count}
