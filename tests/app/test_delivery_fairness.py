@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -12,6 +13,7 @@ import pytest
 from tests.support.house import Tenant
 from tests.support.outbox import Post, Recorder, prepare_bare, settle_bare
 from tests.support.timed import NOW
+from tests.support.waiting import until
 from wattgate.app.workers.deliveries import MAX_CONCURRENT_DELIVERIES, DeliveryHandler, DeliveryWorker
 from wattgate.delivery.channels.channel import OutboundMessage, Outcome, Sent
 from wattgate.enums import DeliveryKind
@@ -66,6 +68,9 @@ class HangingFor:
         self.delivered = asyncio.Queue[str]()
         self._hanging = hanging
 
+    def has_started(self, application_id: str) -> bool:
+        return self.started[application_id] > 0
+
     async def send(self, outgoing: OutboundMessage) -> Outcome:
         self.started[outgoing.application_id] += 1
         if outgoing.application_id in self._hanging:
@@ -101,8 +106,7 @@ async def test_applications_whose_deliveries_hang_leave_slots_for_others(post: P
         async with asyncio.timeout(60):
             for hostile in hanging:
                 await enqueue(post, hostile, 3 * MAX_CONCURRENT_DELIVERIES)
-                while not channel.started[hostile]:  # noqa: ASYNC110
-                    await asyncio.sleep(0.01)
+                await until(partial(channel.has_started, hostile))
             await enqueue(post, other, 1)
             assert await channel.delivered.get() == other
         assert sum(channel.started[hostile] for hostile in hanging) < MAX_CONCURRENT_DELIVERIES, "none has ended"
