@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.chance import examples
-from tests.support.pricing import tariff
+from tests.support.pricing import blocks, tariff
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Tariff
 from wattgate.energy.buckets import FIXED_LENGTHS_MS, MINUTE_MS
@@ -71,6 +71,17 @@ def test_a_coarse_sample_costs_what_its_quarter_hours_cost() -> None:
     fine = priced(15, [1_000] * 4 * HOURS, Period.PT15M, rates)
     assert sum(part.energy * part.rate for part in coarse) == sum(part.energy * part.rate for part in fine) != 0
     assert [part.at for part in coarse] == [to_ms(START) + n // 4 * 60 * MINUTE_MS for n in range(4 * HOURS)]
+
+
+@pytest.mark.parametrize("following", [TariffKind.BLOCK, TariffKind.DYNAMIC])
+def test_a_sample_keeps_its_rate_where_none_by_time_follows(following: TariffKind) -> None:
+    """A block depends on the energy used, and a price may be missing. Neither takes the price of a flat rate away."""
+    begin, change = to_ms(START), START + timedelta(minutes=10)
+    terms = {"blocks": blocks((None, "40")), "block_period": Period.P1D} if following is TariffKind.BLOCK else {}
+    tariffs = [tariff(rate=Decimal(20)), tariff(following, tariff_id="next", valid_from=change, **terms)]
+    spans = rate_spans(tariffs, {}, begin, begin + 30 * MINUTE_MS)
+    (part,) = price_samples([EnergySample(begin, 9_000, False)], spans, begin, 30 * MINUTE_MS)
+    assert (part.energy, part.rate) == (9_000, 20 * 10**6)
 
 
 @pytest.mark.parametrize(

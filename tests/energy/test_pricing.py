@@ -431,9 +431,9 @@ def test_capacity_of_a_month_in_brussels_and_oslo() -> None:
     used = [energy("0.25")] * len(quarters)
     used[100], used[101], used[102], used[2000], used[2500] = map(energy, ("1.4", "1.3", "1.2", "1.25", "1.1"))
     # the highest quarter hour: 1.4 kWh, which is 5.6 kW
-    assert find_peak(used, quarters, zone, 15, 1) == energy("5.6")
+    assert find_peak(zip(quarters, used, strict=True), zone, 15, 1) == energy("5.6")
     # the highest of each day: 1.4, 1.25 and 1.1 kWh. Their mean is 1.25 kWh, which is 5 kW
-    assert find_peak(used, quarters, zone, 15, 3) == energy("5")
+    assert find_peak(zip(quarters, used, strict=True), zone, 15, 3) == energy("5")
     capacity = TariffComponent("Capacity", ComponentBasis.PEAK, Decimal("420"), minimum=Decimal("2.5"))
     terms = tariff(time_zone="Europe/Brussels", components=[capacity])
     begin, end = to_ms(start.astimezone(UTC)), to_ms(stop.astimezone(UTC))

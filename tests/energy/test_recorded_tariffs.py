@@ -177,8 +177,8 @@ def test_bill_of_a_recorded_tariff_is_that_worked_by_hand(recorded: Recorded) ->
     if recorded.kettle:
         samples[700] = samples[700]._replace(energy=int(Decimal(recorded.kettle).scaleb(9)))
     begin, end = to_ms(start), to_ms(stop)
-    starts, energies = ([sample[place] for sample in samples] for place in (0, 1))
-    peaks = {peak_key(terms, part, begin): find_peak(energies, starts, zone, 30, 1) for part in peak_components(terms)}
+    energies = [sample[:2] for sample in samples]
+    peaks = {peak_key(terms, part, begin): find_peak(energies, zone, 30, 1) for part in peak_components(terms)}
     parts = price_samples(samples, rate_spans([terms], {}, begin, end), begin, 30 * 60_000)
     bill = build_bill(parts, standing_charge_days([terms], begin, end, ALWAYS), "kWh", terms.currency, peaks)
     found = {line.band or line.component or line.kind.value: str(line.subtotal.amount) for line in bill.lines}

@@ -263,6 +263,15 @@ query ($id: ID!) {
 """
 
 
+LINES_OF_JANUARY = """
+query ($id: ID!) {
+  resource(resourceId: $id) {
+    cost(range: {start: "2026-01-01T00:00:00Z", end: "2026-02-01T00:00:00Z"}) { lines { component quantity } }
+  }
+}
+"""
+
+
 async def test_components_are_part_of_the_rates_that_clients_read(served: House) -> None:
     resource_id = await served.one.add_resource()
     levy = NewTariffComponent(name="Levy", basis=ComponentBasis.ENERGY, rate=Decimal(2), vat_percent=Decimal(0))
@@ -270,7 +279,7 @@ async def test_components_are_part_of_the_rates_that_clients_read(served: House)
     peak = NewTariffComponent(
         name="Peak", basis=ComponentBasis.PEAK, rate=Decimal(0), peak_days=3, minimum_kilowatts=Decimal("2.5")
     )
-    terms: dict[str, Any] = {"rate": Decimal(20), "standing_charge": Decimal(40), "vat_percent": Decimal(5)}
+    terms: dict[str, Any] = {"rate": Decimal(20), "standing_charge": Decimal("40.123457"), "vat_percent": Decimal(5)}
     await served.one.set_tariff(resource_id, kind=TariffKind.FLAT, components=[levy, fee, peak], **terms)
     found = (await served.graphql(COMPONENTS, served.one.headers["account"], id=resource_id))["data"]["resource"]
     assert [list(component.values()) for component in found["tariff"]["components"]] == [
@@ -282,13 +291,17 @@ async def test_components_are_part_of_the_rates_that_clients_read(served: House)
     assert amounts == {
         "rate": "0.22",
         "rateWithVat": "0.23",
-        "standingCharge": "0.45",
-        "standingChargeWithVat": "0.4725",
+        "standingCharge": "0.45123457",
+        "standingChargeWithVat": "0.4737962985",
     }
+    await served.one.record(resource_id, (datetime(2026, 1, 10, 12, tzinfo=UTC), "2"))
+    january = await served.graphql(LINES_OF_JANUARY, served.one.headers["account"], id=resource_id)
+    quantities = {line["component"]: line["quantity"] for line in january["data"]["resource"]["cost"]["lines"]}
+    assert quantities["Peak"] == "4", "days without readings are not part of the mean of three days"
     body = (await served.call("GET", f"/resource/{resource_id}/tariff", served.one.headers["account"])).json()
     (entry,) = body["data"]
-    assert entry["currentRates"] == {"rate": 23, "standingCharge": 47.25}
-    assert entry["plan"][0]["planDetail"] == [{"rate": 23}, {"standing": 47.25}]
+    assert entry["currentRates"] == {"rate": 23, "standingCharge": 47.37962985}
+    assert entry["plan"][0]["planDetail"] == [{"rate": 23}, {"standing": 47.37962985}]
 
 
 async def test_a_tariff_without_a_time_zone_has_that_of_the_home(served: House) -> None:

@@ -136,7 +136,8 @@ def cost_with_vat(
 ) -> Fraction | None:
     """Return the cost in pence of a sample that lasts for some minutes, with components and VAT. None: no price.
 
-    Each minute is priced by itself, unless the sample begins under a block tariff.
+    Each minute is priced by itself, unless the sample begins under a block tariff. A rate of no dynamic tariff holds on
+    where no rate by time follows.
     """
     first = _tariff_at(tariffs, sample.at)
     if first is None:
@@ -146,13 +147,20 @@ def cost_with_vat(
         energy = sample.energy // minutes
         assert energy * minutes == sample.energy
         parts = [EnergySample(sample.at + minute * 60_000, energy, False) for minute in range(minutes)]
-    total = Fraction(0)
+    total, before = Fraction(0), first
+    at = sample.at
     for part in parts:
         current = _tariff_at(tariffs, part.at)
         assert current is not None
-        cost = _cost(part, current, samples, prices)
-        if cost is None or (current.kind is TariffKind.BLOCK and current is not first):
+        has_none = current is not first and current.kind is TariffKind.BLOCK
+        if (has_none or _cost(part, current, samples, prices) is None) and before.kind is not TariffKind.DYNAMIC:
+            current, part = before, part._replace(at=at)
+        elif has_none:
             return None
+        cost = _cost(part, current, samples, prices)
+        if cost is None:
+            return None
+        before, at = current, part.at
         total += cost * (1 + Fraction(current.vat_rate) / 100) + added_cost(current, Fraction(part.energy, 10**9))
     return total
 

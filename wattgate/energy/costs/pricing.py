@@ -186,17 +186,21 @@ def _split_by_price(
 ) -> Iterator[PricedPart]:
     """Yield the parts of a sample that begins in the span at `position` and lasts for several rates.
 
-    Its energy is divided by time, and the parts add up to it. Without the price of a part, no part has one.
+    Its energy is divided by time, and the parts add up to it. Without the price of a part of a dynamic tariff, no part
+    has one. A rate of another tariff holds on where no rate by time follows.
     """
     at, energy, estimated = sample
     parts, counted, stop = list[PricedPart](), 0, at + length
     while spans[position].start < stop:
         rule, end = spans[position].rule, spans[position + 1].start if position + 1 < len(spans) else stop
-        if not isinstance(rule, Rate):
+        until = energy * (min(end, stop) - at) // length
+        if isinstance(rule, Rate):
+            parts.append(PricedPart(at, until - counted, estimated, *rule))
+        elif (charge := parts[-1].charge) is not None and charge.rate is not None:
+            parts[-1] = parts[-1]._replace(energy=parts[-1].energy + until - counted)
+        else:
             yield PricedPart(at, energy, estimated, None, 0)
             return
-        until = energy * (min(end, stop) - at) // length
-        parts.append(PricedPart(at, until - counted, estimated, *rule))
         counted, position = until, position + 1
         if position == len(spans):
             break

@@ -7,7 +7,7 @@ the next one.
 
 from bisect import bisect_right
 from calendar import monthrange
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, tzinfo
 from decimal import Decimal
@@ -254,13 +254,14 @@ def peak_key(tariff: TariffTerms, component: TariffComponent, at: int) -> PeakKe
     return PeakKey(component.peak_minutes or PEAK_MINUTES[0], component.peak_days or 1, month)
 
 
-def find_peak(energies: Sequence[int], starts: Sequence[int], zone: tzinfo, minutes: int, days: int) -> int:
-    """Return the peak of a month in billionths of a kW, from the energy of each part of `minutes` (10^-9 kWh).
+def find_peak(energies: Iterable[tuple[int, int]], zone: tzinfo, minutes: int, days: int) -> int:
+    """Return the peak of a month in billionths of a kW, from the start and energy of parts of `minutes` (10^-9 kWh).
 
-    It is the mean of the highest powers of up to `days` different local days. Exported energy counts as none.
+    It is the mean of the highest powers of up to `days` different local days. Exported energy counts as none. Leave out
+    parts without readings: a day of them is not a day without use.
     """
     highest: dict[date, int] = {}
-    for start, energy in zip(starts, energies, strict=True):
+    for start, energy in energies:
         day = from_ms(start).astimezone(zone).date()
         highest[day] = max(highest.get(day, 0), energy)
     chosen = nlargest(days, highest.values())

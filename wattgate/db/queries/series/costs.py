@@ -597,8 +597,12 @@ async def _load_peak(
     key = series_key(resource, field)
     stored = (await rows.readings.aggregates({key: field.interval_ms}, grid, values_only=True))[key]
     exponent = timeline.ENERGY_DECIMALS - field.decimals + (kwh_exponent(field.unit) or 0)
-    energies = [energy * 10**exponent if exponent >= 0 else energy // 10**-exponent for energy in stored.sum]
-    return timeline.find_peak(energies, grid.starts, zone, minutes, wanted.days)
+    energies = [
+        (start, energy * 10**exponent if exponent >= 0 else energy // 10**-exponent)
+        for start, energy, count in zip(grid.starts, stored.sum, stored.count, strict=True)
+        if count
+    ]
+    return timeline.find_peak(energies, zone, minutes, wanted.days)
 
 
 _PEAK_PERIODS = {15: Period.PT15M, 30: Period.PT30M, 60: Period.PT1H}

@@ -18,7 +18,7 @@ from wattgate.db.rows.rows import Rows
 from wattgate.energy import buckets
 from wattgate.energy.costs import timeline
 from wattgate.energy.costs.pricing import BUCKET_DECIMALS, current_block_rate, round_half_up, to_decimal
-from wattgate.energy.costs.tariffs import MAX_PRICE_MS, RATE_DECIMALS
+from wattgate.energy.costs.tariffs import MAX_PRICE_MS
 from wattgate.energy.display.live_power import to_watts
 from wattgate.energy.quantities import Rate, cost_unit, in_cost_unit, rate_of_hundredths, rate_unit
 from wattgate.energy.storage_fields import POWER_FIELD, ReadingField, find_field, parse_fields
@@ -26,6 +26,9 @@ from wattgate.enums import NoValueReason, RateUnit
 from wattgate.errors import ConsentRevoked
 
 # Batch loader of the current rates of resources.
+
+DAY_CHARGE_DECIMALS = timeline.VAT_DECIMALS - timeline.ENERGY_DECIMALS
+"""Decimal places of the charge of a day in hundredths: those of a rate with VAT. Only shares of months have more."""
 
 
 class CurrentRates(msgspec.Struct, gc=False):
@@ -75,8 +78,8 @@ def _build_current_rates(
     return CurrentRates(
         rate=None if rate is None else show(rate.hundredths, per),
         rate_with_vat=None if rate is None else show(rate.hundredths_with_vat, per),
-        standing_charge=show(round_half_up(without_vat, RATE_DECIMALS), RateUnit.DAY),
-        standing_charge_with_vat=show(round_half_up(with_vat, RATE_DECIMALS), RateUnit.DAY),
+        standing_charge=show(round_half_up(without_vat, DAY_CHARGE_DECIMALS), RateUnit.DAY),
+        standing_charge_with_vat=show(round_half_up(with_vat, DAY_CHARGE_DECIMALS), RateUnit.DAY),
         band=None if rate is None else rate.charge.band,
     )
 
