@@ -5,7 +5,8 @@ from collections import Counter
 
 import pytest
 
-from wattgate.pauses import PAUSE_ITEMS, collect, pause, slices, with_pauses
+from wattgate import pauses
+from wattgate.pauses import MAX_HELD_SECONDS, PAUSE_ITEMS, collect, is_pause_due, pause, slices, with_pauses
 
 LOOPS = 20
 SLICES = 5
@@ -76,3 +77,18 @@ async def test_cancelled_pause_does_not_stop_the_others() -> None:
 def test_each_event_loop_has_its_own_turns() -> None:
     for _ in range(2):
         assert asyncio.run(asyncio.wait_for(collect(range(2 * PAUSE_ITEMS)), 60)) == list(range(2 * PAUSE_ITEMS))
+
+
+async def test_a_pause_is_due_for_all_tasks_after_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The small edges of a large list do not pause one by one: the pauses took longer than the edges."""
+    now = 1_000.0
+    monkeypatch.setattr(pauses, "perf_counter", lambda: now)
+    monkeypatch.setattr(pauses, "_resumed_at", 0.0)
+    assert is_pause_due()
+    await pause()
+    assert not is_pause_due()
+    now += MAX_HELD_SECONDS * 1.01
+    assert is_pause_due()
+    assert is_pause_due()  # every task that began in this step pauses, until the first one continues
+    await pause()
+    assert not is_pause_due()

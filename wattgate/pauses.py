@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from itertools import islice
+from time import perf_counter
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
@@ -12,6 +13,9 @@ Converted = TypeVar("Converted")
 
 PAUSE_ITEMS = 1_000
 """Number of items between two pauses. Their work must take well below 100 ms, the limit of a stall of the loop."""
+
+MAX_HELD_SECONDS = 0.002
+"""Time between two pauses of loops whose items differ much in their work. A pause takes about 15 µs."""
 
 
 class _Turns:
@@ -49,14 +53,28 @@ class _Turns:
 
 _TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Turns] = WeakKeyDictionary()
 
+_resumed_at = 0.0
+"""When a task last continued after a pause."""
+
 
 async def pause() -> None:
     """Let the other tasks of the event loop run. Tasks that pause at the same time continue one after another."""
+    global _resumed_at
     loop = asyncio.get_running_loop()
     turns = _TURNS.get(loop)
     if turns is None:
         turns = _TURNS[loop] = _Turns()
     await turns.wait()
+    _resumed_at = perf_counter()
+
+
+def is_pause_due() -> bool:
+    """Return whether no task has paused for `MAX_HELD_SECONDS`. Call it between items whose work differs much.
+
+    The time is one for all tasks. Of many tasks that begin together, each pauses after its first item, and they go on
+    in turns.
+    """
+    return perf_counter() - _resumed_at > MAX_HELD_SECONDS
 
 
 async def with_pauses(items: Iterable[T]) -> AsyncIterator[T]:

@@ -169,6 +169,7 @@ async def test_aliases_of_large_fields_do_not_stall_the_loop_together(
 
     wait = pauses._Turns.wait
     monkeypatch.setattr(pauses._Turns, "wait", counted_pause)
+    monkeypatch.setattr(pauses, "MAX_HELD_SECONDS", -1.0)  # on a slow machine, a pause is due after each edge
     answer = await served.http.post("/graphql", json=document, headers=served.one.headers["account"])
     assert paused >= count * pauses_of_each
     assert f'"a{count - 1}":{{'.encode() in answer.content, answer.text[:500]

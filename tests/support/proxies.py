@@ -111,10 +111,15 @@ class Proxy:
         self._process = await start_server_program(command, self.port, self._log, environment=self._environment())
 
     async def kill(self) -> None:
-        """End the proxy at once. All connections through it end."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.terminate()
-            await self._process.wait()
+        """End the proxy at once. All connections through it end. Raise an error if it has ended by itself."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.returncode is not None:
+            log = await asyncio.to_thread(self._log.read_text)
+            raise AssertionError(f"{self.example.program} has ended by itself, with {process.returncode}: {log}")
+        process.terminate()
+        await process.wait()
 
     def _write_files(self, gateway_ports: Sequence[int], certificates: TlsCertificates) -> None:
         certificate, key = (file.read_text() for file in (certificates.certificate_file, certificates.key_file))

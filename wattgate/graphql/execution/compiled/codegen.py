@@ -84,7 +84,7 @@ from wattgate.operations.core.fields import AttributeSource, NotCompilable, Payl
 from wattgate.operations.core.operation import Operation
 from wattgate.operations.vocabulary.node import EdgeField, encode_global_id
 from wattgate.operations.vocabulary.scalars import FAST_SERIALIZERS, INLINE_SERIALIZERS
-from wattgate.pauses import PAUSE_ITEMS, pause
+from wattgate.pauses import PAUSE_ITEMS, is_pause_due, pause
 
 # Lists of objects of which a document selects only attributes, so that columns are enough.
 
@@ -203,7 +203,8 @@ class _CodeGenerator:
             "__builtins__": {builtin.__name__: builtin for builtin in (iter, len, zip, str, int, float, bool)},
             **{constant.__name__: constant for constant in (SerializedColumn, SerializedRows, FallbackRequired)},
             **{function.__name__: function for function in (as_list, check_lengths, gather_or_cancel, in_parts)},
-            **{function.__name__: function for function in (is_expensive, pause, resolve_abstract, serialized_columns)},
+            **{function.__name__: function for function in (is_expensive, is_pause_due, pause)},
+            **{function.__name__: function for function in (resolve_abstract, serialized_columns)},
             "global_id": encode_global_id,
         }
         self._checks = checks
@@ -356,7 +357,7 @@ class _CodeGenerator:
             if not selected.has_nested_edges:
                 self._write_value(lines, result, selected.field.type, selected)
                 if selected.has_edges and selected.selections_by_type:
-                    lines.add("if expensive: await pause()")
+                    lines.add("if expensive and is_pause_due(): await pause()")
         lines.add(f"{var} = {{{', '.join(parts)}}}")
 
     def _write_value(self, lines: CodeBlock, var: str, kind: GraphQLOutputType, selected: SelectedField) -> None:

@@ -28,7 +28,7 @@ MIN_INT, MAX_INT = -(2**31), 2**31 - 1
 """The bounds of the type Int."""
 
 EXPENSIVE_UNITS = 1_000
-"""Estimated cost from which a plan pauses after each edge: the edges together may take more than a stall of 100 ms."""
+"""Estimated cost from which a plan pauses between edges: the edges together may take more than a stall of 100 ms."""
 
 MAX_KNOWN_CLASSES = 8
 """Number of row classes that are remembered for a type. Rows of further classes are checked one by one."""
