@@ -1,8 +1,11 @@
 """Bills of tariffs from public sheets, each worked by hand for a month, with a clock change if the country has one."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -10,14 +13,24 @@ import pytest
 from tests.support.pricing import WORKING_DAYS, band, blocks, half_hours, tariff
 from wattgate.clock import to_ms
 from wattgate.db.models import Tariff, TariffComponent
-from wattgate.energy.costs.pricing import build_bill, price_samples
+from wattgate.energy.costs.pricing import EnergySample, build_bill, price_samples
 from wattgate.energy.costs.tariffs import find_problems
 from wattgate.energy.costs.timeline import find_peak, peak_components, peak_key, rate_spans, standing_charge_days
 from wattgate.energy.ownership import ALWAYS
 from wattgate.enums import ComponentBasis, Period, TariffKind, Weekday
 
 WEEKEND = [Weekday.SATURDAY, Weekday.SUNDAY]
-MONTH = ComponentBasis.MONTH
+TOU = TariffKind.TIME_OF_USE
+DAY, MONTH, ENERGY, PEAK = ComponentBasis.DAY, ComponentBasis.MONTH, ComponentBasis.ENERGY, ComponentBasis.PEAK
+
+
+def part(name: str, basis: ComponentBasis, rate: str, **peak: int) -> TariffComponent:
+    return TariffComponent(name, basis, Decimal(rate), **peak)  # type: ignore[arg-type]
+
+
+def since(year: int, month: int, **values: Any) -> dict[str, Any]:
+    """Return the terms of a tariff that is valid from a day before a month."""
+    return {"valid_from": datetime(year, month, 1, tzinfo=UTC) - timedelta(days=1), **values}
 
 
 @dataclass
@@ -163,7 +176,308 @@ RECORDED = [
         {"block 1": "2144", "block 2": "4115", "block 3": "1737", "Basic charge": "819"},  # 372 kWh: 120, 180 and 72
         "8815",
     ),
+    # Energy Saving Trust, price cap from October 2023, with VAT. October 2023 has 745 hours and 31 days.
+    Recorded(
+        "Great Britain, price cap",
+        tariff(rate=Decimal("27.35"), standing_charge=Decimal("53.37"), **since(2023, 10)),
+        "2023-10",
+        "1",
+        {"ENERGY": "203.76", "STANDING_CHARGE": "16.54"},
+        "220.30",
+    ),
+    # Community Power, Smart SST, prices from 1 October 2020 without VAT of 13.5 %. The levy is 6.52 euros a month.
+    Recorded(
+        "Ireland, day, peak and night",
+        tariff(
+            TOU,
+            rate=Decimal("17.5"),
+            bands=[band("night", "10.98", "23:00", "08:00"), band("peak", "18.25", "17:00", "19:00")],
+            standing_charge=Decimal("40.27"),
+            components=[part("PSO levy", MONTH, "652")],
+            vat_rate=Decimal("13.5"),
+            currency="EUR",
+            **since(2020, 10, time_zone="Europe/Dublin"),
+        ),
+        "2020-10",
+        "1",
+        # 31 * 9 + 1 = 280 hours, 31 * 2 = 62, 745 - 342 = 403; VAT is 13.5 % of 131.59: 17.76
+        {"ENERGY": "70.53", "night": "30.74", "peak": "11.32", "STANDING_CHARGE": "12.48", "PSO levy": "6.52"},
+        "149.35",
+    ),
+    # Electric Ireland, standard prices from 1 August 2021, urban: 167.57 euros a year, and a levy of 51.60 a year.
+    Recorded(
+        "Ireland, standard",
+        tariff(
+            rate=Decimal("19.24"),
+            standing_charge=Decimal("45.909589"),  # 167.57 / 365
+            components=[part("PSO levy", MONTH, "430")],  # 51.60 / 12
+            vat_rate=Decimal("13.5"),
+            currency="EUR",
+            **since(2021, 8, time_zone="Europe/Dublin"),
+        ),
+        "2021-10",
+        "0.5",
+        {"ENERGY": "71.67", "STANDING_CHARGE": "14.23", "PSO levy": "4.30"},  # 372.5 kWh; VAT: 12.18
+        "102.38",
+    ),
+    # Gemeindewerke Ruhpolding, basic supply from 1 January 2023, low tariff at night and from Saturday 13:00 to Monday
+    # 06:00, without VAT of 19 %. A year has 365 days: 147.06, 16.81 and 10.56 euros a year. March 2023 has 743 hours.
+    Recorded(
+        "Germany, two tariffs",
+        tariff(
+            TOU,
+            rate=Decimal("40.97"),
+            bands=[
+                band("NT", "34.71", "00:00", "06:00", WORKING_DAYS),
+                band("NT", "34.71", "22:00", "00:00", WORKING_DAYS),
+                band("NT", "34.71", "13:00", "00:00", WEEKEND[:1]),
+                band("NT", "34.71", "00:00", "00:00", WEEKEND[1:]),
+            ],
+            components=[
+                part("Grundpreis", DAY, "40.290411"),
+                part("Moderne Messeinrichtung", DAY, "4.605479"),
+                part("Tarifschaltung", DAY, "2.893151"),
+            ],
+            vat_rate=Decimal(19),
+            currency="EUR",
+            **since(2023, 1, time_zone="Europe/Berlin"),
+        ),
+        "2023-03",
+        "1",
+        # 23 * 16 + 4 * 13 = 420 hours, and 743 - 420 = 323; VAT is 19 % of 299.00: 56.81
+        {
+            "ENERGY": "172.07",
+            "NT": "112.11",
+            "Grundpreis": "12.49",
+            "Moderne Messeinrichtung": "1.43",
+            "Tarifschaltung": "0.90",
+        },
+        "355.81",
+    ),
+    # Goteborg Energi, network at most 63 A from 1 January 2023: the mean of the highest hours of three days. The energy
+    # tax is 39.2 ore, and VAT 25 %. One hour of 3.1 kWh and hours of 1 kWh have the mean 1.7 kW.
+    Recorded(
+        "Sweden, three highest hours",
+        tariff(
+            rate=Decimal("20.4"),
+            components=[
+                part("Energiskatt", ENERGY, "39.2"),
+                part("Abonnemang", MONTH, "11800"),
+                part("Effekt", PEAK, "2900", peak_minutes=60, peak_days=3),
+            ],
+            vat_rate=Decimal(25),
+            currency="SEK",
+            **since(2023, 1, time_zone="Europe/Stockholm"),
+        ),
+        "2023-03",
+        "1",
+        # 743 + 2.1 = 745.1 kWh; VAT is 25 % of 611.38: 152.85
+        {"ENERGY": "152.00", "Energiskatt": "292.08", "Abonnemang": "118.00", "Effekt": "49.30"},
+        "764.23",
+        "2.6",
+    ),
+    # BKK, network of households from 1 January 2024, with VAT: prices from April, and the second capacity step, of 2 to
+    # 5 kW. October 2024 has 745 hours, 23 weekdays, and no public holiday.
+    Recorded(
+        "Norway, BKK",
+        tariff(
+            TOU,
+            rate=Decimal("44.68"),
+            bands=[band("day", "56.48", "06:00", "22:00", WORKING_DAYS)],
+            components=[part("Kapasitet", MONTH, "24000")],
+            currency="NOK",
+            **since(2024, 4, time_zone="Europe/Oslo"),
+        ),
+        "2024-10",
+        "3",
+        {"ENERGY": "505.33", "day": "623.54", "Kapasitet": "240.00"},  # 23 * 16 = 368 hours, and 377
+        "1368.87",
+    ),
+    # Glitre Nett, network of households from 1 January 2024, with VAT: second capacity step. March has 743 hours.
+    Recorded(
+        "Norway, Glitre Nett",
+        tariff(
+            TOU,
+            bands=[band("day", "42.09", "06:00", "22:00"), band("night", "30.09", "22:00", "06:00")],
+            components=[part("Kapasitet", MONTH, "19500")],
+            currency="NOK",
+            **since(2024, 1, time_zone="Europe/Oslo"),
+        ),
+        "2024-03",
+        "3",
+        {"day": "626.30", "night": "222.97", "Kapasitet": "195.00"},  # 31 * 16 = 496 hours, and 31 * 8 - 1 = 247
+        "1044.27",
+    ),
+    # Nettselskapet AS, network of households from 1 January 2024, with VAT: second step, and the taxes until March.
+    Recorded(
+        "Norway, taxes by themselves",
+        tariff(
+            TOU,
+            bands=[band("day", "26.88", "06:00", "22:00"), band("night", "13.38", "22:00", "06:00")],
+            components=[
+                part("Elavgift", ENERGY, "11.89"),
+                part("Energifondet", ENERGY, "1.25"),
+                part("Kapasitet", MONTH, "25000"),
+            ],
+            currency="NOK",
+            **since(2024, 1, time_zone="Europe/Oslo"),
+        ),
+        "2024-03",
+        "3",
+        # 1,488 and 741 kWh, together 2,229
+        {
+            "day": "399.97",
+            "night": "99.15",
+            "Elavgift": "265.03",
+            "Energifondet": "27.86",
+            "Kapasitet": "250.00",
+        },
+        "1042.01",
+    ),
+    # issoy.fi, network by day and night, 3 x 25 A, without electricity tax and VAT of 25.5 %, as of 2025.
+    Recorded(
+        "Finland, day and night",
+        tariff(
+            TOU,
+            bands=[band("day", "3.47", "07:00", "22:00"), band("night", "1.16", "22:00", "07:00")],
+            components=[part("Perusmaksu", MONTH, "2438")],
+            vat_rate=Decimal("25.5"),
+            currency="EUR",
+            time_zone="Europe/Helsinki",
+        ),
+        "2025-10",
+        "1",
+        {"day": "16.14", "night": "3.25", "Perusmaksu": "24.38"},  # 31 * 15 = 465 hours, and 280; VAT: 11.16
+        "54.93",
+    ),
+    # Som Energia, 2.0TD by periods from June 2025, without taxes: 7.3 kW, at 29.013 and 2.788 euros a kW and year.
+    # October 2025 has 745 hours and 23 weekdays. Its holiday, the twelfth, is a Sunday.
+    Recorded(
+        "Spain, three periods and contracted power",
+        tariff(
+            TOU,
+            rate=Decimal("11.9"),
+            bands=[
+                *(
+                    band("punta", "22.6", start, end, WORKING_DAYS)
+                    for start, end in (("10:00", "14:00"), ("18:00", "22:00"))
+                ),
+                *(
+                    band("llano", "15.7", start, end, WORKING_DAYS)
+                    for start, end in (("08:00", "10:00"), ("14:00", "18:00"), ("22:00", "00:00"))
+                ),
+            ],
+            components=[part("Potencia punta", DAY, "58.026"), part("Potencia valle", DAY, "5.576")],  # 7.3 / 365
+            currency="EUR",
+            **since(2025, 6, time_zone="Europe/Madrid"),
+        ),
+        "2025-10",
+        "1",
+        # 23 * 8 = 184 hours twice, and 377
+        {
+            "ENERGY": "44.86",
+            "llano": "28.89",
+            "punta": "41.58",
+            "Potencia punta": "17.99",
+            "Potencia valle": "1.73",
+        },
+        "135.05",
+    ),
+    # Meijburg & Co, Promemorie 2024: tax of electricity, and its reduction of 521.78 euros a year, without VAT of 21 %.
+    Recorded(
+        "Netherlands, energy tax and its reduction",
+        tariff(
+            rate=Decimal("10.880"),
+            components=[part("Vermindering", MONTH, "-4348.166667")],
+            vat_rate=Decimal(21),
+            currency="EUR",
+            time_zone="Europe/Amsterdam",
+        ),
+        "2024-03",
+        "0.5",
+        {"ENERGY": "40.42", "Vermindering": "-43.48"},  # 371.5 kWh; VAT is 21 % of -3.06: -0.64
+        "-3.70",
+    ),
+    # Eskom, Homelight 60 A in 2024/25, without VAT of 15 %. South Africa has no clock changes.
+    Recorded(
+        "South Africa, two blocks",
+        tariff(
+            TariffKind.BLOCK,
+            blocks=blocks(("600", "232.31"), (None, "394.86")),
+            block_period=Period.P1M,
+            vat_rate=Decimal(15),
+            currency="ZAR",
+            time_zone="Africa/Johannesburg",
+        ),
+        "2025-03",
+        "1",
+        {"block 1": "1393.86", "block 2": "568.60"},  # 744 kWh; VAT is 15 % of 1,962.46: 294.37
+        "2256.83",
+    ),
+    # CNCITY Energy, progressive rates of households, without taxes: the base rate is that of 201 to 400 kWh. South
+    # Korea has neither clock changes nor jeon.
+    Recorded(
+        "South Korea, three blocks",
+        tariff(
+            TariffKind.BLOCK,
+            blocks=blocks(("200", "9330"), ("400", "18790"), (None, "28060")),
+            block_period=Period.P1M,
+            components=[part("Base rate", MONTH, "160000")],
+            currency="KRW",
+            time_zone="Asia/Seoul",
+        ),
+        "2025-03",
+        "0.5",
+        {"block 1": "18660", "block 2": "32319", "Base rate": "1600"},  # 372 kWh: 200 and 172
+        "52579",
+    ),
+    # Localvolts, standard offer in the area of Ausgrid from 1 July 2022, EA010. April 2023 has 721 hours.
+    Recorded(
+        "Australia, standard offer",
+        tariff(
+            rate=Decimal("38.7692"),
+            standing_charge=Decimal("414.2466"),
+            currency="AUD",
+            **since(2022, 7, time_zone="Australia/Sydney"),
+        ),
+        "2023-04",
+        "0.5",
+        {"ENERGY": "139.76", "STANDING_CHARGE": "124.27"},  # 360.5 kWh
+        "264.03",
+    ),
+    # Genesis Energy, Classic Plan in Christchurch from 15 January 2017, without discount and GST of 15 %.
+    Recorded(
+        "New Zealand, low user",
+        tariff(
+            rate=Decimal("28.70"),
+            standing_charge=Decimal("33.33"),
+            vat_rate=Decimal(15),
+            currency="NZD",
+            **since(2017, 2, time_zone="Pacific/Auckland"),
+        ),
+        "2017-04",
+        "0.5",
+        {"ENERGY": "103.46", "STANDING_CHARGE": "10.00"},  # 721 hours, 360.5 kWh; GST is 15 % of 113.46: 17.02
+        "130.48",
+    ),
+    # Energy Fiji Limited, domestic tariff from 1 January 2016, without VAT. January 2016 has 745 hours.
+    Recorded(
+        "Fiji, domestic",
+        tariff(rate=Decimal("33.10"), currency="FJD", **since(2016, 1, time_zone="Pacific/Fiji")),
+        "2016-01",
+        "0.5",
+        {"ENERGY": "123.30"},  # 372.5 kWh
+        "123.30",
+    ),
 ]
+
+
+def peak_of(component: TariffComponent, samples: Sequence[EnergySample], zone: ZoneInfo) -> int:
+    """Return the peak that a component charges for, from half hours that begin with a local hour."""
+    minutes, parts = component.peak_minutes or 30, Counter[int]()
+    for at, energy, _ in samples:
+        parts[at - at % (minutes * 60_000)] += energy
+    return find_peak(parts.items(), zone, minutes, component.peak_days or 1)
 
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda recorded: recorded.name)
@@ -177,8 +491,7 @@ def test_bill_of_a_recorded_tariff_is_that_worked_by_hand(recorded: Recorded) ->
     if recorded.kettle:
         samples[700] = samples[700]._replace(energy=int(Decimal(recorded.kettle).scaleb(9)))
     begin, end = to_ms(start), to_ms(stop)
-    energies = [sample[:2] for sample in samples]
-    peaks = {peak_key(terms, part, begin): find_peak(energies, zone, 30, 1) for part in peak_components(terms)}
+    peaks = {peak_key(terms, each, begin): peak_of(each, samples, zone) for each in peak_components(terms)}
     parts = price_samples(samples, rate_spans([terms], {}, begin, end), begin, 30 * 60_000)
     bill = build_bill(parts, standing_charge_days([terms], begin, end, ALWAYS), "kWh", terms.currency, peaks)
     found = {line.band or line.component or line.kind.value: str(line.subtotal.amount) for line in bill.lines}
