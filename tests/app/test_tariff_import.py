@@ -123,13 +123,14 @@ async def test_invalid_lines_are_rejected_by_number_and_others_set(
         {**resource_member, **FLAT, "currency": "XAU"},
         {**price, "currency": "XAU"},
         {name: value for name, value in {**resource_member, **FLAT}.items() if name != "currency"},
+        {**resource_member, **FLAT, "kind": "TIME_OF_USE", "bands": [{**NIGHT, "seasonStart": "06-31"}]},
     ]
     refused = tmp_path / "refused.txt"
     result = await run_import(tenant, database_url, tmp_path / "broken.jsonl", lines, "--refused", str(refused))
     assert result.returncode == 1, result.stderr
-    assert "3 tariffs and prices set from 20 lines, 17 refused" in result.stdout
+    assert "3 tariffs and prices set from 21 lines, 18 refused" in result.stdout
     reasons = dict(line.split(": ", 1) for line in refused.read_text().splitlines())
-    assert sorted(map(int, reasons)) == [2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 17, 18, 19, 20]
+    assert sorted(map(int, reasons)) == [2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 17, 18, 19, 20, 21]
     assert reasons["3"] == "is not a JSON object"
     assert "'standingCharges'" in reasons["4"]
     assert "resourceId" in reasons["5"]
@@ -146,6 +147,8 @@ async def test_invalid_lines_are_rejected_by_number_and_others_set(
     assert reasons["18"] == "currency XAU is not a currency of ISO 4217 in circulation"
     assert reasons["19"] == "currency: XAU is not a currency of ISO 4217 in circulation"
     assert "currency" in reasons["20"]
+    assert "bands.0.seasonStart '06-31' is no day of a year. Write month and day, such as 11-01" in reasons["21"]
+    assert "bands.0.seasonEnd is missing: a season needs its first and its last day" in reasons["21"]
     (dynamic,) = await tariffs_of(tenant, resource_id)
     assert dynamic.source == "supplier"
     assert [price_row.rate for price_row in await prices_of(tenant, dynamic)] == [Decimal("0.125")] * 2

@@ -5,11 +5,13 @@ from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from itertools import groupby
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.support.chance import examples
 from tests.support.pricing import (
@@ -25,7 +27,8 @@ from tests.support.pricing import (
     tariff,
 )
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import Tariff, TariffBand, TariffComponent
+from wattgate.db.models import PeakWindow, Tariff, TariffBand, TariffComponent
+from wattgate.energy.costs import timeline
 from wattgate.energy.costs.pricing import (
     Bill,
     EnergySample,
@@ -57,6 +60,9 @@ FOREVER = datetime(2100, 1, 1, tzinfo=UTC)
 
 MILLIPENCE = st.integers(-50_000, 100_000).map(lambda n: Decimal(n).scaleb(-3))
 EDGES = st.integers(0, 1439).map(lambda minute: f"{minute // 60:02d}:{minute % 60:02d}")
+DAYS_OF_YEAR = st.sampled_from(
+    ["01-01", "02-28", "02-29", "03-14", "03-28", "04-29", "10-04", "10-05", "10-25", "12-31"]
+)
 VAT = st.sampled_from([Decimal(0), Decimal(5), Decimal("17.5"), Decimal(20)])
 
 
@@ -83,7 +89,8 @@ def band_lists(draw: st.DrawFn) -> list[TariffBand]:
     bands: list[TariffBand] = []
     for number in range(draw(st.integers(1, 5))):
         days = draw(st.lists(st.sampled_from(EVERY_DAY), min_size=1, unique=True))
-        candidate = TariffBand(f"band {number}", draw(MILLIPENCE), days, draw(EDGES), draw(EDGES))
+        season = draw(st.just((None, None)) | st.tuples(DAYS_OF_YEAR, DAYS_OF_YEAR))
+        candidate = TariffBand(f"band {number}", draw(MILLIPENCE), days, draw(EDGES), draw(EDGES), *season)
         trial = tariff(TariffKind.TIME_OF_USE, bands=[*bands, candidate], rate=Decimal(1))
         if not any("overlaps" in problem.message for problem in find_problems(trial, FOREVER)):
             bands.append(candidate)
@@ -377,6 +384,13 @@ def test_components_of_a_month_over_a_clock_change() -> None:
     assert pence(priced.total) == 8747 + 418 + 385
 
 
+WINTER_DAYS = PeakWindow(tuple(WORKING_DAYS), "07:00", "19:00", "11-01", "03-31")
+
+
+def windowed(**changes: Any) -> TariffComponent:
+    return TariffComponent("fee", ComponentBasis.PEAK, Decimal(1), window=structs.replace(WINTER_DAYS, **changes))
+
+
 @pytest.mark.parametrize(
     ("component", "path", "problem"),
     [
@@ -407,10 +421,19 @@ def test_components_of_a_month_over_a_clock_change() -> None:
             ("components", 1, "vatPercent"),
             "100 percent",
         ),
+        (
+            TariffComponent("fee", ComponentBasis.DAY, Decimal(1), window=WINTER_DAYS),
+            ("components", 1, "window"),
+            "not of a DAY",
+        ),
+        (windowed(weekdays=()), ("components", 1, "window", "weekdays"), "name the days on which it starts"),
+        (windowed(start="7:00"), ("components", 1, "window", "start"), "'7:00' is not a time"),
+        (windowed(season_start="06-31"), ("components", 1, "window", "seasonStart"), "'06-31' is no day of a year"),
+        (windowed(season_end=None), ("components", 1, "window", "seasonEnd"), "its first and its last day"),
     ],
 )
 def test_invalid_component_has_one_problem(
-    component: TariffComponent, path: tuple[str, int, str], problem: str
+    component: TariffComponent, path: tuple[str | int, ...], problem: str
 ) -> None:
     levy = TariffComponent("levy", ComponentBasis.ENERGY, Decimal(1))
     (found,) = find_problems(tariff(components=[levy, component]), FOREVER)
@@ -444,3 +467,80 @@ def test_capacity_of_a_month_in_brussels_and_oslo() -> None:
     assert pence(line.subtotal) == 2352
     (least,) = build_bill([], days[:10], "kWh", "GBP").lines  # 10 of 31 days at 2.5 kW
     assert (least.quantity, pence(least.subtotal)) == (Decimal("0.806452"), Decimal(339))
+
+
+def test_peak_of_working_days_in_winter() -> None:
+    """The highest hour of working days from 07:00 to 19:00, from November to March, at 50 a kW, worked by hand."""
+    zone = ZoneInfo("Europe/Helsinki")
+    component = TariffComponent("Power", ComponentBasis.PEAK, Decimal(5000), peak_minutes=60)
+    component.window, component.minimum = WINTER_DAYS, Decimal(1)
+    terms = tariff(time_zone="Europe/Helsinki", components=[component])
+
+    def charge(month: int, *hours: tuple[int, int, str]) -> list[tuple[str, str]]:
+        """Return quantity and amount of a month of 2025 with hours of 0.5 kWh, and others by day and hour."""
+        begin = datetime(2025, month, 1, tzinfo=zone)
+        start, stop = to_ms(begin), to_ms((begin + timedelta(days=31)).replace(day=1))
+        used = {to_ms(begin.replace(day=day, hour=hour)): energy(kwh) for day, hour, kwh in hours}
+        parts = [(at, used.get(at, energy("0.5"))) for at in range(start, stop, 3_600_000)]
+        key = peak_key(terms, component, start)
+        peaks = {key: find_peak(parts, zone, key.minutes, key.days, key.window)}
+        days = list(standing_charge_days([terms], start, stop, ALWAYS))
+        lines = build_bill([], days, "kWh", "GBP", peaks).lines
+        return [(str(line.quantity), f"{pence(line.subtotal):f}") for line in lines]
+
+    # In March, the 1st is a Saturday, and the 3rd a Monday. 06:00 and 19:00 are outside the hours, 18:00 is inside.
+    march = charge(3, (1, 12, "9"), (3, 6, "8"), (3, 19, "7"), (31, 18, "4.2"), (4, 7, "4.1"))
+    assert march == [("4.2", "21000")]
+    assert charge(11) == [("1", "5000")], "the least of a month of the season"
+    assert charge(4, (1, 12, "9")) == [], "April is not in the season"
+
+
+def test_bands_of_seasons_in_a_leap_year_and_another_one() -> None:
+    """A day at one of three rates: in winter from 1 November to 29 February, in March, and in the rest of the year."""
+    bands = [
+        band("winter", "30", "00:00", "00:00", season=("11-01", "02-29")),
+        band("march", "20", "00:00", "00:00", season=("03-01", "03-31")),
+    ]
+    terms = tariff(TariffKind.TIME_OF_USE, rate=Decimal(10), bands=bands, valid_from=SINCE, time_zone="UTC")
+    rates = {
+        f"{month}-{day} {year}": rate_spans([terms], {}, at, at + 1)[-1].rule
+        for year, month, day in ((2024, 2, 29), (2024, 3, 1), (2023, 2, 28), (2023, 3, 1), (2023, 3, 31), (2023, 4, 1))
+        for at in (to_ms(datetime(year, month, day, 12, tzinfo=UTC)),)
+    }
+    found = {day: rule.charge.band for day, rule in rates.items() if isinstance(rule, timeline.Rate)}
+    assert found == {
+        "2-29 2024": "winter",
+        "3-1 2024": "march",
+        "2-28 2023": "winter",
+        "3-1 2023": "march",
+        "3-31 2023": "march",
+        "4-1 2023": None,
+    }
+
+
+def test_problems_of_seasons_say_what_to_do() -> None:
+    def messages(*bands: TariffBand, rate: str | None = None) -> list[str]:
+        terms = tariff(TariffKind.TIME_OF_USE, bands=list(bands), rate=None if rate is None else Decimal(rate))
+        return [f"{'.'.join(map(str, problem.path))} {problem.message}" for problem in find_problems(terms, FOREVER)]
+
+    def all_day(name: str, first: str | None, last: str | None) -> TariffBand:
+        return band(name, "1", "00:00", "00:00", season=(first, last))
+
+    summer, winter = all_day("summer", "04-01", "10-31"), all_day("winter", "11-01", "03-31")
+    assert messages(summer, winter) == []
+    assert messages(summer, winter, rate="1") == ["rate never applies: the bands cover the whole week"]
+    assert messages(summer) == ["rate is missing: no band covers MONDAY at 00:00 in the season from 01-01"]
+    assert messages(summer, winter, all_day("extra", "10-31", "10-31")) == [
+        "bands.2 'extra' overlaps 'summer' on MONDAY at 00:00 in the season from 10-31"
+    ]
+    assert messages(all_day("leap", "03-01", "02-28")) == [
+        "rate is missing: no band covers MONDAY at 00:00 in the season from 02-29"
+    ]
+    assert messages(all_day("june", "06-31", "07-01"), rate="1") == [
+        "bands.0.seasonStart '06-31' is no day of a year. Write month and day, such as 11-01"
+    ]
+    assert messages(all_day("open", "06-01", None), rate="1") == [
+        "bands.0.seasonEnd is missing: a season needs its first and its last day"
+    ]
+    many = [all_day(f"{day}", f"01-{day}", f"01-{day}") for day in range(10, 23)]
+    assert messages(*many, rate="1") == ["bands have more than 12 seasons"]

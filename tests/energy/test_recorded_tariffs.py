@@ -471,6 +471,128 @@ RECORDED = [
     ),
 ]
 
+SEASONS = [
+    # Radius, network of households from 1 January 2021: peak from 17:00 to 20:00 from October to March, and the tax of
+    # electricity, without VAT of 25 %. March 2021 has 743 hours.
+    *(
+        Recorded(
+            f"Denmark, peak in winter, {month}",
+            tariff(
+                TOU,
+                rate=Decimal("23.63"),
+                bands=[band("peak", "63.07", "17:00", "20:00", season=("10-01", "03-31"))],
+                components=[part("Elafgift", ENERGY, "90.00"), part("Abonnement", MONTH, "2100")],
+                vat_rate=Decimal(25),
+                currency="DKK",
+                **since(2021, 1, time_zone="Europe/Copenhagen"),
+            ),
+            month,
+            "1",
+            lines,
+            total,
+        )
+        for month, lines, total in (
+            # 31 * 3 = 93 hours, and 650; VAT is 25 % of 901.96: 225.49
+            (
+                "2021-03",
+                {"ENERGY": "153.60", "peak": "58.66", "Elafgift": "668.70", "Abonnement": "21.00"},
+                "1127.45",
+            ),
+            # 720 hours; VAT is 25 % of 839.14: 209.79
+            ("2021-04", {"ENERGY": "170.14", "Elafgift": "648.00", "Abonnement": "21.00"}, "1048.93"),
+        )
+    ),
+    # Griug, network from 1 January 2024, without VAT of 25 %: 11 ore more on Fridays from 16:00 to 22:00, from 1
+    # October to 1 April, and the second step. October 2024 has 745 hours and four Fridays: 24 hours.
+    Recorded(
+        "Norway, Fridays in winter",
+        tariff(
+            TOU,
+            rate=Decimal("26.24"),
+            bands=[band("Friday", "37.24", "16:00", "22:00", [Weekday.FRIDAY], season=("10-01", "04-01"))],
+            components=[part("Fastledd", MONTH, "26400")],
+            vat_rate=Decimal(25),
+            currency="NOK",
+            **since(2024, 4, time_zone="Europe/Oslo"),
+        ),
+        "2024-10",
+        "3",
+        {"ENERGY": "567.57", "Friday": "26.81", "Fastledd": "264.00"},  # 2,163 and 72 kWh; VAT: 214.60
+        "1072.98",
+    ),
+    # Georgia Power, TOU-REO-10, from January 2016, without further schedules: on-peak on weekdays from 14:00 to 19:00,
+    # from June to September. November 2016 has 721 hours. August 2016 has 744 hours and 23 weekdays.
+    *(
+        Recorded(
+            f"Georgia, on-peak in summer, {month}",
+            tariff(
+                TOU,
+                rate=Decimal("4.9409"),
+                bands=[band("on-peak", "20.3217", "14:00", "19:00", WORKING_DAYS, season=("06-01", "09-30"))],
+                components=[part("Basic service", MONTH, "1000")],
+                currency="USD",
+                **since(2016, 1, time_zone="America/New_York"),
+            ),
+            month,
+            "1",
+            lines,
+            total,
+        )
+        for month, lines, total in (
+            (
+                "2016-08",
+                {"ENERGY": "31.08", "on-peak": "23.37", "Basic service": "10.00"},
+                "64.45",
+            ),  # 629 and 115 hours
+            ("2016-11", {"ENERGY": "35.62", "Basic service": "10.00"}, "45.62"),
+        )
+    ),
+    # Ausgrid by the network prices of 2025/26, without GST of 10 %: peak from 15:00 to 21:00 from November to March and
+    # from June to August, and 3.88 cents for energy. October 2025 has 743 hours, and November 720.
+    *(
+        Recorded(
+            f"Australia, peak in summer and winter, {month}",
+            tariff(
+                TOU,
+                rate=Decimal("5.15"),
+                bands=[
+                    band("peak", "29.25", "15:00", "21:00", season=("11-01", "03-31")),
+                    band("peak", "29.25", "15:00", "21:00", season=("06-01", "08-31")),
+                ],
+                components=[part("Other charges", ENERGY, "3.88"), part("Meter", DAY, "7.54")],
+                standing_charge=Decimal("55.34"),
+                vat_rate=Decimal(10),
+                currency="AUD",
+                **since(2025, 7, time_zone="Australia/Sydney"),
+            ),
+            month,
+            "1",
+            lines,
+            total,
+        )
+        for month, lines, total in (
+            # GST is 10 % of 86.59: 8.66
+            (
+                "2025-10",
+                {"ENERGY": "38.26", "Other charges": "28.83", "STANDING_CHARGE": "17.16", "Meter": "2.34"},
+                "95.25",
+            ),
+            # 30 * 6 = 180 hours, and 540; GST is 10 % of 127.26: 12.73
+            (
+                "2025-11",
+                {
+                    "ENERGY": "27.81",
+                    "peak": "52.65",
+                    "Other charges": "27.94",
+                    "STANDING_CHARGE": "16.60",
+                    "Meter": "2.26",
+                },
+                "139.99",
+            ),
+        )
+    ),
+]
+
 
 def peak_of(component: TariffComponent, samples: Sequence[EnergySample], zone: ZoneInfo) -> int:
     """Return the peak that a component charges for, from half hours that begin with a local hour."""
@@ -480,7 +602,7 @@ def peak_of(component: TariffComponent, samples: Sequence[EnergySample], zone: Z
     return find_peak(parts.items(), zone, minutes, component.peak_days or 1)
 
 
-@pytest.mark.parametrize("recorded", RECORDED, ids=lambda recorded: recorded.name)
+@pytest.mark.parametrize("recorded", [*RECORDED, *SEASONS], ids=lambda recorded: recorded.name)
 def test_bill_of_a_recorded_tariff_is_that_worked_by_hand(recorded: Recorded) -> None:
     terms, zone = recorded.terms, ZoneInfo(recorded.terms.time_zone)
     assert find_problems(terms, datetime(2025, 12, 1, tzinfo=UTC)) == []

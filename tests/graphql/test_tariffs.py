@@ -36,7 +36,12 @@ from wattgate.energy.costs.tariffs import find_problems
 from wattgate.enums import ComponentBasis, Period, TariffKind, Weekday
 from wattgate.errors import NotFound
 from wattgate.operations.tariffs import withdraw_tariff
-from wattgate.operations.types.meters.tariffs import NewTariffBand, NewTariffBlock, NewTariffComponent
+from wattgate.operations.types.meters.tariffs import (
+    NewPeakWindow,
+    NewTariffBand,
+    NewTariffBlock,
+    NewTariffComponent,
+)
 from wattgate.operations.vocabulary.cost_weights import PRICED_READINGS_PER_UNIT
 
 pytestmark = pytest.mark.either_database("some tests of the module run on both")
@@ -138,7 +143,11 @@ def test_invalid_tariff_has_a_problem_with_its_path() -> None:
             ("bands", 0, "end"),
             "'24:00' is not a time from 00:00 to 23:59",
         ),
-        (time_of_use(band("night", "7", "23:30", "05:30", [])), ("bands", 0, "weekdays"), "are empty"),
+        (
+            time_of_use(band("night", "7", "23:30", "05:30", [])),
+            ("bands", 0, "weekdays"),
+            "are empty: name the days on which it starts",
+        ),
         (
             time_of_use(band("night", "7", "23:30", "05:30", [Weekday.MONDAY, Weekday.MONDAY])),
             ("bands", 0, "weekdays"),
@@ -256,7 +265,8 @@ def tariff_fields(resource_id: str, **more: Any) -> dict[str, Any]:
 COMPONENTS = """
 query ($id: ID!) {
   resource(resourceId: $id) {
-    tariff { components { name basis rate { amount per } rateWithVat { amount } vatPercent peakDays minimumKilowatts } }
+    tariff { components { name basis rate { amount per } rateWithVat { amount } vatPercent peakDays minimumKilowatts
+      window { weekdays start end seasonStart seasonEnd } } }
     currentRates { rate { amount } rateWithVat { amount } standingCharge { amount } standingChargeWithVat { amount } }
   }
 }
@@ -277,15 +287,23 @@ async def test_components_are_part_of_the_rates_that_clients_read(served: House)
     levy = NewTariffComponent(name="Levy", basis=ComponentBasis.ENERGY, rate=Decimal(2), vat_percent=Decimal(0))
     fee = NewTariffComponent(name="Fee", basis=ComponentBasis.DAY, rate=Decimal(5))
     peak = NewTariffComponent(
-        name="Peak", basis=ComponentBasis.PEAK, rate=Decimal(0), peak_days=3, minimum_kilowatts=Decimal("2.5")
+        name="Peak",
+        basis=ComponentBasis.PEAK,
+        rate=Decimal(0),
+        peak_days=3,
+        minimum_kilowatts=Decimal("2.5"),
+        window=NewPeakWindow(
+            weekdays=[Weekday.SATURDAY], start="07:00", end="19:00", season_start="11-01", season_end="01-31"
+        ),
     )
     terms: dict[str, Any] = {"rate": Decimal(20), "standing_charge": Decimal("40.123457"), "vat_percent": Decimal(5)}
     await served.one.set_tariff(resource_id, kind=TariffKind.FLAT, components=[levy, fee, peak], **terms)
     found = (await served.graphql(COMPONENTS, served.one.headers["account"], id=resource_id))["data"]["resource"]
+    window = {"weekdays": ["SATURDAY"], "start": "07:00", "end": "19:00", "seasonStart": "11-01", "seasonEnd": "01-31"}
     assert [list(component.values()) for component in found["tariff"]["components"]] == [
-        ["Levy", "ENERGY", {"amount": "0.02", "per": "KILOWATT_HOUR"}, {"amount": "0.02"}, "0", None, None],
-        ["Fee", "DAY", {"amount": "0.05", "per": "DAY"}, {"amount": "0.0525"}, "5", None, None],
-        ["Peak", "PEAK", {"amount": "0", "per": "KILOWATT"}, {"amount": "0"}, "5", 3, "2.5"],
+        ["Levy", "ENERGY", {"amount": "0.02", "per": "KILOWATT_HOUR"}, {"amount": "0.02"}, "0", None, None, None],
+        ["Fee", "DAY", {"amount": "0.05", "per": "DAY"}, {"amount": "0.0525"}, "5", None, None, None],
+        ["Peak", "PEAK", {"amount": "0", "per": "KILOWATT"}, {"amount": "0"}, "5", 3, "2.5", window],
     ]
     amounts = {name: rate["amount"] for name, rate in found["currentRates"].items()}
     assert amounts == {
@@ -294,7 +312,8 @@ async def test_components_are_part_of_the_rates_that_clients_read(served: House)
         "standingCharge": "0.45123457",
         "standingChargeWithVat": "0.4737962985",
     }
-    await served.one.record(resource_id, (datetime(2026, 1, 10, 12, tzinfo=UTC), "2"))
+    saturday, sunday = (datetime(2026, 1, day, 12, tzinfo=UTC) for day in (10, 11))
+    await served.one.record(resource_id, (saturday, "2"), (sunday, "9"))
     january = await served.graphql(LINES_OF_JANUARY, served.one.headers["account"], id=resource_id)
     quantities = {line["component"]: line["quantity"] for line in january["data"]["resource"]["cost"]["lines"]}
     assert quantities["Peak"] == "4", "days without readings are not part of the mean of three days"

@@ -1,5 +1,6 @@
 """Tariffs have the members that published clients of the legacy interface read."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -14,6 +15,7 @@ from wattgate.operations.types.meters.tariffs import NewTariffBand, NewTariffBlo
 DAYS = ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
 DAY = NewTariffBand(name="day", rate=Decimal(30), weekdays=list(Weekday), start="05:30", end="20:30")
 NIGHT = NewTariffBand(name="night", rate=Decimal(30), weekdays=list(Weekday), start="20:30", end="05:30")
+WINTER = replace(DAY, season_start="11-01", season_end="03-31")
 BLOCKS = [NewTariffBlock(rate=Decimal(10), up_to=Decimal("2.5")), NewTariffBlock(rate=Decimal(20))]
 TERMS: dict[str, Any] = {"standing_charge": Decimal(50), "vat_percent": Decimal(5), "source": "supplier"}
 
@@ -38,6 +40,13 @@ def tier(number: int, rate: float, time: str) -> dict[str, Any]:
             "tou",
             31.5,
             [tier(1, 31.5, "05:30-20:30"), tier(2, 31.5, "20:30-05:30")],
+        ),
+        (
+            TariffKind.TIME_OF_USE,
+            {"bands": [WINTER], "rate": Decimal(30)},
+            "tou",
+            31.5,
+            [{**tier(1, 31.5, "05:30-20:30"), "season": "11-01/03-31"}],
         ),
         (
             TariffKind.BLOCK,

@@ -131,7 +131,8 @@ SORTS = (
         "graphql.cost.operation_charge:OperationCharge",
         (
             "energy.costs.tariffs:_intervals calls sorted",
-            "energy.costs.tariffs:_overlap_problems calls sorted",
+            "energy.costs.tariffs:_bands_problems calls sorted",
+            "energy.costs.tariffs:seasons calls sorted",
         ),
     ),
     Demand(

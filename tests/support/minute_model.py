@@ -10,13 +10,13 @@ from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from tests.support.pricing import EVERY_DAY, charge_of_day, cost_with_vat
+from tests.support.pricing import EVERY_DAY, WORKING_DAYS, band_at, charge_of_day, cost_with_vat
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Tariff, TariffComponent
 from wattgate.energy.costs.pricing import EnergySample
 from wattgate.energy.costs.timeline import Price
 from wattgate.enums import ComponentBasis, Period, TariffKind
-from wattgate.operations.types.meters.tariffs import NewTariffBand, NewTariffBlock, NewTariffComponent
+from wattgate.operations.types.meters.tariffs import NewPeakWindow, NewTariffBand, NewTariffBlock, NewTariffComponent
 
 MINUTE = 60_000
 HALF_HOUR = 30 * MINUTE
@@ -122,7 +122,10 @@ class ModelHome:
                 part = local.hour * 60 + local.minute - local.minute % minutes, local.utcoffset()
                 parts[local.date(), part] += energy
         highest: dict[date, int] = {}
-        for (local_day, _), energy in parts.items():
+        for (local_day, (minute, _)), energy in parts.items():
+            begins = datetime(local_day.year, local_day.month, local_day.day, minute // 60, minute % 60)
+            if component.window and not band_at([component.window], begins):
+                continue
             highest[local_day] = max(highest.get(local_day, 0), energy)
         chosen = sorted(highest.values(), reverse=True)[: component.peak_days or 1]
         return Fraction(sum(chosen) * 10**6 * 60 // (minutes * len(chosen)), 10**9) if chosen else Fraction(0)
@@ -179,7 +182,7 @@ def _draw_terms(chance: Random, at: int, zone: ZoneInfo) -> dict[str, Any]:
         "time_zone": chance.choice((str(zone), str(zone), chance.choice(ZONES))),
         "standing_charge": chance.choice((Decimal(0), Decimal("53.8"), Decimal("31.417"))),
         "vat_percent": chance.choice((Decimal(0), Decimal(5), Decimal("17.5"))),
-        "components": [_draw_component(chance, number) for number in range(chance.choice((0, 0, 1, 4)))],
+        "components": [_draw_component(chance, number, at, zone) for number in range(chance.choice((0, 0, 1, 4)))],
     }
     rates = [Decimal(chance.randrange(-5_000, 60_000)).scaleb(-3) for _ in range(3)]
     if kind in (TariffKind.FLAT, TariffKind.TIME_OF_USE):
@@ -189,8 +192,9 @@ def _draw_terms(chance: Random, at: int, zone: ZoneInfo) -> dict[str, Any]:
             f"{hour:02d}:{chance.choice(('00', '30', '02', '17'))}"
             for hour in (chance.randrange(12), chance.randrange(24))
         )
-        terms["bands"] = [NewTariffBand(name="band", rate=rates[1], weekdays=EVERY_DAY, start=start, end=end)]
-        if start == end:
+        terms["bands"] = _draw_bands(chance, at, zone, {"start": start, "end": end, "rate": rates[1]})
+        is_all_year = len(terms["bands"]) == 2 or terms["bands"][0].season_start is None
+        if start == end and is_all_year and terms["bands"][0].weekdays == EVERY_DAY:
             del terms["rate"]
     if kind is TariffKind.BLOCK:
         limit = Decimal(chance.randrange(1, 900)).scaleb(-3)
@@ -199,13 +203,49 @@ def _draw_terms(chance: Random, at: int, zone: ZoneInfo) -> dict[str, Any]:
     return terms
 
 
-def _draw_component(chance: Random, number: int) -> NewTariffComponent:
+def _draw_bands(chance: Random, at: int, zone: ZoneInfo, terms: dict[str, Any]) -> list[NewTariffBand]:
+    """Draw a band of all year or of a season, and now and then one of the same hours in the rest of the year."""
+    weekdays = chance.choice((EVERY_DAY, EVERY_DAY, WORKING_DAYS))
+    first, last = _draw_season(chance, at, zone)
+    drawn = NewTariffBand(name="band", weekdays=weekdays, season_start=first, season_end=last, **terms)
+    if first is None or last is None or chance.random() < 0.5:
+        return [drawn]
+    rest = [_next_day(last, 1), _next_day(first, -1)]
+    other = {**terms, "rate": Decimal(chance.randrange(-5_000, 60_000)).scaleb(-3)}
+    return [drawn, NewTariffBand(name="rest", weekdays=weekdays, season_start=rest[0], season_end=rest[1], **other)]
+
+
+def _draw_season(chance: Random, at: int, zone: ZoneInfo) -> tuple[str | None, str | None]:
+    """Draw the first and the last day of a season that begins or ends soon after an instant, or none."""
+    if chance.random() < 0.4:
+        return None, None
+    first = from_ms(at + chance.randrange(-30, 40) * DAY).astimezone(zone).date()
+    last = first + timedelta(days=chance.randrange(40))
+    days = [f"{day:%m-%d}" for day in (first, last)]
+    if chance.random() < 0.1:
+        days[chance.randrange(2)] = "02-29"
+    if chance.random() < 0.3:
+        days = [_next_day(days[1], 1), _next_day(days[0], -1)]
+    return (None, None) if days[0] == _next_day(days[1], 1) else (days[0], days[1])
+
+
+def _next_day(day: str, count: int) -> str:
+    """Return a day of a season a number of days later, in a leap year."""
+    return f"{date.fromisoformat(f'2000-{day}') + timedelta(days=count):%m-%d}"
+
+
+def _draw_component(chance: Random, number: int, at: int, zone: ZoneInfo) -> NewTariffComponent:
     basis = chance.choice(list(ComponentBasis))
     peak: dict[str, Any] = {
         "peak_minutes": chance.choice((None, 15, 30, 60)),
         "peak_days": chance.choice((None, 3)),
         "minimum_kilowatts": chance.choice((None, Decimal("0.05"))),
     }
+    if chance.random() < 0.5:
+        first, last = _draw_season(chance, at, zone)
+        start, end = (f"{chance.randrange(24):02d}:{chance.choice(('00', '30', '17'))}" for _ in range(2))
+        days = chance.choice((EVERY_DAY, WORKING_DAYS))
+        peak["window"] = NewPeakWindow(weekdays=days, start=start, end=end, season_start=first, season_end=last)
     return NewTariffComponent(
         **(peak if basis is ComponentBasis.PEAK else {}),
         name=f"component {number}",

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import Tariff, TariffBand, TariffBlock, TariffComponent
+from wattgate.db.models import PeakWindow, Tariff, TariffBand, TariffBlock, TariffComponent
 from wattgate.energy.costs.pricing import EnergySample
 from wattgate.energy.costs.timeline import PricesByTariff
 from wattgate.energy.quantities import Money, to_hundredths
@@ -38,8 +38,15 @@ def tariff(kind: TariffKind = TariffKind.FLAT, **values: Any) -> Tariff:
     return Tariff(kind=kind, **given)
 
 
-def band(name: str, rate: str, start: str, end: str, weekdays: Sequence[Weekday] = EVERY_DAY) -> TariffBand:
-    return TariffBand(name, Decimal(rate), list(weekdays), start, end)
+def band(
+    name: str,
+    rate: str,
+    start: str,
+    end: str,
+    weekdays: Sequence[Weekday] = EVERY_DAY,
+    season: tuple[str | None, str | None] = (None, None),
+) -> TariffBand:
+    return TariffBand(name, Decimal(rate), list(weekdays), start, end, *season)
 
 
 def blocks(*limits_and_rates: tuple[str | None, str]) -> list[TariffBlock]:
@@ -61,17 +68,37 @@ def half_hours(start: datetime, stop: datetime, kwh: str = "0.5") -> list[Energy
     return [EnergySample(to_ms(start + n * HALF_HOUR), energy(kwh), False) for n in range(count)]
 
 
-def band_at(bands: Sequence[TariffBand], local: datetime) -> TariffBand | None:
+Window = TypeVar("Window", TariffBand, PeakWindow)
+
+
+def band_at(bands: Sequence[Window], local: datetime) -> Window | None:
     """Return the band that applies at a wall-clock time, by a literal reading of the rule."""
     time, today = local.strftime("%H:%M"), Weekday(local.weekday())
     yesterday = Weekday((local.weekday() - 1) % 7)
     for band in bands:
+        if not in_season(band, local):
+            continue
         crosses_midnight = band.end <= band.start
         if today in band.weekdays and band.start <= time and (crosses_midnight or time < band.end):
             return band
         if crosses_midnight and yesterday in band.weekdays and time < band.end:
             return band
     return None
+
+
+def in_season(window: TariffBand | PeakWindow, day: date) -> bool:
+    """Return whether a local day is in a season, by a walk from the first day of a season to its last one."""
+    if not window.season_start or not window.season_end:
+        return True
+    (first_month, first_day), (last_month, last_day) = (
+        map(int, edge.split("-")) for edge in (window.season_start, window.season_end)
+    )
+    walked = date(2000, first_month, first_day)
+    while (walked.month, walked.day) != (day.month, day.day):
+        if (walked.month, walked.day) == (last_month, last_day):
+            return False
+        walked += timedelta(days=1)
+    return True
 
 
 def period_start(local: datetime, period: Period) -> datetime:
@@ -100,10 +127,16 @@ def charge_of_day(
             total += _with_own_vat(part, tariff)
         if part.basis is ComponentBasis.MONTH:
             total += _with_own_vat(part, tariff, _share_of_day(Fraction(part.rate), day))
-        if part.basis is ComponentBasis.PEAK:
+        if part.basis is ComponentBasis.PEAK and _has_season_day(part, day):
             power = max(peak(tariff, part, day), Fraction(part.minimum or 0))
             total += _with_own_vat(part, tariff, _share_of_day(power * Fraction(part.rate), day))
     return total
+
+
+def _has_season_day(component: TariffComponent, day: date) -> bool:
+    """Return whether the season of a peak has a day in the month of a day."""
+    days = range(1, monthrange(day.year, day.month)[1] + 1)
+    return component.window is None or any(in_season(component.window, day.replace(day=each)) for each in days)
 
 
 def _share_of_day(amount: Fraction, day: date) -> Fraction:

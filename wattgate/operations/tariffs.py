@@ -140,6 +140,7 @@ def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> mod
             part.peak_minutes,
             part.peak_days,
             part.minimum_kilowatts,
+            _build_window(part.window),
         )
         for part in input.components
     ]
@@ -151,6 +152,12 @@ def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> mod
         raise BadInput("Invalid tariff. See `problems`.", problems=input_problems)
     normalize_rates(tariff)
     return tariff
+
+
+def _build_window(window: types.NewPeakWindow | None) -> models.PeakWindow | None:
+    if window is None:
+        return None
+    return models.PeakWindow(**{**vars(window), "weekdays": tuple(window.weekdays)})
 
 
 @operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE, audit=Audit.CALLS_FOR_OTHERS)

@@ -1,12 +1,13 @@
-"""Terms of tariffs, their validation, the band of each minute of the week, and the basis of a cost. No I/O."""
+"""Terms of tariffs, their validation, the band of each minute of a week and season, and the basis of a cost. No I/O."""
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
+from operator import itemgetter
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
@@ -37,6 +38,9 @@ MAX_PEAK_DAYS = 10
 MAX_COMPONENTS = 20
 """Maximum number of components of a tariff."""
 
+MAX_SEASONS = 12
+"""Maximum number of different seasons of a tariff's bands: one for each month."""
+
 MIN_VALID_FROM = datetime(2000, 1, 1, tzinfo=UTC)
 MAX_AHEAD = timedelta(days=2 * 366)
 """How far in the future a tariff may become valid, and a price may begin."""
@@ -64,7 +68,9 @@ RATE_DECIMALS = 6
 class TariffBand(msgspec.Struct):
     """Hours of some weekdays that have their own rate, in the wall-clock time of the tariff's zone ("HH:MM").
 
-    If `end` is not after `start`, the band ends on the next day. It belongs to the weekday on which it starts.
+    If `end` is not after `start`, the band ends on the next day. It belongs to the weekday on which it starts. With a
+    season, it holds only on the local days of each year from `season_start` to `season_end` ("MM-DD"), both inclusive.
+    If `season_end` is before `season_start`, the season ends in the next year. Its hours end at its last midnight.
     """
 
     name: str
@@ -72,6 +78,21 @@ class TariffBand(msgspec.Struct):
     weekdays: list[Weekday]
     start: str
     end: str
+    season_start: str | None = None
+    season_end: str | None = None
+
+
+class PeakWindow(msgspec.Struct, frozen=True):
+    """Hours of some weekdays, and of a season, in which a peak counts. The members are those of a band."""
+
+    weekdays: tuple[Weekday, ...]
+    start: str
+    end: str
+    season_start: str | None = None
+    season_end: str | None = None
+
+
+Window = TariffBand | PeakWindow
 
 
 class TariffBlock(msgspec.Struct):
@@ -86,7 +107,8 @@ class TariffComponent(msgspec.Struct):
 
     `rate` is for one unit of `basis`. Without a `vat_rate` (a percentage), the VAT of the tariff applies. The other
     members are those of a peak. It is the highest mean power of `peak_minutes` in a month, or the mean of the highest
-    ones of `peak_days` different days. It is at least `minimum` (kW).
+    ones of `peak_days` different days. It is at least `minimum` (kW). With a `window`, only times that begin in it
+    count, and a month without a day of its season has no charge.
     """
 
     name: str
@@ -96,6 +118,7 @@ class TariffComponent(msgspec.Struct):
     peak_minutes: int | None = None
     peak_days: int | None = None
     minimum: Decimal | None = None
+    window: PeakWindow | None = None
 
 
 class TariffTerms(Protocol):
@@ -127,8 +150,8 @@ def price_length_ms(tariff: TariffTerms) -> int:
     return FIXED_LENGTHS_MS[tariff.price_period or Period.PT30M]
 
 
-def band_changes(bands: Sequence[TariffBand]) -> list[tuple[int, int | None]]:
-    """Return the minutes of the week at which another band begins, with its index; None outside all bands.
+def band_changes(bands: Sequence[Window]) -> list[tuple[int, int | None]]:
+    """Return the minutes of the week at which another band begins, with its index; None outside all. Ignore seasons.
 
     The first minute is 0. Where bands overlap, the later one to begin counts.
     """
@@ -139,6 +162,57 @@ def band_changes(bands: Sequence[TariffBand]) -> list[tuple[int, int | None]]:
         changes.append((start, index))
         covered_to = max(covered_to, end)
     return changes if covered_to == WEEK_MINUTES else [*changes, (covered_to, None)]
+
+
+def day_of_year(day: date) -> str:
+    """Return a day in the form of seasons, "MM-DD"."""
+    return f"{day.month:02d}-{day.day:02d}"
+
+
+def seasons(bands: Sequence[TariffBand]) -> list[tuple[str, list[int]]]:
+    """Return the days of the year ("MM-DD") from which other bands hold, with their indexes. The first day is 01-01."""
+    if all(band.season_start is None for band in bands):
+        return [("01-01", list(range(len(bands))))]
+    firsts = {"01-01"}
+    for band in bands:
+        if band.season_start and band.season_end:
+            firsts |= {band.season_start, day_of_year(_leap_day(band.season_end) + timedelta(days=1))}
+    return [
+        (first, [index for index, band in enumerate(bands) if _is_in_season(band, first)]) for first in sorted(firsts)
+    ]
+
+
+def window_test(window: PeakWindow) -> Callable[[datetime], bool]:
+    """Return the test of whether a wall-clock time is in a window."""
+    changes = band_changes([window])
+
+    def contains(local: datetime) -> bool:
+        minute = local.weekday() * DAY_MINUTES + local.hour * 60 + local.minute
+        _, inside = changes[bisect_right(changes, minute, key=itemgetter(0)) - 1]
+        return inside is not None and _is_in_season(window, day_of_year(local))
+
+    return contains
+
+
+def has_season_in(window: PeakWindow, first: date, last: date) -> bool:
+    """Return whether some day from `first` to `last`, both of one year, is in the season of a window."""
+    start, end = day_of_year(first), day_of_year(last)
+    if window.season_start is None:
+        return True
+    return _is_in_season(window, start) or start <= window.season_start <= end
+
+
+def _is_in_season(window: Window, day: str) -> bool:
+    """Return whether a day of the year is in a season. 29 February is between its neighbours."""
+    first, last = window.season_start, window.season_end
+    if first is None or last is None:
+        return True
+    return first <= day <= last if first <= last else day >= first or day <= last
+
+
+def _leap_day(day: str) -> date:
+    """Return a day of a season in a leap year, which has all of them."""
+    return date.fromisoformat(f"2000-{day}")
 
 
 def find_problems(tariff: TariffTerms, now: datetime) -> list[Problem]:
@@ -264,11 +338,23 @@ def _bands_problems(tariff: TariffTerms) -> list[Problem]:
     problems = [problem for index, band in enumerate(bands) for problem in _band_problems(band, "bands", index)]
     if problems or tariff.kind is not TariffKind.TIME_OF_USE or not bands:
         return problems
-    problems = list(_overlap_problems(bands))
-    gap = next((minute for minute, band in band_changes(bands) if band is None), None)
+    if len({(band.season_start, band.season_end) for band in bands if band.season_start}) > MAX_SEASONS:
+        return [Problem(("bands",), f"have more than {MAX_SEASONS} seasons")]
+    parts, gap, first = seasons(bands), None, ""
+    for first, indexes in parts:
+        within = f" in the season from {first}" if len(parts) > 1 else ""
+        active = [bands[index] for index in indexes]
+        for (later, earlier), minute in sorted(_find_overlaps(active).items()):
+            message = f"{active[later].name!r} overlaps {active[earlier].name!r} on {_format_minute(minute)}{within}"
+            problems.append(Problem(("bands", indexes[later]), message))
+        gaps = [minute for minute, band in band_changes(active) if band is None]
+        if gap is None and gaps:
+            gap = f"{_format_minute(gaps[0])}{within}"
+        if problems:  # later seasons may have thousands of the same overlaps
+            break
     if gap is not None and tariff.rate is None:
-        problems.append(Problem(("rate",), f"is missing: no band covers {_format_minute(gap)}"))
-    if gap is None and tariff.rate is not None:
+        problems.append(Problem(("rate",), f"is missing: no band covers {gap}"))
+    if gap is None and tariff.rate is not None and first == parts[-1][0]:
         problems.append(Problem(("rate",), "never applies: the bands cover the whole week"))
     return problems
 
@@ -277,18 +363,37 @@ def _band_problems(band: TariffBand, *path: str | int) -> Iterator[Problem]:
     if not band.name.strip():
         yield Problem((*path, "name"), "is empty")
     yield from rate_problems(band.rate, *path, "rate")
-    if not band.weekdays:
-        yield Problem((*path, "weekdays"), "are empty")
-    if len(set(band.weekdays)) < len(band.weekdays):
+    yield from _window_problems(band, *path)
+
+
+def _window_problems(window: Window, *path: str | int) -> Iterator[Problem]:
+    if not window.weekdays:
+        yield Problem((*path, "weekdays"), "are empty: name the days on which it starts")
+    if len(set(window.weekdays)) < len(window.weekdays):
         yield Problem((*path, "weekdays"), "name a day twice")
     for name in ("start", "end"):
-        edge = getattr(band, name)
+        edge = getattr(window, name)
         if not _TIME_OF_DAY.fullmatch(edge):
             yield Problem((*path, name), f"{edge!r} is not a time from 00:00 to 23:59")
+    for name, day, other in (
+        ("seasonStart", window.season_start, window.season_end),
+        ("seasonEnd", window.season_end, window.season_start),
+    ):
+        if day is None and other is not None:
+            yield Problem((*path, name), "is missing: a season needs its first and its last day")
+        if day is not None and not _is_day_of_year(day):
+            yield Problem((*path, name), f"{day!r} is no day of a year. Write month and day, such as 11-01")
 
 
-def _overlap_problems(bands: Sequence[TariffBand]) -> Iterator[Problem]:
-    """Yield a problem for each pair of bands that overlap, with the first minute in which they do."""
+def _is_day_of_year(text: str) -> bool:
+    try:
+        return day_of_year(_leap_day(text)) == text
+    except ValueError:
+        return False
+
+
+def _find_overlaps(bands: Sequence[TariffBand]) -> dict[tuple[int, int], int]:
+    """Return the first minute in which two bands overlap, by their positions, the later one first. Ignore seasons."""
     first_minutes: dict[tuple[int, int], int] = {}
     running = list[tuple[int, int]]()  # the ends and indexes of intervals that have begun
     for start, end, index in _intervals(bands):
@@ -297,9 +402,7 @@ def _overlap_problems(bands: Sequence[TariffBand]) -> Iterator[Problem]:
             if other != index:
                 first_minutes.setdefault((max(index, other), min(index, other)), start)
         running.append((end, index))
-    for (index, other), minute in sorted(first_minutes.items()):
-        message = f"{bands[index].name!r} overlaps {bands[other].name!r} on {_format_minute(minute)}"
-        yield Problem(("bands", index), message)
+    return first_minutes
 
 
 def _block_problems(blocks: Sequence[TariffBlock]) -> Iterator[Problem]:
@@ -339,6 +442,7 @@ def _peak_problems(component: TariffComponent, path: ProblemPath) -> Iterator[Pr
         "peakMinutes": component.peak_minutes,
         "peakDays": component.peak_days,
         "minimumKilowatts": component.minimum,
+        "window": component.window,
     }
     if component.basis is not ComponentBasis.PEAK:
         for name, value in parts.items():
@@ -353,6 +457,8 @@ def _peak_problems(component: TariffComponent, path: ProblemPath) -> Iterator[Pr
         yield from _number_problems(component.minimum, *path, "minimumKilowatts")
         if component.minimum < 0:
             yield Problem((*path, "minimumKilowatts"), f"{component.minimum} is negative")
+    if component.window is not None:
+        yield from _window_problems(component.window, *path, "window")
 
 
 def _validity_problems(valid_from: datetime, now: datetime) -> Iterator[Problem]:
@@ -362,7 +468,7 @@ def _validity_problems(valid_from: datetime, now: datetime) -> Iterator[Problem]
         yield Problem(("validFrom",), f"{format_iso(valid_from)} is more than two years ahead")
 
 
-def _intervals(bands: Sequence[TariffBand]) -> list[tuple[int, int, int]]:
+def _intervals(bands: Sequence[Window]) -> list[tuple[int, int, int]]:
     """Return the start and the end of each time that a band covers, in minutes of the week, and the band's index.
 
     They are in order of time. A time that crosses the end of the week is two of them.

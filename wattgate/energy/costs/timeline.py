@@ -26,10 +26,15 @@ from wattgate.energy.costs.tariffs import (
     DAY_MINUTES,
     PEAK_MINUTES,
     RATE_DECIMALS,
+    PeakWindow,
     TariffComponent,
     TariffTerms,
     band_changes,
+    day_of_year,
+    has_season_in,
     price_length_ms,
+    seasons,
+    window_test,
 )
 from wattgate.energy.ownership import Ownership
 from wattgate.enums import ComponentBasis, Period, TariffKind
@@ -112,12 +117,13 @@ class Rate(NamedTuple):
 class PeakKey(NamedTuple):
     """A peak: mean power of `minutes`, highest of a month, or the mean of the highest ones of `days` days.
 
-    `month` is the instant at which the month begins in the zone of the tariff.
+    `month` is the instant at which the month begins in the zone of the tariff. Only times that begin in `window` count.
     """
 
     minutes: int
     days: int
     month: int
+    window: PeakWindow | None = None
 
 
 Peaks = Mapping[PeakKey, int]
@@ -157,6 +163,10 @@ class BlockRates(NamedTuple):
 
     since: int
     blocks: tuple[BlockRate, ...]
+
+
+Week = list[tuple[int, Rate]]
+"""The minutes of a week, or of a day, at which the rate changes."""
 
 
 class RateSpan(NamedTuple):
@@ -217,7 +227,8 @@ def day_charges(tariff: TariffTerms, midnight: int, peaks: Peaks = NO_PEAKS) -> 
     """Return what a tariff charges for the day that begins at an instant, beside its energy.
 
     The charge of a month or of its peak is divided evenly among its days. So a range of whole days costs the same in
-    one bill and in several, and the days of a month add up to it exactly. A peak that is not known is its minimum.
+    one bill and in several, and the days of a month add up to it exactly. A peak that is not known is its minimum. A
+    month without a day of the season of a peak has no charge for it.
     """
     charges = list[DayCharge]()
     if tariff.standing_charge:
@@ -228,6 +239,8 @@ def day_charges(tariff: TariffTerms, midnight: int, peaks: Peaks = NO_PEAKS) -> 
             continue
         units = 10**ENERGY_DECIMALS
         if component.basis is ComponentBasis.PEAK:
+            if not has_peak(tariff, component, midnight):
+                continue
             minimum = to_scaled(component.minimum or Decimal(0), ENERGY_DECIMALS)
             units = max(minimum, peaks.get(peak_key(tariff, component, midnight), 0))
         amount, share = to_scaled(component.rate) * units, Fraction(units, 10**ENERGY_DECIMALS)
@@ -251,19 +264,33 @@ def peak_components(tariff: TariffTerms) -> list[TariffComponent]:
 def peak_key(tariff: TariffTerms, component: TariffComponent, at: int) -> PeakKey:
     """Return the peak that a component charges for in the month of an instant."""
     month = period_edges(at, at + 1, Period.P1M, ZoneInfo(tariff.time_zone))[0]
-    return PeakKey(component.peak_minutes or PEAK_MINUTES[0], component.peak_days or 1, month)
+    return PeakKey(component.peak_minutes or PEAK_MINUTES[0], component.peak_days or 1, month, component.window)
 
 
-def find_peak(energies: Iterable[tuple[int, int]], zone: tzinfo, minutes: int, days: int) -> int:
+def has_peak(tariff: TariffTerms, component: TariffComponent, at: int) -> bool:
+    """Return whether a component charges for a peak in the month of an instant: a day of its season is in it."""
+    if component.window is None or component.window.season_start is None:
+        return True
+    local = from_ms(at).astimezone(ZoneInfo(tariff.time_zone)).date()
+    last = local.replace(day=monthrange(local.year, local.month)[1])
+    return has_season_in(component.window, local.replace(day=1), last)
+
+
+def find_peak(
+    energies: Iterable[tuple[int, int]], zone: tzinfo, minutes: int, days: int, window: PeakWindow | None = None
+) -> int:
     """Return the peak of a month in billionths of a kW, from the start and energy of parts of `minutes` (10^-9 kWh).
 
     It is the mean of the highest powers of up to `days` different local days. Exported energy counts as none. Leave out
-    parts without readings: a day of them is not a day without use.
+    parts without readings: a day of them is not a day without use. With a window, only parts that begin in it count.
     """
     highest: dict[date, int] = {}
+    is_inside = None if window is None else window_test(window)
     for start, energy in energies:
-        day = from_ms(start).astimezone(zone).date()
-        highest[day] = max(highest.get(day, 0), energy)
+        local = from_ms(start).astimezone(zone)
+        if is_inside is None or is_inside(local):
+            day = local.date()
+            highest[day] = max(highest.get(day, 0), energy)
     chosen = nlargest(days, highest.values())
     return sum(chosen) * 60 // (minutes * len(chosen)) if chosen else 0
 
@@ -320,52 +347,74 @@ def _flat_spans(tariff: TariffTerms, begin: int, end: int) -> Iterator[RateSpan]
 
 
 def _time_of_use_spans(tariff: TariffTerms, begin: int, end: int) -> Iterator[RateSpan]:
-    zone = ZoneInfo(tariff.time_zone)
-    week = _rate_changes(tariff)
-    days = [_changes_of_day(week, weekday) for weekday in range(7)]
+    zone, year = ZoneInfo(tariff.time_zone), _YearOfRates(tariff)
+    week, days = year.on(from_ms(begin).astimezone(zone))
     for midnight, following in pairwise(period_edges(begin, end, Period.P1D, zone)):
         local = from_ms(midnight).astimezone(zone)
+        if year.has_seasons:
+            week, days = year.on(local)
         if following - midnight == DAY_MS and not local.hour and not local.minute:
             for minute, rate in days[local.weekday()]:
                 yield RateSpan(midnight + minute * MINUTE_MS, rate)
         else:
-            yield from _clock_change_day_spans(week, midnight, following, zone)
+            yield from _clock_change_day_spans(year, week, midnight, following, zone)
 
 
 def _clock_change_day_spans(
-    week: Sequence[tuple[int, Rate]], midnight: int, following: int, zone: ZoneInfo
+    year: "_YearOfRates", week: Week, midnight: int, following: int, zone: ZoneInfo
 ) -> Iterator[RateSpan]:
     """Yield the spans of a day with a clock change. Check every minute, because the wall clock jumps."""
     previous = None
     for minute in range(midnight, following, MINUTE_MS):
         local = from_ms(minute).astimezone(zone)
+        if year.has_seasons:
+            week, _ = year.on(local)
         rate = _rate_at(week, local.weekday() * DAY_MINUTES + local.hour * 60 + local.minute)
         if rate is not previous:
             yield RateSpan(minute, rate)
         previous = rate
 
 
-def _rate_changes(tariff: TariffTerms) -> list[tuple[int, Rate]]:
-    """Return the minutes of the week at which the rate changes. Bands with the same name and rate share a charge."""
-    rates: dict[tuple[str | None, Decimal], Rate] = {}
-    parts = [(band.name, band.rate) for band in tariff.bands]
-    for name, rate in [*parts, (None, tariff.rate or Decimal(0))]:
-        rates.setdefault((name, rate), _build_rate(tariff, name, rate))
-    default_rate = rates[None, tariff.rate or Decimal(0)]
-    changes = [
-        (minute, default_rate if index is None else rates[parts[index]]) for minute, index in band_changes(tariff.bands)
-    ]
-    return changes[:1] + [change for before, change in pairwise(changes) if change[1] is not before[1]]
+class _YearOfRates:
+    """The rates of a tariff by season and minute of the week. A season is computed when the first of its days needs it.
+
+    Bands with the same name and rate share a charge.
+    """
+
+    def __init__(self, tariff: TariffTerms) -> None:
+        parts = [*((band.name, band.rate) for band in tariff.bands), (None, tariff.rate or Decimal(0))]
+        rates = {part: _build_rate(tariff, *part) for part in dict.fromkeys(parts)}
+        self._rates = [rates[part] for part in parts]
+        self._bands = tariff.bands
+        self._seasons = seasons(tariff.bands)
+        self._known: dict[int, tuple[Week, list[Week]]] = {}
+        self.has_seasons = len(self._seasons) > 1
+
+    def on(self, local: date) -> tuple[Week, list[Week]]:
+        """Return the week of rates that holds on a local day, and its rates by weekday, with minutes of the day."""
+        season = bisect_right(self._seasons, day_of_year(local), key=itemgetter(0)) - 1
+        if season not in self._known:
+            week = self._build_week(self._seasons[season][1])
+            self._known[season] = week, [_changes_of_day(week, weekday) for weekday in range(7)]
+        return self._known[season]
+
+    def _build_week(self, active: Sequence[int]) -> Week:
+        """Return the minutes of the week at which the rate changes, with the bands at some indexes."""
+        changes = [
+            (minute, self._rates[-1 if index is None else active[index]])
+            for minute, index in band_changes([self._bands[each] for each in active])
+        ]
+        return changes[:1] + [change for before, change in pairwise(changes) if change[1] is not before[1]]
 
 
-def _changes_of_day(week: Sequence[tuple[int, Rate]], weekday: int) -> list[tuple[int, Rate]]:
+def _changes_of_day(week: Week, weekday: int) -> Week:
     """Return the minutes of a day at which the rate changes, and its first minute."""
     start = weekday * DAY_MINUTES
     inside = [(minute - start, rate) for minute, rate in week if start < minute < start + DAY_MINUTES]
     return [(0, _rate_at(week, start)), *inside]
 
 
-def _rate_at(week: Sequence[tuple[int, Rate]], minute: int) -> Rate:
+def _rate_at(week: Week, minute: int) -> Rate:
     return week[bisect_right(week, minute, key=itemgetter(0)) - 1][1]
 
 

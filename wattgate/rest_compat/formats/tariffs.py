@@ -90,6 +90,7 @@ def _time_of_use_rates(tariff: Tariff, current_rate: float | None) -> list[dict[
             "rate": _rate_with_vat(tariff, band.rate),
             "time": f"{band.start}-{band.end}",
             "weekdays": [weekday.name[:3] for weekday in band.weekdays],
+            **({} if band.season_start is None else {"season": f"{band.season_start}/{band.season_end}"}),
         }
         for number, band in enumerate(tariff.bands, start=1)
     ]
@@ -152,6 +153,7 @@ class PlanDetail(TypedDict, total=False):
     weekdays: Annotated[
         list[Literal["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]], Meta(description="Days of a band.")
     ]
+    season: Annotated[str, Meta(description="First and last day of each year of a band, such as 11-01/03-31.")]
     limit: Annotated[float, Meta(description="Consumption in kWh at which a block ends.")]
     dynamic: Annotated[str, Meta(description="Name of a tariff whose price changes every half hour.")]
 

@@ -580,7 +580,7 @@ async def load_peaks(
         for component in timeline.peak_components(tariff):
             for month, following in pairwise(timeline.period_edges(begin, end, Period.P1M, zone)):
                 wanted = timeline.peak_key(tariff, component, month)
-                if wanted not in peaks:
+                if wanted not in peaks and timeline.has_peak(tariff, component, month):
                     peaks[wanted] = await _load_peak(rows, resource, field, wanted, min(following, now + 1), zone)
     return peaks
 
@@ -602,7 +602,7 @@ async def _load_peak(
         for start, energy, count in zip(grid.starts, stored.sum, stored.count, strict=True)
         if count
     ]
-    return timeline.find_peak(energies, zone, minutes, wanted.days)
+    return timeline.find_peak(energies, zone, minutes, wanted.days, wanted.window)
 
 
 _PEAK_PERIODS = {15: Period.PT15M, 30: Period.PT30M, 60: Period.PT1H}

@@ -24,6 +24,7 @@ from wattgate.energy.costs.pricing import BASIS_UNITS, add_vat, to_decimal, with
 from wattgate.energy.costs.tariffs import (
     MAX_AHEAD,
     RATE_DECIMALS,
+    PeakWindow,
     TariffBand,
     TariffBlock,
     TariffComponent,
@@ -122,6 +123,8 @@ class BandRates(msgspec.Struct, gc=False):
     weekdays: list[Weekday]
     start: str
     end: str
+    season_start: str | None
+    season_end: str | None
 
 
 class BlockRates(msgspec.Struct, gc=False):
@@ -143,6 +146,7 @@ class ComponentRates(msgspec.Struct, gc=False):
     peak_minutes: int | None
     peak_days: int | None
     minimum_kilowatts: Decimal | None
+    window: PeakWindow | None
 
 
 class TariffRates(msgspec.Struct, gc=False):
@@ -210,6 +214,8 @@ def _show_band(tariff: Tariff, band: TariffBand, per: RateUnit) -> BandRates:
         weekdays=band.weekdays,
         start=band.start,
         end=band.end,
+        season_start=band.season_start,
+        season_end=band.season_end,
     )
 
 
@@ -231,6 +237,7 @@ def _show_component(tariff: Tariff, component: TariffComponent, energy: RateUnit
         peak_minutes=component.peak_minutes,
         peak_days=component.peak_days,
         minimum_kilowatts=None if component.minimum is None else strip_zeros(component.minimum),
+        window=component.window,
     )
 
 

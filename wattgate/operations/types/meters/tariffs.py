@@ -26,6 +26,14 @@ COMPONENT_BASIS = (
     "Quantity that the component charges for: energy, days or months of the time zone, or the peak of a month. The "
     "charge of a month is divided evenly among its days."
 )
+SEASON_START = (
+    "First day of each year on which it holds, by the time zone: MM-DD. It is inclusive, and may be after the last one."
+)
+SEASON_END = "Last day of each year on which it holds: MM-DD. It is inclusive, and 02-29 is the end of February."
+PEAK_WINDOW = (
+    "Hours, weekdays and season of which the highest mean power counts. Times that begin in it are part of it. A month "
+    "without a day of the season has no charge."
+)
 PEAK_DAYS = "Number of different days of a month whose highest mean powers make the peak, by their mean."
 
 
@@ -41,6 +49,21 @@ class TariffBand:
     end: str = strawberry.field(
         description="Time of day at which the band ends. It is on the next day if it is not after the start."
     )
+    season_start: str | None = strawberry.field(description=f"{SEASON_START} Null if it holds all year.")
+    season_end: str | None = strawberry.field(description=f"{SEASON_END} Null if it holds all year.")
+
+
+@strawberry.type(
+    description="Hours of some weekdays, and of a season, in which a peak counts, in the tariff's time zone."
+)
+class PeakWindow:
+    weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the hours start.")
+    start: str = strawberry.field(description="Time of day at which the hours start, such as 07:00.")
+    end: str = strawberry.field(
+        description="Time of day at which the hours end. It is on the next day if it is not after the start."
+    )
+    season_start: str | None = strawberry.field(description=f"{SEASON_START} Null if it holds all year.")
+    season_end: str | None = strawberry.field(description=f"{SEASON_END} Null if it holds all year.")
 
 
 @strawberry.type(description="Block of a block tariff: the rate up to an amount of energy in a period.")
@@ -67,6 +90,7 @@ class TariffComponent:
     minimum_kilowatts: Decimal | None = strawberry.field(
         description="Power in kW that is charged for at least. Null if there is none."
     )
+    window: PeakWindow | None = strawberry.field(description=f"{PEAK_WINDOW} Null if all times count.")
 
 
 @strawberry.type(
@@ -286,6 +310,28 @@ class NewTariffBand:
         description="Time of day at which the band ends: HH:MM. It is on the next day if it is not after the "
         "start; 00:00 to 00:00 is a whole day."
     )
+    season_start: terms.Text100 | None = strawberry.field(
+        default=None, description=f"{SEASON_START} Default: it holds all year."
+    )
+    season_end: terms.Text100 | None = strawberry.field(
+        default=None, description=f"{SEASON_END} Default: it holds all year."
+    )
+
+
+@strawberry.input(description="Hours of some weekdays, and of a season, in which a peak counts.")
+class NewPeakWindow:
+    weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the hours start.")
+    start: terms.Text100 = strawberry.field(description="Time of day at which the hours start: HH:MM.")
+    end: terms.Text100 = strawberry.field(
+        description="Time of day at which the hours end: HH:MM. It is on the next day if it is not after the start; "
+        "00:00 to 00:00 is a whole day."
+    )
+    season_start: terms.Text100 | None = strawberry.field(
+        default=None, description=f"{SEASON_START} Default: it holds all year."
+    )
+    season_end: terms.Text100 | None = strawberry.field(
+        default=None, description=f"{SEASON_END} Default: it holds all year."
+    )
 
 
 @strawberry.input(description="Block of a block tariff: the rate up to an amount of energy in a period.")
@@ -318,6 +364,9 @@ class NewTariffComponent:
     minimum_kilowatts: Decimal | None = strawberry.field(
         default=None, description="Power in kW that is charged for at least, whatever the peak is. Default: none."
     )
+    window: NewPeakWindow | None = strawberry.field(
+        default=None, description=f"{PEAK_WINDOW} Default: all times count."
+    )
 
 
 @strawberry.input(
@@ -337,7 +386,8 @@ class NewTariff:
         default=None, description="Rate of energy without VAT: the flat rate, or the rate outside all bands."
     )
     bands: list[NewTariffBand] = strawberry.field(
-        default_factory=list, description="Bands of a time-of-use tariff. They must not overlap."
+        default_factory=list,
+        description="Bands of a time-of-use tariff. They must not overlap in a season, and have at most 12 seasons.",
     )
     blocks: list[NewTariffBlock] = strawberry.field(
         default_factory=list, description="Blocks of a block tariff, with ascending limits."
