@@ -48,7 +48,8 @@ def test_command_and_file_of_tariffs_set_up_a_home(
     assert set_tariffs == [
         "Fixed of electricity.consumption from 2025-01-01",
         "Spot of electricity.consumption from 2026-01-01",
-        "Seasons of electricity.consumption from 2026-02-01",
+        "Steps of electricity.consumption from 2026-02-01",
+        "Seasons of electricity.consumption from 2026-03-01",
         "Gas of gas.consumption from 2025-01-01",
     ]
     (table,) = code_blocks(PAGE, "csv")

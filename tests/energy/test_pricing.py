@@ -27,7 +27,7 @@ from tests.support.pricing import (
     tariff,
 )
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import PeakWindow, Tariff, TariffBand, TariffComponent
+from wattgate.db.models import PeakStep, PeakWindow, Tariff, TariffBand, TariffComponent
 from wattgate.energy.costs import timeline
 from wattgate.energy.costs.pricing import (
     Bill,
@@ -391,6 +391,11 @@ def windowed(**changes: Any) -> TariffComponent:
     return TariffComponent("fee", ComponentBasis.PEAK, Decimal(1), window=structs.replace(WINTER_DAYS, **changes))
 
 
+def steps(*rates_and_limits: tuple[str, str | None], rate: str = "0") -> TariffComponent:
+    found = [PeakStep(Decimal(charge), None if limit is None else Decimal(limit)) for charge, limit in rates_and_limits]
+    return TariffComponent("fee", ComponentBasis.PEAK, Decimal(rate), steps=found)
+
+
 @pytest.mark.parametrize(
     ("component", "path", "problem"),
     [
@@ -426,6 +431,11 @@ def windowed(**changes: Any) -> TariffComponent:
             ("components", 1, "window"),
             "not of a DAY",
         ),
+        (steps(("1", None), ("2", None)), ("components", 1, "steps", 0, "upToKilowatts"), "only the last step"),
+        (steps(("1", "5")), ("components", 1, "steps", 0, "upToKilowatts"), "the last step has no limit"),
+        (steps(("1", "5"), ("2", "5"), ("3", None)), ("components", 1, "steps"), "do not ascend"),
+        (steps(*[("1", str(n)) for n in range(1, 13)], ("1", None)), ("components", 1, "steps"), "are more than 12"),
+        (steps(("1", None), rate="2"), ("components", 1, "rate"), "Write 0"),
         (windowed(weekdays=()), ("components", 1, "window", "weekdays"), "name the days on which it starts"),
         (windowed(start="7:00"), ("components", 1, "window", "start"), "'7:00' is not a time"),
         (windowed(season_start="06-31"), ("components", 1, "window", "seasonStart"), "'06-31' is no day of a year"),
@@ -544,3 +554,17 @@ def test_problems_of_seasons_say_what_to_do() -> None:
     ]
     many = [all_day(f"{day}", f"01-{day}", f"01-{day}") for day in range(10, 23)]
     assert messages(*many, rate="1") == ["bands have more than 12 seasons"]
+
+
+def test_steps_of_two_months_have_lines_of_their_own() -> None:
+    """October has a peak of 5 kW, which is the third step, and November one of 1.5 kW. Rates are those of months."""
+    zone = ZoneInfo("Europe/Oslo")
+    component = steps(("15000", "2"), ("20000", "5"), ("34000", None))
+    terms = tariff(time_zone="Europe/Oslo", components=[component])
+    begin, middle, end = (to_ms(datetime(2025, month, 1, tzinfo=zone)) for month in (10, 11, 12))
+    peaks = {peak_key(terms, component, begin): energy("5"), peak_key(terms, component, middle): energy("1.5")}
+    days = list(standing_charge_days([terms], begin, end, ALWAYS))
+    lines = build_bill([], days, "kWh", "GBP", peaks).lines
+    found = [(line.quantity, line.unit.name, pence(line.subtotal)) for line in lines]
+    assert found == [(Decimal(1), "MONTH", Decimal(34000)), (Decimal(1), "MONTH", Decimal(15000))]
+    assert [line.rate and line.rate.amount for line in lines] == [Decimal(340), Decimal(150)]

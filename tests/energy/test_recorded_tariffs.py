@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.pricing import WORKING_DAYS, band, blocks, half_hours, tariff
 from wattgate.clock import to_ms
-from wattgate.db.models import Tariff, TariffComponent
+from wattgate.db.models import PeakStep, Tariff, TariffComponent
 from wattgate.energy.costs.pricing import EnergySample, build_bill, price_samples
 from wattgate.energy.costs.tariffs import find_problems
 from wattgate.energy.costs.timeline import find_peak, peak_components, peak_key, rate_spans, standing_charge_days
@@ -26,6 +26,13 @@ DAY, MONTH, ENERGY, PEAK = ComponentBasis.DAY, ComponentBasis.MONTH, ComponentBa
 
 def part(name: str, basis: ComponentBasis, rate: str, **peak: int) -> TariffComponent:
     return TariffComponent(name, basis, Decimal(rate), **peak)  # type: ignore[arg-type]
+
+
+def stepped(name: str, *steps: tuple[int, str]) -> TariffComponent:
+    """Return a component with steps of the mean of the highest hours of three days. The last one has no limit."""
+    found = [PeakStep(Decimal(rate), Decimal(limit)) for limit, rate in steps]
+    found[-1].up_to = None
+    return TariffComponent(name, PEAK, Decimal(0), peak_minutes=60, peak_days=3, steps=found)
 
 
 def since(year: int, month: int, **values: Any) -> dict[str, Any]:
@@ -284,7 +291,7 @@ RECORDED = [
             TOU,
             rate=Decimal("44.68"),
             bands=[band("day", "56.48", "06:00", "22:00", WORKING_DAYS)],
-            components=[part("Kapasitet", MONTH, "24000")],
+            components=[stepped("Kapasitet", (2, "14500"), (5, "24000"), (10, "40000"), (15, "57000"))],
             currency="NOK",
             **since(2024, 4, time_zone="Europe/Oslo"),
         ),
@@ -299,7 +306,7 @@ RECORDED = [
         tariff(
             TOU,
             bands=[band("day", "42.09", "06:00", "22:00"), band("night", "30.09", "22:00", "06:00")],
-            components=[part("Kapasitet", MONTH, "19500")],
+            components=[stepped("Kapasitet", (2, "15500"), (5, "19500"), (10, "33500"), (15, "69000"))],
             currency="NOK",
             **since(2024, 1, time_zone="Europe/Oslo"),
         ),
@@ -317,7 +324,7 @@ RECORDED = [
             components=[
                 part("Elavgift", ENERGY, "11.89"),
                 part("Energifondet", ENERGY, "1.25"),
-                part("Kapasitet", MONTH, "25000"),
+                stepped("Kapasitet", (2, "13750"), (5, "25000"), (10, "42500"), (15, "62500")),
             ],
             currency="NOK",
             **since(2024, 1, time_zone="Europe/Oslo"),
@@ -510,7 +517,7 @@ SEASONS = [
             TOU,
             rate=Decimal("26.24"),
             bands=[band("Friday", "37.24", "16:00", "22:00", [Weekday.FRIDAY], season=("10-01", "04-01"))],
-            components=[part("Fastledd", MONTH, "26400")],
+            components=[stepped("Fastledd", (2, "17600"), (5, "26400"), (10, "39600"), (15, "50800"))],
             vat_rate=Decimal(25),
             currency="NOK",
             **since(2024, 4, time_zone="Europe/Oslo"),

@@ -37,6 +37,7 @@ from wattgate.enums import ComponentBasis, Period, TariffKind, Weekday
 from wattgate.errors import NotFound
 from wattgate.operations.tariffs import withdraw_tariff
 from wattgate.operations.types.meters.tariffs import (
+    NewPeakStep,
     NewPeakWindow,
     NewTariffBand,
     NewTariffBlock,
@@ -266,7 +267,7 @@ COMPONENTS = """
 query ($id: ID!) {
   resource(resourceId: $id) {
     tariff { components { name basis rate { amount per } rateWithVat { amount } vatPercent peakDays minimumKilowatts
-      window { weekdays start end seasonStart seasonEnd } } }
+      window { weekdays start end seasonStart seasonEnd } steps { upToKilowatts rateWithVat { per } } } }
     currentRates { rate { amount } rateWithVat { amount } standingCharge { amount } standingChargeWithVat { amount } }
   }
 }
@@ -297,13 +298,17 @@ async def test_components_are_part_of_the_rates_that_clients_read(served: House)
         ),
     )
     terms: dict[str, Any] = {"rate": Decimal(20), "standing_charge": Decimal("40.123457"), "vat_percent": Decimal(5)}
-    await served.one.set_tariff(resource_id, kind=TariffKind.FLAT, components=[levy, fee, peak], **terms)
+    steps = [NewPeakStep(rate=Decimal(0), up_to_kilowatts=Decimal(2)), NewPeakStep(rate=Decimal(0))]
+    step = NewTariffComponent(name="Step", basis=ComponentBasis.PEAK, rate=Decimal(0), steps=steps)
+    await served.one.set_tariff(resource_id, kind=TariffKind.FLAT, components=[levy, fee, peak, step], **terms)
     found = (await served.graphql(COMPONENTS, served.one.headers["account"], id=resource_id))["data"]["resource"]
     window = {"weekdays": ["SATURDAY"], "start": "07:00", "end": "19:00", "seasonStart": "11-01", "seasonEnd": "01-31"}
+    shown_steps = [{"upToKilowatts": limit, "rateWithVat": {"per": "MONTH"}} for limit in ("2", None)]
     assert [list(component.values()) for component in found["tariff"]["components"]] == [
-        ["Levy", "ENERGY", {"amount": "0.02", "per": "KILOWATT_HOUR"}, {"amount": "0.02"}, "0", None, None, None],
-        ["Fee", "DAY", {"amount": "0.05", "per": "DAY"}, {"amount": "0.0525"}, "5", None, None, None],
-        ["Peak", "PEAK", {"amount": "0", "per": "KILOWATT"}, {"amount": "0"}, "5", 3, "2.5", window],
+        ["Levy", "ENERGY", {"amount": "0.02", "per": "KILOWATT_HOUR"}, {"amount": "0.02"}, "0", None, None, None, []],
+        ["Fee", "DAY", {"amount": "0.05", "per": "DAY"}, {"amount": "0.0525"}, "5", None, None, None, []],
+        ["Peak", "PEAK", {"amount": "0", "per": "KILOWATT"}, {"amount": "0"}, "5", 3, "2.5", window, []],
+        ["Step", "PEAK", {"amount": "0", "per": "KILOWATT"}, {"amount": "0"}, "5", None, None, None, shown_steps],
     ]
     amounts = {name: rate["amount"] for name, rate in found["currentRates"].items()}
     assert amounts == {

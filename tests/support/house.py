@@ -190,6 +190,10 @@ def _in_pounds(terms: dict[str, Any]) -> dict[str, Any]:
         name: [replace(part, rate=part.rate / 100) for part in terms.get(name, ())]
         for name in ("bands", "blocks", "components")
     }
+    parts["components"] = [
+        replace(part, steps=[replace(step, rate=step.rate / 100) for step in part.steps])
+        for part in parts["components"]
+    ]
     return {**terms, **amounts, **parts}
 
 

@@ -16,7 +16,13 @@ from wattgate.db.models import Tariff, TariffComponent
 from wattgate.energy.costs.pricing import EnergySample
 from wattgate.energy.costs.timeline import Price
 from wattgate.enums import ComponentBasis, Period, TariffKind
-from wattgate.operations.types.meters.tariffs import NewPeakWindow, NewTariffBand, NewTariffBlock, NewTariffComponent
+from wattgate.operations.types.meters.tariffs import (
+    NewPeakStep,
+    NewPeakWindow,
+    NewTariffBand,
+    NewTariffBlock,
+    NewTariffComponent,
+)
 
 MINUTE = 60_000
 HALF_HOUR = 30 * MINUTE
@@ -241,6 +247,13 @@ def _draw_component(chance: Random, number: int, at: int, zone: ZoneInfo) -> New
         "peak_days": chance.choice((None, 3)),
         "minimum_kilowatts": chance.choice((None, Decimal("0.05"))),
     }
+    has_steps = basis is ComponentBasis.PEAK and chance.random() < 0.4
+    if has_steps:
+        limits = sorted(chance.sample(range(1, 200), 2))
+        peak["steps"] = [
+            *(NewPeakStep(rate=Decimal(limit) / 10, up_to_kilowatts=Decimal(limit).scaleb(-3)) for limit in limits),
+            NewPeakStep(rate=Decimal(chance.randrange(-300, 9_000)).scaleb(-1)),
+        ]
     if chance.random() < 0.5:
         first, last = _draw_season(chance, at, zone)
         start, end = (f"{chance.randrange(24):02d}:{chance.choice(('00', '30', '17'))}" for _ in range(2))
@@ -250,7 +263,7 @@ def _draw_component(chance: Random, number: int, at: int, zone: ZoneInfo) -> New
         **(peak if basis is ComponentBasis.PEAK else {}),
         name=f"component {number}",
         basis=basis,
-        rate=Decimal(chance.randrange(-3_000, 9_000)).scaleb(-3),
+        rate=Decimal(0 if has_steps else chance.randrange(-3_000, 9_000)).scaleb(-3),
         vat_percent=chance.choice((None, Decimal(0), Decimal(20))),
     )
 

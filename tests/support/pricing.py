@@ -129,7 +129,11 @@ def charge_of_day(
             total += _with_own_vat(part, tariff, _share_of_day(Fraction(part.rate), day))
         if part.basis is ComponentBasis.PEAK and _has_season_day(part, day):
             power = max(peak(tariff, part, day), Fraction(part.minimum or 0))
-            total += _with_own_vat(part, tariff, _share_of_day(power * Fraction(part.rate), day))
+            charge = power * Fraction(part.rate)
+            for step in reversed(part.steps):
+                if step.up_to is None or power < step.up_to:
+                    charge = Fraction(step.rate)
+            total += _with_own_vat(part, tariff, _share_of_day(charge, day))
     return total
 
 

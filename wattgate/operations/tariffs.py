@@ -141,6 +141,7 @@ def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> mod
             part.peak_days,
             part.minimum_kilowatts,
             _build_window(part.window),
+            [models.PeakStep(to_hundredths(step.rate), step.up_to_kilowatts) for step in part.steps],
         )
         for part in input.components
     ]

@@ -410,17 +410,23 @@ def _component_entries(totals: Mapping[Charge | None, _ChargeTotal], unit: str) 
 
 
 def _day_entries(days: Iterable[tuple[int, TariffTerms]], peaks: Peaks) -> Iterator[_BillEntry]:
-    """Yield the lines of days and months: for each tariff its standing charge, then its components."""
-    sums: dict[tuple[str, str | None], tuple[TariffTerms, DayCharge]] = {}
+    """Yield the lines of days and months: for each tariff its standing charge, then its components.
+
+    Months whose peaks lie in different steps have lines of their own.
+    """
+    sums: dict[tuple[str, str | None, Decimal | None], tuple[TariffTerms, DayCharge]] = {}
     for midnight, tariff in days:
         for charge in day_charges(tariff, midnight, peaks):
-            key = tariff.tariff_id, charge.component.name if charge.component else None
+            name = None if charge.component is None else charge.component.name
+            key = tariff.tariff_id, name, None if charge.step is None else charge.step.rate
             _, earlier = sums.get(key, (tariff, charge._replace(amount=0, quantity=Fraction(0))))
             whole = charge._replace(amount=earlier.amount + charge.amount, quantity=earlier.quantity + charge.quantity)
             sums[key] = tariff, whole
     for tariff, charge in sums.values():
         component = charge.component
         rate, basis = (tariff.standing_charge, None) if component is None else (component.rate, component.basis)
+        if charge.step is not None:
+            rate, basis = charge.step.rate, ComponentBasis.MONTH
         yield _build_entry(
             tariff,
             CostLineKind.STANDING_CHARGE if component is None else CostLineKind.COMPONENT,

@@ -38,6 +38,9 @@ MAX_PEAK_DAYS = 10
 MAX_COMPONENTS = 20
 """Maximum number of components of a tariff."""
 
+MAX_STEPS = 12
+"""Maximum number of steps of a component's peak."""
+
 MAX_SEASONS = 12
 """Maximum number of different seasons of a tariff's bands: one for each month."""
 
@@ -92,6 +95,13 @@ class PeakWindow(msgspec.Struct, frozen=True):
     season_end: str | None = None
 
 
+class PeakStep(msgspec.Struct):
+    """The charge of a month whose peak is below a limit (kW). The last step has no limit."""
+
+    rate: Decimal
+    up_to: Decimal | None = None
+
+
 Window = TariffBand | PeakWindow
 
 
@@ -108,7 +118,8 @@ class TariffComponent(msgspec.Struct):
     `rate` is for one unit of `basis`. Without a `vat_rate` (a percentage), the VAT of the tariff applies. The other
     members are those of a peak. It is the highest mean power of `peak_minutes` in a month, or the mean of the highest
     ones of `peak_days` different days. It is at least `minimum` (kW). With a `window`, only times that begin in it
-    count, and a month without a day of its season has no charge.
+    count, and a month without a day of its season has no charge. With `steps`, the month has the charge of the step in
+    which its peak lies, and `rate` is 0.
     """
 
     name: str
@@ -119,6 +130,7 @@ class TariffComponent(msgspec.Struct):
     peak_days: int | None = None
     minimum: Decimal | None = None
     window: PeakWindow | None = None
+    steps: list[PeakStep] = msgspec.field(default_factory=list)
 
 
 class TariffTerms(Protocol):
@@ -244,6 +256,9 @@ def normalize_rates(tariff: TariffTerms) -> None:
         component.rate = round(component.rate, RATE_DECIMALS)
         component.vat_rate = None if component.vat_rate is None else round(component.vat_rate, RATE_DECIMALS)
         component.minimum = None if component.minimum is None else round(component.minimum, RATE_DECIMALS)
+        for step in component.steps:
+            step.rate = round(step.rate, RATE_DECIMALS)
+            step.up_to = None if step.up_to is None else round(step.up_to, RATE_DECIMALS)
 
 
 def rate_problems(rate: Decimal, *path: str | int) -> Iterator[Problem]:
@@ -409,17 +424,27 @@ def _block_problems(blocks: Sequence[TariffBlock]) -> Iterator[Problem]:
     for index, block in enumerate(blocks[:MAX_PARTS]):
         path: ProblemPath = ("blocks", index)
         yield from rate_problems(block.rate, *path, "rate")
-        last = index == len(blocks) - 1
-        if block.up_to is None:
-            if not last:
-                yield Problem((*path, "upTo"), "only the last block has no limit")
-            continue
-        yield from _number_problems(block.up_to, *path, "upTo")
-        if last:
-            yield Problem((*path, "upTo"), "the last block has no limit")
-    limits = [Decimal(0), *(block.up_to for block in blocks if block.up_to is not None and block.up_to.is_finite())]
-    if any(limit <= before for before, limit in pairwise(limits)):
+        yield from _limit_problems(block, (*path, "upTo"), "block", is_last=index == len(blocks) - 1)
+    if not _limits_ascend(blocks):
         yield Problem(("blocks",), "do not ascend from 0")
+
+
+def _limit_problems(
+    part: "TariffBlock | PeakStep", path: ProblemPath, name: str, *, is_last: bool
+) -> Iterator[Problem]:
+    """Yield the problems of the limit of a block or step."""
+    if part.up_to is None:
+        if not is_last:
+            yield Problem(path, f"only the last {name} has no limit")
+        return
+    yield from _number_problems(part.up_to, *path)
+    if is_last:
+        yield Problem(path, f"the last {name} has no limit")
+
+
+def _limits_ascend(parts: "Sequence[TariffBlock | PeakStep]") -> bool:
+    limits = [Decimal(0), *(part.up_to for part in parts if part.up_to is not None and part.up_to.is_finite())]
+    return all(before < limit for before, limit in pairwise(limits))
 
 
 def _component_problems(components: Sequence[TariffComponent]) -> Iterator[Problem]:
@@ -443,10 +468,11 @@ def _peak_problems(component: TariffComponent, path: ProblemPath) -> Iterator[Pr
         "peakDays": component.peak_days,
         "minimumKilowatts": component.minimum,
         "window": component.window,
+        "steps": component.steps,
     }
     if component.basis is not ComponentBasis.PEAK:
         for name, value in parts.items():
-            if value is not None:
+            if value not in (None, []):
                 yield Problem((*path, name), f"belongs to a component of a PEAK, not of a {component.basis.value}")
         return
     if component.peak_minutes not in (None, *PEAK_MINUTES):
@@ -459,6 +485,20 @@ def _peak_problems(component: TariffComponent, path: ProblemPath) -> Iterator[Pr
             yield Problem((*path, "minimumKilowatts"), f"{component.minimum} is negative")
     if component.window is not None:
         yield from _window_problems(component.window, *path, "window")
+    yield from _step_problems(component, path)
+
+
+def _step_problems(component: TariffComponent, path: ProblemPath) -> Iterator[Problem]:
+    if component.steps and component.rate:
+        yield Problem((*path, "rate"), "is the price of a kW. Write 0, because the steps have the charges")
+    if len(component.steps) > MAX_STEPS:
+        yield Problem((*path, "steps"), f"are more than {MAX_STEPS}")
+    for index, step in enumerate(component.steps[:MAX_STEPS]):
+        yield from rate_problems(step.rate, *path, "steps", index, "rate")
+        is_last = index == len(component.steps) - 1
+        yield from _limit_problems(step, (*path, "steps", index, "upToKilowatts"), "step", is_last=is_last)
+    if not _limits_ascend(component.steps[:MAX_STEPS]):
+        yield Problem((*path, "steps"), "do not ascend from 0")
 
 
 def _validity_problems(valid_from: datetime, now: datetime) -> Iterator[Problem]:

@@ -26,6 +26,7 @@ from wattgate.energy.costs.tariffs import (
     DAY_MINUTES,
     PEAK_MINUTES,
     RATE_DECIMALS,
+    PeakStep,
     PeakWindow,
     TariffComponent,
     TariffTerms,
@@ -136,13 +137,14 @@ class DayCharge(NamedTuple):
     """A charge of a tariff for a day beside its energy: a share of the standing charge or of a component.
 
     `component` is None for the standing charge. `amount` is without VAT, in 10^-15 hundredths. `quantity` is a day, or
-    the day's share of its month, or of the kW of its month's peak.
+    the day's share of its month, or of the kW of its month's peak. With the `step` of a peak, it is that of the month.
     """
 
     component: TariffComponent | None
     amount: int
     vat: int
     quantity: Fraction
+    step: PeakStep | None = None
 
     @property
     def with_vat(self) -> int:
@@ -237,18 +239,27 @@ def day_charges(tariff: TariffTerms, midnight: int, peaks: Peaks = NO_PEAKS) -> 
     for component in tariff.components:
         if component.basis is ComponentBasis.ENERGY:
             continue
-        units = 10**ENERGY_DECIMALS
+        units, rate, step = 10**ENERGY_DECIMALS, component.rate, None
         if component.basis is ComponentBasis.PEAK:
             if not has_peak(tariff, component, midnight):
                 continue
             minimum = to_scaled(component.minimum or Decimal(0), ENERGY_DECIMALS)
             units = max(minimum, peaks.get(peak_key(tariff, component, midnight), 0))
-        amount, share = to_scaled(component.rate) * units, Fraction(units, 10**ENERGY_DECIMALS)
+            if component.steps:
+                step = _step_of(component.steps, units)
+                units, rate = 10**ENERGY_DECIMALS, step.rate
+        amount, share = to_scaled(rate) * units, Fraction(units, 10**ENERGY_DECIMALS)
         if component.basis is not ComponentBasis.DAY:
             number, days = _day_of_month(midnight, ZoneInfo(tariff.time_zone))
             amount, share = amount * number // days - amount * (number - 1) // days, share / days
-        charges.append(DayCharge(component, amount, component_vat(tariff, component), share))
+        charges.append(DayCharge(component, amount, component_vat(tariff, component), share, step))
     return charges
+
+
+def _step_of(steps: Sequence[PeakStep], peak: int) -> PeakStep:
+    """Return the step in which a peak lies (billionths of a kW). A limit belongs to the step above it."""
+    limited = (step for step in steps[:-1] if step.up_to and peak < to_scaled(step.up_to, ENERGY_DECIMALS))
+    return next(limited, steps[-1])
 
 
 def day_cost(tariff: TariffTerms, midnight: int, peaks: Peaks = NO_PEAKS) -> int:

@@ -171,7 +171,14 @@ def _in_major(model: type[Tenanted], row: Any) -> dict[str, Any]:
         "standingCharge": to_major(row.standing_charge),
         "bands": [msgspec.structs.replace(band, rate=to_major(band.rate)) for band in row.bands],
         "blocks": [msgspec.structs.replace(block, rate=to_major(block.rate)) for block in row.blocks],
-        "components": [msgspec.structs.replace(part, rate=to_major(part.rate)) for part in row.components],
+        "components": [
+            msgspec.structs.replace(
+                part,
+                rate=to_major(part.rate),
+                steps=[msgspec.structs.replace(step, rate=to_major(step.rate)) for step in part.steps],
+            )
+            for part in row.components
+        ],
     }
 
 

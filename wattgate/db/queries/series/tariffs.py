@@ -135,6 +135,14 @@ class BlockRates(msgspec.Struct, gc=False):
     rate_with_vat: Rate
 
 
+class StepRates(msgspec.Struct, gc=False):
+    """A step of a peak, with its charge of a month. The last step has no limit."""
+
+    up_to_kilowatts: Decimal | None
+    rate: Rate
+    rate_with_vat: Rate
+
+
 class ComponentRates(msgspec.Struct, gc=False):
     """A component of a tariff, with its rates."""
 
@@ -147,6 +155,7 @@ class ComponentRates(msgspec.Struct, gc=False):
     peak_days: int | None
     minimum_kilowatts: Decimal | None
     window: PeakWindow | None
+    steps: list[StepRates]
 
 
 class TariffRates(msgspec.Struct, gc=False):
@@ -238,6 +247,14 @@ def _show_component(tariff: Tariff, component: TariffComponent, energy: RateUnit
         peak_days=component.peak_days,
         minimum_kilowatts=None if component.minimum is None else strip_zeros(component.minimum),
         window=component.window,
+        steps=[
+            StepRates(
+                None if step.up_to is None else strip_zeros(step.up_to),
+                rate_of_hundredths(step.rate, RateUnit.MONTH, tariff.currency),
+                rate_of_hundredths(with_percent(step.rate, vat), RateUnit.MONTH, tariff.currency),
+            )
+            for step in component.steps
+        ],
     )
 
 

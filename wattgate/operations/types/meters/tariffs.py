@@ -34,6 +34,10 @@ PEAK_WINDOW = (
     "Hours, weekdays and season of which the highest mean power counts. Times that begin in it are part of it. A month "
     "without a day of the season has no charge."
 )
+PEAK_STEPS = (
+    "Charges of a month by its peak, with ascending limits. The month has the charge of the step in which its peak "
+    "lies. The rate for a kW is 0."
+)
 PEAK_DAYS = "Number of different days of a month whose highest mean powers make the peak, by their mean."
 
 
@@ -75,6 +79,15 @@ class TariffBlock:
     rate_with_vat: Rate = strawberry.field(description="Rate of energy with VAT.")
 
 
+@strawberry.type(description="Step of a peak: the charge of a month whose peak is below a limit.")
+class PeakStep:
+    up_to_kilowatts: Decimal | None = strawberry.field(
+        description="Limit of the peak in kW, exclusive. Null for the last step."
+    )
+    rate: Rate = strawberry.field(description="Charge of a month without VAT.")
+    rate_with_vat: Rate = strawberry.field(description="Charge of a month with VAT.")
+
+
 @strawberry.type(
     description="Component of a tariff: a charge beside the rate of energy and the standing charge, such as a levy, a "
     "discount or the fee of a month."
@@ -91,6 +104,7 @@ class TariffComponent:
         description="Power in kW that is charged for at least. Null if there is none."
     )
     window: PeakWindow | None = strawberry.field(description=f"{PEAK_WINDOW} Null if all times count.")
+    steps: list[PeakStep] = strawberry.field(description=f"{PEAK_STEPS} Empty if the peak has a rate for each kW.")
 
 
 @strawberry.type(
@@ -344,6 +358,14 @@ class NewTariffBlock:
     )
 
 
+@strawberry.input(description="Step of a peak: the charge of a month whose peak is below a limit.")
+class NewPeakStep:
+    rate: Decimal = strawberry.field(description="Charge of a month without VAT, in the major unit.")
+    up_to_kilowatts: Decimal | None = strawberry.field(
+        default=None, description="Limit of the peak in kW, exclusive. Omit it for the last step."
+    )
+
+
 @strawberry.input(
     description="Component of a tariff: a charge beside the rate of energy and the standing charge, such as a levy, a "
     "discount or the fee of a month."
@@ -366,6 +388,9 @@ class NewTariffComponent:
     )
     window: NewPeakWindow | None = strawberry.field(
         default=None, description=f"{PEAK_WINDOW} Default: all times count."
+    )
+    steps: list[NewPeakStep] = strawberry.field(
+        default_factory=list, description=f"{PEAK_STEPS} At most 12. Default: none."
     )
 
 
