@@ -8,6 +8,7 @@ import importlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,14 +89,17 @@ ANSWERS: Mapping[str, Callable[..., Any]] = {
 """The functions that answer whose a meter point or a device is, and their answers when they are switched off."""
 
 
-def find_asking_functions() -> set[AskingFunction]:
+@cache
+def find_asking_functions() -> frozenset[AskingFunction]:
     """Return each function of the package that asks one of the questions."""
-    return {asking for path in PACKAGE.rglob("*.py") for asking in _asking_functions_in(path)}
+    return frozenset(asking for path in PACKAGE.rglob("*.py") for asking in _asking_functions_in(path))
 
 
 def _asking_functions_in(path: Path) -> Iterator[AskingFunction]:
-    module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-    for function in ast.walk(ast.parse(path.read_text())):
+    module, source = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts), path.read_text()
+    if not any(question in source for question in ANSWERS):
+        return  # nothing to parse
+    for function in ast.walk(ast.parse(source)):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             for node in ast.walk(function):
                 if isinstance(node, ast.Call) and (question := _name_of(node.func)) in ANSWERS:

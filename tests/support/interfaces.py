@@ -4,6 +4,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -74,11 +75,16 @@ def document(
 
     With `edge_depth`, it selects all edges without required arguments down to this depth.
     """
+    return _document(operation, tuple(to_graphql_names(dict.fromkeys(argument_names))), edges, edge_depth)
+
+
+@cache
+def _document(operation: Operation, argument_names: tuple[str, ...], edges: tuple[str, ...], edge_depth: int) -> str:
+    """Return the document of `document`, for arguments with the names of GraphQL. Walks ask for each many times."""
     field = field_of(operation)
-    argument_names = to_graphql_names(dict.fromkeys(argument_names))
     if operation.in_graphql:
         selected = deep_selection(field, edge_depth) if edge_depth else selection(field, edges)
-        return _document_of_path(operation, tuple(argument_names), selected)
+        return _document_of_path(operation, argument_names, selected)
     declared = ", ".join(f"${name}: {field.args[name].type}" for name in argument_names)
     passed = ", ".join(f"{name}: ${name}" for name in argument_names)
     variables, argument_list = (f"({declared})", f"({passed})") if declared else ("", "")

@@ -74,10 +74,20 @@ def validator(schema: dict[str, Any]) -> Any:
     return _validator(json.dumps(schema))
 
 
+SCHEMAS = "urn:schemas"
+"""The name of the schemas of the document for validators, each of which compiles only those that it refers to."""
+
+
+@cache
+def _registry() -> jsonschema_rs.Registry:
+    components = {"components": {"schemas": DOCUMENT["components"]["schemas"]}}
+    return jsonschema_rs.Registry([(SCHEMAS, components)], draft=jsonschema_rs.Draft202012)
+
+
 @cache
 def _validator(schema: str) -> Any:
-    complete = {**json.loads(schema), "components": {"schemas": DOCUMENT["components"]["schemas"]}}
-    return jsonschema_rs.Draft202012Validator(complete, validate_formats=True)
+    complete = json.loads(schema.replace('"#/components/schemas/', f'"{SCHEMAS}#/components/schemas/'))
+    return jsonschema_rs.Draft202012Validator(complete, validate_formats=True, registry=_registry())
 
 
 @cache
