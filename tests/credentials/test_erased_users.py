@@ -59,15 +59,17 @@ async def test_application_changes_nothing_of_an_erased_user(tenant: Tenant, sub
     resource_id = ID(await tenant.add_resource())
     await erase_user(caller, application)
     moved = {"resource_id": resource_id, "user_id": ID(caller.user_id)}
+    after = await stored(tenant)
     for name, (operation, arguments) in {
         **changes(caller, home),
         "move": (resource_changes.move_resource, moved),
     }.items():
         with subtests.test(name):
-            before = await stored(tenant)
+            before = after
             with pytest.raises((Conflict, NotFound, BadInput)):
                 await caller.run(application, operation, **arguments)
-            assert await stored(tenant) == before
+            after = await stored(tenant)
+            assert after == before
 
 
 async def test_erasure_removes_the_changes_of_an_application_that_began_before_it(
