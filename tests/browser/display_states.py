@@ -15,15 +15,16 @@ from email.utils import format_datetime
 from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import httpx
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Page, expect
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from strawberry import ID
 
-from tests.browser.displays import NO_VALUE, WITHOUT_WORKER
+from tests.browser.displays import NO_VALUE
+from tests.browser.kept_pages import KeptFiles, KeptPages
+from tests.browser.sessions import EMPTY_PAGE
 from tests.faults.proxy import Proxy, proxy
 from tests.support.display_homes import CARBON, CARBON_STORAGE
 from tests.support.house import CALLER_BUDGET
@@ -64,6 +65,9 @@ LINK_TIMEOUT_MS = 35_000
 NOW = datetime(2026, 11, 17, 18, 42, 6, tzinfo=UTC)
 """The evening of a Tuesday, while the time-of-use tariff of the demonstration is at its peak."""
 
+USUAL_AGE = timedelta(seconds=6)
+"""The age of the newest power of a home that is live."""
+
 MIDNIGHT = datetime(2026, 11, 18, tzinfo=UTC)
 MISSING_HOURS = range(3, 5)
 HISTORY = timedelta(days=24)
@@ -85,6 +89,7 @@ class PriceKind(Enum):
 class State:
     """A state of the display: its home, the instant `at`, and texts that the display shows then, by test ID.
 
+    With `of`, the home is that of another state at a later instant, and has the same readings.
     The newest power is `watts`, measured at the `age` before `at`. `carbon` is the carbon intensity of the half hour of
     `at`. `alerts` is the number of unread alerts, and `second_home` the name of another home of the user. In a
     partial state, readings of each day and the newest prices are missing.
@@ -92,7 +97,7 @@ class State:
 
     home: str | None = "12 Alder Road"
     watts: int | None = 1620
-    age: timedelta = timedelta(seconds=6)
+    age: timedelta = USUAL_AGE
     at: datetime = NOW
     meters: tuple[str, ...] = (ELECTRICITY, GAS)
     prices: PriceKind = PriceKind.TIME_OF_USE
@@ -105,6 +110,7 @@ class State:
     alerts: int = 0
     has_live_power: bool = True
     second_home: str | None = None
+    of: str | None = None
     shows: Mapping[str, str | re.Pattern[str]] = field(default_factory=dict)
 
 
@@ -112,14 +118,21 @@ def carbon_text(intensity: int, index: str) -> str:
     return f"Carbon intensity {intensity} g CO\N{SUBSCRIPT TWO}/kWh, {index}"
 
 
+def later(**age: float) -> datetime:
+    """Return the instant at which the newest power of a home that was live has an age."""
+    return NOW - USUAL_AGE + timedelta(**age)
+
+
 STATES: Mapping[str, State] = MappingProxyType(
     {
         "live": State(shows={"connection": "Live", "power": "1.62 kW"}),
         "high": State(watts=9870, second_home="Harbour Cottage", shows={"power": "9.87 kW"}),
-        "delayed": State(age=timedelta(seconds=75), shows={"connection": "Delayed", "power": "1.62 kW"}),
-        "stale": State(age=timedelta(minutes=5), shows={"connection": "Not up to date", "power": NO_VALUE}),
+        "delayed": State(of="live", at=later(seconds=75), shows={"connection": "Delayed", "power": "1.62 kW"}),
+        "stale": State(of="live", at=later(minutes=5), shows={"connection": "Not up to date", "power": NO_VALUE}),
         "offline": State(age=timedelta(hours=3), shows={"connection": "No readings", "power": NO_VALUE}),
-        "gateway-killed": State(is_gateway_silent=True, shows={"connection": "Reconnecting", "power": NO_VALUE}),
+        "gateway-killed": State(
+            of="live", is_gateway_silent=True, shows={"connection": "Reconnecting", "power": NO_VALUE}
+        ),
         "no-tariff": State(
             "Garden Studio",
             310,
@@ -189,7 +202,10 @@ STATES: Mapping[str, State] = MappingProxyType(
 
 
 class DatedByClock:
-    """An application whose responses have the time of a clock in their Date header, as a gateway's have."""
+    """An application whose responses have the time of a clock in their Date header, as a gateway's have.
+
+    The files of pages have no date, so that the browser keeps them whatever the clock says.
+    """
 
     def __init__(self, application: ASGIApp, clock: Clock) -> None:
         self._application = application
@@ -201,7 +217,8 @@ class DatedByClock:
                 MutableHeaders(scope=message)["Date"] = format_datetime(self._clock(), usegmt=True)
             await send(message)
 
-        await self._application(scope, receive, send_dated)
+        is_file = scope["type"] == "http" and scope["path"].startswith("/static/")
+        await self._application(scope, receive, send if is_file else send_dated)
 
 
 @dataclass
@@ -219,36 +236,26 @@ class StatefulHomes:
         return f"http://127.0.0.1:{self.proxy.port}"
 
     @asynccontextmanager
-    async def open(
-        self, browser: Browser, name: str, *, address: str = "/display", **context_options: Any
-    ) -> AsyncIterator[Page]:
-        """Open a display in a state. Time does not pass on its page.
-
-        Its texts are checked only at the address without an option, which may choose another language.
-        """
-        state = STATES[name]
+    async def open(self, pages: KeptPages, name: str) -> AsyncIterator[Page]:
+        """Open a display in a state on one of the kept pages, all of which have a clock. Time does not pass on it."""
+        state, owner = STATES[name], STATES[name].of or name
+        if owner not in self.stored:
+            self.clock.now = STATES[owner].at
+            self.stored[owner] = await self._add_user(owner, STATES[owner])
         self.clock.now = state.at
-        if name not in self.stored:
-            self.stored[name] = await self._add_user(name, state)
-        entries = [{"name": key, "value": value} for key, value in self.stored[name].items()]
-        origin: Any = {"origin": self.url, "localStorage": entries}
-        context = await browser.new_context(
-            base_url=self.url,
-            storage_state={"cookies": [], "origins": [origin]},
-            reduced_motion="reduce",
-            **WITHOUT_WORKER,
-            **context_options,
-        )
-        page = await context.new_page()
-        await page.clock.install(time=state.at - timedelta(seconds=1))
-        await page.clock.pause_at(state.at)
-        try:
-            await page.goto(address)
-            await self._settle(page, state if address == "/display" else replace(state, shows={}))
-            yield page
-        finally:
-            self.proxy.thaw()
-            await context.close()
+        async with pages.page() as page:
+            await page.goto(EMPTY_PAGE)
+            await page.evaluate("stored => Object.assign(localStorage, stored)", self.stored[owner])
+            await page.clock.install(time=state.at - timedelta(seconds=1))
+            await page.clock.pause_at(state.at)
+            try:
+                await page.goto("/display")
+                await self._settle(page, state)
+                yield page
+            finally:
+                self.proxy.thaw()
+                for link in list(self.proxy.links):  # the browser uses no connection again that has stopped
+                    link.cut()
 
     async def _settle(self, page: Page, state: State) -> None:
         """Wait until the page shows all of the state."""
@@ -391,7 +398,7 @@ async def stateful_homes(folder: Path) -> AsyncIterator[StatefulHomes]:
         {"input": NewAlertType(system_alert_type_id=ALERT_TYPE, name="High use")},
     )
     async with (
-        serving(DatedByClock(application, clock), date_header=False) as url,
+        serving(KeptFiles(DatedByClock(application, clock)), date_header=False) as url,
         proxy(int(url.rsplit(":", 1)[1])) as opened,
     ):
         yield StatefulHomes(gateway.runner, clock, opened, system)

@@ -15,7 +15,10 @@ from tests.browser.sessions import EMPTY_PAGE
 CLEAR_STORAGE = "() => { localStorage.clear(); sessionStorage.clear(); }"
 
 LASTING = ("add_init_script", "route_web_socket")
-"""Changes that a page does not undo. A test with one of them, or with a clock, opens a page in its own context."""
+"""Changes that a page does not undo. A test with one of them opens a page in its own context.
+
+So does a test with a clock, unless all tests that use the pages set it.
+"""
 
 
 class KeptPages:

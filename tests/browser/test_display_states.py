@@ -12,7 +12,8 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.browser.display_states import LINK_TIMEOUT_MS, STATES, StatefulHomes, carbon_text, stateful_homes
-from tests.browser.displays import NO_VALUE, show_page
+from tests.browser.displays import NO_VALUE, WITHOUT_WORKER, show_page
+from tests.browser.kept_pages import KeptPages, kept_pages
 from tests.browser.page_checks import accessibility_violations, look_violations
 
 pytestmark = pytest.mark.browser
@@ -93,6 +94,23 @@ async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[State
         yield homes
 
 
+WINDOW = (1280, 720)
+
+
+@pytest.fixture(scope="module")
+async def touched(browser: Browser, homes: StatefulHomes) -> AsyncIterator[KeptPages]:
+    """Pages of a screen for fingers. Each has a clock, which the next test sets again."""
+    async with kept_pages(browser, WINDOW, base_url=homes.url, has_touch=True, **WITHOUT_WORKER) as kept:
+        yield kept
+
+
+@pytest.fixture(scope="module")
+async def pointed(browser: Browser, homes: StatefulHomes) -> AsyncIterator[KeptPages]:
+    """Pages of a screen with a pointer. Each has a clock, which the next test sets again."""
+    async with kept_pages(browser, WINDOW, base_url=homes.url, **WITHOUT_WORKER) as kept:
+        yield kept
+
+
 async def pages(page: Page, size: tuple[int, int]) -> list[str]:
     """Resize the page and return the names of the pages that its layout has."""
     await page.set_viewport_size({"width": size[0], "height": size[1]})
@@ -129,8 +147,8 @@ FURTHER_STATE = pytest.mark.long("a further state at every size; a live display 
 @pytest.mark.parametrize(
     "state", [pytest.param(state, marks=() if state == "live" else FURTHER_STATE) for state in STATES]
 )
-async def test_state_fits_every_screen(browser: Browser, homes: StatefulHomes, state: str) -> None:
-    async with homes.open(browser, state, has_touch=True) as page:
+async def test_state_fits_every_screen(touched: KeptPages, homes: StatefulHomes, state: str) -> None:
+    async with homes.open(touched, state) as page:
         assert await page.evaluate("matchMedia('(pointer: coarse)').matches")
         if SCREENSHOTS:
             await take_screenshots(page, state)
@@ -144,10 +162,10 @@ async def test_state_fits_every_screen(browser: Browser, homes: StatefulHomes, s
 
 
 @FURTHER_STATE
-async def test_carbon_intensity_is_shown_until_it_is_too_old(browser: Browser, homes: StatefulHomes) -> None:
-    async with homes.open(browser, "live") as page:
+async def test_carbon_intensity_is_shown_until_it_is_too_old(pointed: KeptPages, homes: StatefulHomes) -> None:
+    async with homes.open(pointed, "live") as page:
         await expect(page.get_by_test_id("carbon")).to_be_hidden()
-    async with homes.open(browser, "carbon") as page:
+    async with homes.open(pointed, "carbon") as page:
         carbon = page.get_by_test_id("carbon")
         await expect(carbon).to_have_text(carbon_text(342, "very high"))
         await expect(carbon).to_be_visible()
@@ -162,9 +180,9 @@ async def test_carbon_intensity_is_shown_until_it_is_too_old(browser: Browser, h
 
 
 @FURTHER_STATE
-async def test_display_without_touch_fits_every_screen(browser: Browser, homes: StatefulHomes) -> None:
+async def test_display_without_touch_fits_every_screen(pointed: KeptPages, homes: StatefulHomes) -> None:
     for state in ("live", "long-names"):
-        async with homes.open(browser, state) as page:
+        async with homes.open(pointed, state) as page:
             assert not await page.evaluate("matchMedia('(pointer: coarse)').matches")
             sizes = (*SIZES, *LAPTOPS, ZOOMED)
             found = [problem for size in sizes for problem in await page_problems(page, size, coarse=False)]
@@ -172,8 +190,8 @@ async def test_display_without_touch_fits_every_screen(browser: Browser, homes: 
 
 
 @FURTHER_STATE
-async def test_needle_covers_no_number_at_any_power(browser: Browser, homes: StatefulHomes) -> None:
-    async with homes.open(browser, "live", has_touch=True) as page:
+async def test_needle_covers_no_number_at_any_power(touched: KeptPages, homes: StatefulHomes) -> None:
+    async with homes.open(touched, "live") as page:
         for size in ((320, 240), (480, 320), (800, 480)):
             await page.set_viewport_size({"width": size[0], "height": size[1]})
             options = {"scrolls": False, "coarse": True, "cut": CUT}
@@ -181,8 +199,8 @@ async def test_needle_covers_no_number_at_any_power(browser: Browser, homes: Sta
 
 
 @FURTHER_STATE
-async def test_switches_say_their_range_in_words(browser: Browser, homes: StatefulHomes) -> None:
-    async with homes.open(browser, "live", has_touch=True) as page:
+async def test_switches_say_their_range_in_words(touched: KeptPages, homes: StatefulHomes) -> None:
+    async with homes.open(touched, "live") as page:
         for size in (*SIZES, ZOOMED):
             await show_page(page, (await pages(page, size))[-1])
             switch = page.locator(".views span")
