@@ -35,11 +35,20 @@ async def run(javascript_tools: node.Node, *arguments: str | Path, text: str = "
     return printed.decode()
 
 
+ALONE = {"format.test.mjs", "ide-dry-run.test.mjs", "timer-queue.test.mjs"}
+"""Files with a process of their own, because they replace timers or need modules that nothing has used before."""
+
+
 async def test_unit_tests_pass(javascript_tools: node.Node) -> None:
-    files = sorted((ROOT / "tests" / "javascript").glob("*.test.mjs"))
-    assert files
-    printed = await run(javascript_tools, "--test", "--test-reporter=tap", *files)
-    assert "\n# fail 0\n# cancelled 0\n# skipped 0\n# todo 0\n" in printed
+    """The other files share a process, because a start of Node costs more than the tests of a file."""
+    files = set((ROOT / "tests" / "javascript").glob("*.test.mjs"))
+    alone = {file for file in files if file.name in ALONE}
+    assert len(alone) == len(ALONE)
+    assert files > alone
+    for isolation, chosen in (("none", files - alone), ("process", alone)):
+        options = ("--test", f"--test-isolation={isolation}", "--test-reporter=tap")
+        printed = await run(javascript_tools, *options, *sorted(chosen))
+        assert "\n# fail 0\n# cancelled 0\n# skipped 0\n# todo 0\n" in printed
 
 
 async def test_type_check_finds_a_wrong_type(javascript_tools: node.Node, tmp_path: Path) -> None:
