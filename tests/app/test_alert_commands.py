@@ -26,37 +26,33 @@ def names(command: Command) -> dict[str, bool]:
     return {rule["name"]: rule["enabled"] for rule in listed(command, "alert", "list", "--home", HOME)}
 
 
-@pytest.mark.every_case("each is another condition")
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (
-            ["--above", "8.5", "--hours", "12"],
-            ("Electricity above 8.5 kWh in 12 hours", RuleKind.THRESHOLD, "ENERGY", "8.5", 720),
-        ),
-        (["--power", "2.5"], ("Electricity above 2.5 kW", RuleKind.THRESHOLD, "POWER", "2500", 10)),
-        (
-            ["--budget", "90", "--period", "week", "--meter", "gas"],
-            ("Gas budget of 90 kWh a week", RuleKind.PACE, "ENERGY", "90", 48 * 60),
-        ),
-        (["--spend", "60"], ("Electricity budget of £60 a month", RuleKind.PACE, "COST", "6000", 168 * 60)),
-        (["--no-readings", "48"], ("Electricity: no reading for 48 hours", RuleKind.NO_DATA, "ENERGY", "None", 2880)),
-    ],
-)
-def test_condition_becomes_a_rule_that_mails(command: Command, words: list[str], expected: tuple[Any, ...]) -> None:
+CONDITIONS: dict[str, tuple[Any, ...]] = {
+    "--above 8.5 --hours 12": ("Electricity above 8.5 kWh in 12 hours", RuleKind.THRESHOLD, "ENERGY", "8.5", 720),
+    "--power 2.5": ("Electricity above 2.5 kW", RuleKind.THRESHOLD, "POWER", "2500", 10),
+    "--budget 90 --period week --meter gas": ("Gas budget of 90 kWh a week", RuleKind.PACE, "ENERGY", "90", 48 * 60),
+    "--spend 60": ("Electricity budget of £60 a month", RuleKind.PACE, "COST", "6000", 168 * 60),
+    "--no-readings 48": ("Electricity: no reading for 48 hours", RuleKind.NO_DATA, "ENERGY", "None", 2880),
+}
+"""The options of `alert add`, and the name, the kind, the field, the threshold and the window of the rule."""
+
+
+def test_condition_becomes_a_rule_that_mails(command: Command, subtests: pytest.Subtests) -> None:
     setup = create(command, **FLAT, gas=MPRN, live=True)
-    added = add(command, *words)
-    assert (added["created"], added["name"], added["firingsInLastDays"]) == (True, expected[0], 0)
-    rules = {rule.rule_id: rule for rule in run(setup["applicationId"], "alert_rules")}
-    rule = rules[added["ruleId"]]
-    threshold = "None" if rule.threshold is None else f"{rule.threshold.normalize():f}"
-    assert (rule.name, rule.kind, rule.field, threshold, rule.window_minutes) == expected
-    assert (rule.ve_id, list(rule.channels)) == (setup["veId"], [Channel.INBOX, Channel.EMAIL])
-    if expected[2] == "POWER":
-        assert (rule.function, rule.hysteresis) == (Function.AVG, 250)
-    if rule.kind is RuleKind.PACE:
-        assert rule.period is (Period.P1W if "week" in words else Period.P1M)
-    assert add(command, *words) == {**added, "created": False}
+    for options, expected in CONDITIONS.items():
+        with subtests.test(options):
+            words = options.split()
+            added = add(command, *words)
+            assert (added["created"], added["name"], added["firingsInLastDays"]) == (True, expected[0], 0)
+            rules = {rule.rule_id: rule for rule in run(setup["applicationId"], "alert_rules")}
+            rule = rules[added["ruleId"]]
+            threshold = "None" if rule.threshold is None else f"{rule.threshold.normalize():f}"
+            assert (rule.name, rule.kind, rule.field, threshold, rule.window_minutes) == expected
+            assert (rule.ve_id, list(rule.channels)) == (setup["veId"], [Channel.INBOX, Channel.EMAIL])
+            if expected[2] == "POWER":
+                assert (rule.function, rule.hysteresis) == (Function.AVG, 250)
+            if rule.kind is RuleKind.PACE:
+                assert rule.period is (Period.P1W if "week" in words else Period.P1M)
+            assert add(command, *words) == {**added, "created": False}
 
 
 def test_rule_that_is_prepared_is_turned_on(command: Command) -> None:
@@ -69,22 +65,19 @@ def test_rule_that_is_prepared_is_turned_on(command: Command) -> None:
     assert command("alert", "add", "--home", HOME, "--above", "15").out.startswith("The rule exists already")
 
 
-@pytest.mark.every_case("each is another mistake")
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        ([], "Name exactly one condition: --above, --power, --budget, --spend, --no-readings"),
-        (["--above", "1", "--spend", "2"], "Name exactly one condition"),
-        (["--above", "1,5"], "--above: '1,5' is not a decimal number"),
-        (["--above", "-1"], "--above: -1 is not more than 0"),
-        (["--power", "2"], "--power: the home stores no live power"),
-        (["--budget", "2", "--meter", "gas"], "--meter: the home has no gas.consumption"),
-    ],
-)
-def test_mistake_is_named_by_its_option(command: Command, words: list[str], text: str) -> None:
+def test_mistake_is_named_by_its_option(command: Command, subtests: pytest.Subtests) -> None:
     create(command, **FLAT)
-    refused(command("alert", "add", "--home", HOME, *words), text)
-    assert len(names(command)) == 1
+    for options, text in (
+        ("", "Name exactly one condition: --above, --power, --budget, --spend, --no-readings"),
+        ("--above 1 --spend 2", "Name exactly one condition"),
+        ("--above 1,5", "--above: '1,5' is not a decimal number"),
+        ("--above -1", "--above: -1 is not more than 0"),
+        ("--power 2", "--power: the home stores no live power"),
+        ("--budget 2 --meter gas", "--meter: the home has no gas.consumption"),
+    ):
+        with subtests.test(options):
+            refused(command("alert", "add", "--home", HOME, *options.split()), text)
+            assert len(names(command)) == 1
 
 
 def test_application_without_an_alert_type_for_the_kind_names_the_remedy(command: Command) -> None:
@@ -115,21 +108,17 @@ def test_where_mails_go_follows_the_settings(command: Command) -> None:
     assert "mail server of WATTGATE_SMTP_URL" in sent
 
 
-@pytest.mark.every_case("each is another way to reach the page from outside")
-@pytest.mark.parametrize(
-    ("settings", "text"),
-    [
+def test_page_of_mails_is_refused_where_others_reach_it(command: Command, subtests: pytest.Subtests) -> None:
+    create(command)
+    settings: dict[str, str]
+    for settings, text in (
         ({"HOST": "0.0.0.0"}, "needs a WATTGATE_HOST of this machine"),
         ({"HOST": "energy.example"}, "needs a WATTGATE_HOST of this machine"),
         ({"TRUSTED_PROXIES": '["10.0.0.0/8"]'}, "cannot be used with WATTGATE_TRUSTED_PROXIES"),
         ({"HOST": "::1"}, None),
         ({"HOST": "localhost"}, None),
-    ],
-)
-def test_page_of_mails_is_refused_where_others_reach_it(
-    command: Command, settings: dict[str, str], text: str | None
-) -> None:
-    create(command)
-    outcome = command("alert", "list", "--home", HOME, MAIL_OUTBOX="true", **settings)
-    assert outcome.status == (0 if text is None else 2), outcome.error
-    assert (text or "") in outcome.error
+    ):
+        with subtests.test(str(settings)):
+            outcome = command("alert", "list", "--home", HOME, MAIL_OUTBOX="true", **settings)
+            assert outcome.status == (0 if text is None else 2), outcome.error
+            assert (text or "") in outcome.error

@@ -285,22 +285,21 @@ def test_types_are_shared_and_live_homes_have_their_own(command: Command) -> Non
     assert len(listed(command, "home", "list")) == 3
 
 
-@pytest.mark.parametrize(
-    ("zone", "written", "stored"),
-    [
+def test_a_home_has_the_meter_point_of_its_country(command: Command, subtests: pytest.Subtests) -> None:
+    for zone, written, stored in (
         ("Europe/Paris", "12 345 678 901 234", "12345678901234"),
         ("Europe/Vienna", "AT 001000 00000 00000000000012345678", "AT0010000000000000000000012345678"),
         ("Europe/Brussels", "541448912345678906", "541448912345678906"),
         ("Australia/Sydney", "4102 0056 78", "4102005678"),
         ("Europe/Rome", "IT001E12345678", "IT001E12345678"),
-    ],
-)
-def test_a_home_has_the_meter_point_of_its_country(command: Command, zone: str, written: str, stored: str) -> None:
-    create(command, electricity=written, time_zone=zone)
-    assert created(create(command, electricity=stored, time_zone=zone)) == []
-    outcome = command("home", "show", HOME)
-    assert outcome.status == 0, outcome.error
-    assert stored in outcome.out
+    ):
+        with subtests.test(zone):
+            home = {"name": zone, "user": f"{zone.lower().replace('/', '.')}@mine.example", "time_zone": zone}
+            create(command, electricity=written, **home)
+            assert created(create(command, electricity=stored, **home)) == []
+            outcome = command("home", "show", zone)
+            assert outcome.status == 0, outcome.error
+            assert stored in outcome.out
 
 
 def test_an_application_is_found_by_name_or_id(command: Command) -> None:
