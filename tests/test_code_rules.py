@@ -6,11 +6,13 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, get_origin
 
 import graphql
+import pytest
 
 from tests.support.gateway_schema import SCHEMA
 from wattgate.enums import to_camel_case
@@ -56,8 +58,17 @@ DECLARED_NAMES = {
 } | {f"{kind.name}.{value}" for kind in SCHEMA.type_map.values() for value in getattr(kind, "values", {})}
 
 
-def nodes(path: Path) -> Iterator[ast.AST]:
-    yield from ast.walk(ast.parse(path.read_text()))
+@cache
+def nodes(path: Path) -> Sequence[ast.AST]:
+    """Return the nodes of the syntax tree of a module, from the outermost to the innermost."""
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def trees_of_these_tests() -> Iterator[None]:
+    """Forget the syntax trees after the tests of this module, because they are a million objects."""
+    yield
+    nodes.cache_clear()
 
 
 def test_import_graphql_is_graphql_core_not_wattgate_graphql() -> None:

@@ -83,8 +83,16 @@ def attributes_set_by(owner: Any) -> set[str]:
 def attributes_of(tree: ast.AST, variables: Sequence[str]) -> Iterator[ast.Attribute]:
     """Yield the attributes of some variables, and those of `super()` with them."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in variables:
+        if isinstance(node, ast.Attribute) and variable(node.value) in variables:
             yield node
+
+
+def variable(expression: ast.expr) -> str:
+    """Return the name of a variable, `super()` for a call of it, and an empty text for another expression."""
+    if isinstance(expression, ast.Name):
+        return expression.id
+    is_super = isinstance(expression, ast.Call) and not expression.args and variable(expression.func) == "super"
+    return "super()" if is_super else ""
 
 
 DATA_MODEL = {*dir(object), "__slots__", "__annotations__"}
@@ -163,9 +171,9 @@ def private_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
             names_by_node.setdefault(node, set()).update(own)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
-            if ast.unparse(node.value) not in OWN and node.attr not in names_by_node.get(node, ()):
+            if variable(node.value) not in OWN and node.attr not in names_by_node.get(node, ()):
                 yield node.lineno, node.attr
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr", "setattr", "delattr"):
+        elif isinstance(node, ast.Call) and variable(node.func) in ("getattr", "hasattr", "setattr", "delattr"):
             if isinstance(node.args[1], ast.Constant):
                 yield node.lineno, str(node.args[1].value)
         elif isinstance(node, ast.ImportFrom):
