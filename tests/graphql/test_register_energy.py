@@ -50,11 +50,11 @@ def every(minutes: int, count: int, rise: float, start: datetime = MIDNIGHT, fir
 
 
 async def test_a_home_with_registers_alone_shows_today_and_its_cost(timed: Timed) -> None:
-    """A register each 7 minutes rises by 0.1 kWh. Energy is known up to the last half hour that two of them enclose."""
+    """A register each 21 minutes rises by 0.3 kWh. Energy is known to the last half hour that two of them enclose."""
     home = await add_home(timed)
     (resource_id,) = home.resource_ids.values()
     await home.tenant.set_tariff(resource_id)
-    readings = [(at, value) for at, value in every(7, 200, 0.1, MIDNIGHT - timedelta(hours=9)) if at <= NOW]
+    readings = [(at, value) for at, value in every(21, 67, 0.3, MIDNIGHT - timedelta(hours=2)) if at <= NOW]
     for at, value in readings:  # as a display sends them
         await home.record("electricity.consumption", (at, value), field="REGISTER")
     found = await half_hours(home, MIDNIGHT, NOW)
@@ -74,7 +74,7 @@ async def test_energy_does_not_depend_on_the_order_of_arrival(timed: Timed, orde
     home = await add_home(timed)
     random = Random(7)
     readings, level = list[tuple[datetime, str]](), 1_000
-    for number in range(40):
+    for number in range(24):
         level += random.randrange(400)
         readings.append((MIDNIGHT + (13 * number + random.randrange(5)) * MINUTE, f"{level / 1000:.3f}"))
     if order == "together":

@@ -10,7 +10,7 @@ from tests.support.timed import Timed
 pytestmark = pytest.mark.both_databases("integrals of power in SQL")
 
 MIDNIGHT = datetime(2026, 5, 31, 23, tzinfo=UTC)  # of 1 June in London
-LATER = MIDNIGHT + timedelta(hours=4, minutes=10)
+LATER = MIDNIGHT + timedelta(hours=2, minutes=40)
 """When the tests ask. More hours would be more messages, and no other case."""
 
 HOURS = (LATER - MIDNIGHT) / timedelta(hours=1)
