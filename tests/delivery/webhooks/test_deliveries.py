@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import Engine, event, insert
+from sqlalchemy import Engine, String, cast, event, insert, literal, select
 from sqlmodel import col
 from standardwebhooks import Webhook as Verifier
 
@@ -25,6 +25,7 @@ from wattgate.app.workers.deliveries import DeliveryHandler, DeliveryWorker
 from wattgate.app.workers.maintenance import OUTBOX_PURGES
 from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import Delivery, Webhook, WebhookEndpoint, WebhookError
+from wattgate.db.rows.lookups import model_columns
 from wattgate.db.scope.tenancy_guard import SCOPED_OPTION
 from wattgate.delivery.channels.webhook import WebhookChannel
 from wattgate.delivery.outbound_http import OutboundHttpClient
@@ -559,8 +560,13 @@ async def add_deliveries(call: Call, *, order_key: str, waiting: int, ended: int
         values = {"kind": DeliveryKind.WEBHOOK, "target_id": "any", "order_key": order_key, "state": state}
         values |= {"application_id": call.rows.application_id, "attempts": 0, "due_at": call.rows.now}
         values |= {"created_at": call.rows.now, "ended_at": call.rows.now if state is DeliveryState.SENT else None}
-        rows = [{**values, "delivery_id": uuid4().hex} for _ in range(count)]
-        await call.rows.write_session.execute(insert(Delivery), rows, execution_options=SCOPED_OPTION)
+        numbers = select(literal(1).label("number")).cte(recursive=True)
+        numbers = numbers.union_all(select(numbers.c.number + 1).where(numbers.c.number < count))
+        keys = literal(f"{order_key} {state.value} ") + cast(numbers.c.number, String)
+        columns = {name: literal(value, model_columns(Delivery)[name].type) for name, value in values.items()}
+        rows = select(keys, *columns.values()).select_from(numbers)
+        added = insert(Delivery).from_select(["delivery_id", *columns], rows)
+        await call.rows.write_session.execute(added, execution_options=SCOPED_OPTION)
 
 
 @pytest.mark.both_databases("the planners of both")
