@@ -262,9 +262,13 @@ async def check_following(way: str, place: Place) -> None:
     )
 
 
-def refused_to_start(command: Command, url: str, text: str) -> None:
-    for words in (("serve",), ("worker",), ("doctor",)):
-        outcome = command(*words, DATABASE_URL=url)
+STARTS = ("serve", "worker", "doctor")
+"""The commands that refuse to start by one function."""
+
+
+def refused_to_start(command: Command, url: str, text: str, *words: str) -> None:
+    for word in words or STARTS:
+        outcome = command(word, DATABASE_URL=url)
         assert outcome.status == 1, outcome
         assert text in outcome.error + " ".join(outcome.out.split()), outcome
 
@@ -296,22 +300,29 @@ async def test_moves_after_a_backup_are_repeated(command: Command, database_url:
 
 
 def check_other_lists(command: Command, url: str, last: ListedTenancy) -> None:
-    """Refuse lists that were changed or cut, or that are of another application, and name what is wrong."""
+    """Refuse lists that were changed or cut, or that are of another application, and name what is wrong.
+
+    All commands have refused a list before. One of them refuses each of these.
+    """
     listed = open_erasure_list(Settings())
     assert listed is not None
     whole = listed.file.read_bytes()
     lines = whole.splitlines(keepends=True)
     cut = max(number for number, line in enumerate(lines) if b"erasedAt" not in line)  # erasures are after it
-    for content, text in (
-        (b"".join(lines[:cut]), "changes of 1 tenancy that the database knows to be in it"),
-        (b"".join([*lines[:cut], lines[cut][:-2]]), "changes of 1 tenancy that the database knows to be in it"),
-        (whole.replace(last.mpxn.encode(), b"1234567890123"), "has a wrong signature"),
-        (None, "does not exist, although"),
+    for word, content, text in (
+        ("serve", b"".join(lines[:cut]), "changes of 1 tenancy that the database knows to be in it"),
+        (
+            "doctor",
+            b"".join([*lines[:cut], lines[cut][:-2]]),
+            "changes of 1 tenancy that the database knows to be in it",
+        ),
+        ("worker", whole.replace(last.mpxn.encode(), b"1234567890123"), "has a wrong signature"),
+        ("doctor", None, "does not exist, although"),
     ):
         listed.file.unlink()
         if content is not None:
             listed.file.write_bytes(content)
-        refused_to_start(command, url, text)
+        refused_to_start(command, url, text, word)
     listed.file.write_bytes(whole)
     unknown = structs.replace(last, application_id="another", tenancy_id="another")
     ErasureList(listed.file, load_key_ring(Settings())).append([unknown])

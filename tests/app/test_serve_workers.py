@@ -4,8 +4,6 @@ import asyncio
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -18,6 +16,8 @@ from tests.app.test_serving import NO_DRAIN_DELAY, Home, home, is_refused
 from tests.support.processes import Process, gateway
 from tests.support.redis_server import RedisServer
 from tests.support.servers import broker
+from wattgate.app.server.launcher import launch
+from wattgate.app.settings import Settings
 
 __all__ = ["home"]
 
@@ -126,22 +126,13 @@ async def test_hanging_worker_is_killed(home: Home, own_redis: RedisServer) -> N
 
 
 @pytest.mark.long("starts a launcher and its workers; the test of workers that end does the same")
-def test_launcher_exits_when_workers_cannot_start(tmp_path: Path) -> None:
-    script = (
-        "from wattgate.app.server.launcher import launch; from wattgate.app.settings import Settings; import logging;"
-    )
-    script += "logging.basicConfig(); raise SystemExit(launch(Settings(), 1))"
-    result = subprocess.run(  # not with the command, which checks the database first
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "WATTGATE_PORT": "0"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert result.returncode == 1
-    assert "could not start (exit code 3); the gateway exits" in result.stderr
+def test_launcher_exits_when_workers_cannot_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The launcher is a function of this process, because the command checks the database first."""
+    monkeypatch.chdir(tmp_path)
+    assert launch(Settings(port=0), 1) == 1
+    assert "could not start (exit code 3); the gateway exits" in caplog.text
 
 
 def test_several_workers_without_redis_are_rejected(tmp_path: Path) -> None:

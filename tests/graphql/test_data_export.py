@@ -112,22 +112,23 @@ async def built(planted: Planted, clock: Clock) -> str:
     return str((await finished(planted))["downloadPath"])
 
 
-@pytest.mark.parametrize("is_built_before", [True, False])
 async def test_only_the_household_downloads_the_archive_while_a_consent_is_revoked(
-    planted: Planted, clock: Clock, is_built_before: bool
+    planted: Planted, clock: Clock, subtests: pytest.Subtests
 ) -> None:
     """The archive is built before the revocation, or while the consent is revoked."""
-    path = await built(planted, clock) if is_built_before else ""
-    for change, expected in (("revocation", 403), ("renewal", 200)):
-        consent = f"/user/verification/status/mpxn/{MPAN}/{change}"
-        assert (await planted.house.call("POST", consent, planted.headers)).status_code == 200
-        path = path or await built(planted, clock)
-        acting = await planted.house.call("GET", path, planted.acting)
-        assert acting.status_code == expected
-        if expected == 403:
-            assert acting.json()["code"] == "CONSENT_REVOKED"
-        own = await planted.house.call("GET", path, planted.headers)
-        assert own.status_code == 200
+    for is_built_before in (True, False):
+        path = await built(planted, clock) if is_built_before else ""
+        for change, expected in (("revocation", 403), ("renewal", 200)):
+            consent = f"/user/verification/status/mpxn/{MPAN}/{change}"
+            assert (await planted.house.call("POST", consent, planted.headers)).status_code == 200
+            path = path or await built(planted, clock)
+            with subtests.test(f"{change}, built before it: {is_built_before}"):
+                acting = await planted.house.call("GET", path, planted.acting)
+                assert acting.status_code == expected
+                if expected == 403:
+                    assert acting.json()["code"] == "CONSENT_REVOKED"
+                own = await planted.house.call("GET", path, planted.headers)
+                assert own.status_code == 200
 
 
 @pytest.mark.long("several exports; the first one stays in the short form")
