@@ -15,11 +15,13 @@ from tests.support.chance import examples
 from tests.support.pricing import blocks, tariff
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Tariff
-from wattgate.energy.buckets import FIXED_LENGTHS_MS, MINUTE_MS
+from wattgate.db.queries.display_inputs import divide_by_rate
+from wattgate.energy.buckets import FIXED_LENGTHS_MS, MINUTE_MS, build_grid
 from wattgate.energy.costs.pricing import EnergySample, PricedPart, build_bill, price_samples
 from wattgate.energy.costs.tariffs import PRICE_PERIODS, find_price_problem, find_problems, price_length_ms
 from wattgate.energy.costs.timeline import Price, rate_spans
 from wattgate.energy.quantities import Money
+from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import Period, TariffKind
 
 START = datetime(2026, 3, 29, tzinfo=UTC)
@@ -139,3 +141,17 @@ def test_only_dynamic_tariffs_have_a_price_period() -> None:
     assert [one.message for one in find_problems(tariff(TariffKind.DYNAMIC, price_period=Period.P1D), now)] == [
         "P1D is not 5, 15, 30 or 60 minutes"
     ]
+
+
+def test_a_display_prices_a_sample_that_crosses_a_price_on_the_edge_of_a_half_hour() -> None:
+    """Samples begin at a quarter past and a quarter to. The price begins on the hour, and costs nothing before it."""
+    begin, stop = to_ms(START), to_ms(START + timedelta(hours=HOURS))
+    grid = build_grid(START, from_ms(stop), Period.PT30M, UTC)
+    quarter = 15 * MINUTE_MS
+    field = ReadingField(0, "ENERGY", "kWh", 3, False, 2 * quarter, quarter)
+    terms, prices = dynamic(Period.PT1H), {"t": [Price(begin, 0), Price(begin + 4 * quarter, 10)]}
+    divided = divide_by_rate(grid, [terms], prices, field)
+    assert set(divided.edges) - set(grid.edges) >= {begin + 3 * quarter, begin + 5 * quarter}
+    spans = rate_spans([terms], prices, begin, stop)
+    parts = price_samples([EnergySample(begin + 3 * quarter, 100, False)], spans, begin, 2 * quarter)
+    assert [(part.energy, part.rate) for part in parts] == [(50, 0), (50, 10)]

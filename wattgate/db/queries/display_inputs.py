@@ -146,15 +146,17 @@ def divide_by_rate(
     """Return a grid in which each sample with a change of the rate inside has a bucket of its own.
 
     Rates change inside the half hours of a home where its zone, or that of the tariff, has a quarter hour, where a band
-    or price begins at another minute, and at the start of a tariff. Other homes keep the grid, which they share.
+    or price begins at another minute, and at the start of a tariff. A sample that begins between two half hours has a
+    bucket of its own also if the rate changes at an edge of the grid. Other homes keep the grid, which they share.
     """
     starts = {span.start for span in timeline.rate_spans(tariffs, prices, grid.start, grid.stop)} if tariffs else set()
-    inside = starts.difference(grid.edges)
+    between_edges = starts.difference(grid.edges)
     interval = field.interval_ms
     if interval is None or field.is_learning:  # samples may begin at any minute
-        samples = [(start, start) for start in inside]
+        samples = [(start, start) for start in between_edges]
     else:
-        first = [start - (start - field.start_ms) % interval for start in inside]
+        in_samples = {start for start in starts if (start - field.start_ms) % interval}
+        first = [start - (start - field.start_ms) % interval for start in between_edges | in_samples]
         samples = [(at, at + interval) for at in first]
     return buckets.refine_grid(grid, samples) if samples else grid
 
