@@ -97,7 +97,7 @@ def in_season(window: TariffBand | PeakWindow, day: date) -> bool:
     while (walked.month, walked.day) != (day.month, day.day):
         if (walked.month, walked.day) == (last_month, last_day):
             return False
-        walked += timedelta(days=1)
+        walked = (walked + timedelta(days=1)).replace(year=2000)  # each year of the walk has 29 February
     return True
 
 
