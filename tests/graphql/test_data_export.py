@@ -76,6 +76,7 @@ def _check_content(planted: Planted, files: dict[str, str]) -> None:
     assert (device["hardwareId"], device["description"]) == (HARDWARE_ID, TEXT)
     tariffs = json.loads(files["records/tariff.json"])
     assert [(Decimal(each["rate"]), each["currency"]) for each in tariffs] == [(Decimal("0.245"), "GBP")] * 2
+    assert {Decimal(each["components"][0]["steps"][0]["rate"]) for each in tariffs} == {Decimal("15.5")}
     assert [item["mpxn"] for item in json.loads(files["records/meter_point_consent.json"])] == [MPAN]
     readings = files[f"readings/{planted.ids['billed']}/0-ENERGY.csv"].splitlines()
     assert readings[0] == "timestamp,value_kWh,quality"

@@ -86,8 +86,15 @@ async def _add_home(planted: Planted) -> None:
         energy = {"resourceId": ids[name], "readings": readings}
         power = {"resourceId": ids[name], "field": "POWER", "readings": [{"at": HALF_HOURS[0].isoformat(), "value": 9}]}
         assert (await planted.ask(RECORD, s=[energy, power]))["recorded"] == 5
-        tariff = {"resourceId": ids[name], "name": f"{NAME} rate", "kind": "FLAT", "currency": "GBP", "rate": "0.245"}
+        tariff: dict[str, Any] = {
+            "resourceId": ids[name],
+            "name": f"{NAME} rate",
+            "kind": "FLAT",
+            "currency": "GBP",
+            "rate": "0.245",
+        }
         tariff |= {"validFrom": "2024-01-01T00:00:00Z", "timeZone": "Europe/London"}
+        tariff["components"] = [{"name": "Capacity", "basis": "PEAK", "rate": "0", "steps": [{"rate": "15.5"}]}]
         ids[f"{name} tariff"] = (await planted.ask(SET_TARIFF, i=tariff))["tariffId"]
     home = {"homeTypeId": tenant.ids["virtual_entity_type"], "name": f"{NAME}'s home", "location": ADDRESS}
     home["resources"] = [{"resourceId": ids["billed"]}]  # type: ignore[assignment]
