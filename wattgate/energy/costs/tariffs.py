@@ -369,7 +369,8 @@ def _bands_problems(tariff: TariffTerms) -> list[Problem]:
             break
     if gap is not None and tariff.rate is None:
         problems.append(Problem(("rate",), f"is missing: no band covers {gap}"))
-    if gap is None and tariff.rate is not None and first == parts[-1][0]:
+    is_year_checked = first == parts[-1][0]
+    if gap is None and tariff.rate is not None and is_year_checked:
         problems.append(Problem(("rate",), "never applies: the bands cover the whole week"))
     return problems
 
