@@ -76,6 +76,23 @@ async def page(browser: Browser, home: OwnHome) -> AsyncIterator[Page]:
     assert messages == []
 
 
+RECORD_PROGRESS = """() => {
+  const [bar, title] = [document.querySelector("progress"), document.querySelector("#progress-title")];
+  window.shownProgress = [];
+  new MutationObserver(() => bar.hasAttribute("value") && window.shownProgress.push([title.textContent, bar.value]))
+    .observe(bar, { attributeFilter: ["value"] });
+}"""
+"""Record each part that the bar shows, with the title above it."""
+
+OWN_PROFILE = b"""
+title = "Solar inverter"
+text = { delimiters = ["pipe"], decimal = "comma" }
+time = { date_order = "day-first", times = "start", interval = "PT30M" }
+columns = { time = ["zeit"] }
+values = [{ columns = ["ertrag"], unit = "kWh" }]
+"""
+
+
 async def check_look(page: Page, name: str) -> None:
     """Check the page on a phone and a desk, in light and dark."""
     assert await violations_in_both_schemes(page) == []
@@ -109,8 +126,11 @@ async def test_a_file_of_another_country_fills_the_year_on_the_display(page: Pag
     await expect(report).to_contain_text("4,392 kWh")
     await expect(page.locator(".months tbody tr")).to_have_count(months)
     await check_look(page, "preview")
+    await page.evaluate(RECORD_PROGRESS)
     await page.get_by_test_id("store").click()
     await expect(report).to_contain_text("17,568 readings are stored", timeout=60_000)
+    shown = await page.evaluate("window.shownProgress")
+    assert any(title.startswith("Storing") and 0.4 < float(value) < 1 for title, value in shown), shown
     await check_look(page, "result")
     await page.get_by_test_id("show-display").click()
     await page.get_by_role("radio", name="13 months").check(force=True)
@@ -141,3 +161,23 @@ async def test_a_file_that_is_not_understood_is_explained(page: Page) -> None:
     await page.get_by_test_id("data-file").set_input_files(files=bad)
     await expect(page.get_by_test_id("data-notice")).to_contain_text("is an empty ZIP archive")
     await expect(page.get_by_test_id("file-form")).to_be_visible()
+
+
+async def test_a_profile_of_your_own_reads_a_file(page: Page) -> None:
+    await page.goto("/add-data")
+    table = FilePayload(name="solar.txt", mimeType="text/plain", buffer=b"Zeit|Ertrag\n01.02.2025 10:00|0,5\n")
+    await page.get_by_test_id("data-file").set_input_files(files=table)
+    questions, own = page.get_by_test_id("data-questions"), page.get_by_test_id("own-profile")
+    await expect(questions).to_be_visible()
+    await page.locator(".own-profile summary").click()
+    await check_look(page, "own profile")
+    for content, message in ((b"#" * 4_001, "at most 4,000"), (b"title = ", "is not TOML")):
+        await own.set_input_files(files=FilePayload(name="solar.toml", mimeType="", buffer=content))
+        await expect(page.get_by_test_id("data-notice")).to_contain_text(message)
+        await expect(questions).to_be_visible()
+    await own.set_input_files(files=FilePayload(name="solar.toml", mimeType="", buffer=OWN_PROFILE))
+    await expect(page.get_by_test_id("recognized")).to_contain_text("Solar inverter")
+    await page.get_by_test_id("to-preview").click()
+    await expect(page.get_by_test_id("data-report")).to_contain_text("1 reading would be stored")
+    await page.get_by_test_id("back").click()
+    await expect(page.get_by_test_id("recognized")).to_contain_text("Solar inverter")

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.support.house import House
@@ -63,10 +64,11 @@ async def send(
     content: bytes | AsyncIterator[bytes],
     *,
     caller: str = "account",
+    accept: str = "*/*",
     **query: str,
 ) -> Any:
     """Send a file to a path, and return the response."""
-    headers = {**house.one.headers[caller], "Content-Type": "application/octet-stream"}
+    headers = {**house.one.headers[caller], "Content-Type": "application/octet-stream", "Accept": accept}
     parameters = {"homeId": home_id, **query}
     return await house.call("POST", f"/reading-files/{act}", headers, content=content, params=parameters)
 
@@ -134,6 +136,98 @@ async def test_lines_that_cannot_be_recorded_are_refused_by_their_number(served:
     assert "the number of cells is 3, and the header has 2" in reasons[4]
     assert "after a byte order mark: files were joined" in reasons[5]
     assert "the same instant is given twice" in reasons[98]
+
+
+async def test_the_progress_of_an_import_comes_before_its_result(
+    served: House, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_recorder, "BATCH_SIZE", 100)
+
+    async def lines_of(act: str, **query: str) -> tuple[list[float], Any]:
+        headers = {
+            **served.one.headers["account"],
+            "Content-Type": "text/csv",
+            "Accept": "application/x-ndjson, application/json",
+        }
+        parameters = {"homeId": home, "times": "start", **query}
+        answer = await served.call(
+            "POST", f"/reading-files/{act}", headers, content=table().encode(), params=parameters
+        )
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "application/x-ndjson")
+        assert "no-store" in answer.headers["cache-control"]
+        *steps, last = map(orjson.loads, answer.text.splitlines())
+        return [step["progress"] for step in steps], last
+
+    steps, last = await lines_of("import")
+    assert len(steps) >= 10
+    assert steps == sorted(set(steps))
+    assert 0 < steps[0] < steps[-1] < 1
+    assert (last["status"], last["result"]["added"]) == (200, 960)
+    steps, last = await lines_of("inspect")  # its work is one part
+    assert (steps, last["result"]["profile"]) == ([], "german-spreadsheet")
+    early = await send(served, "import", home, table().encode(), accept="application/x-ndjson")
+    assert (early.status_code, early.headers["content-type"]) == (400, "application/json")
+
+
+async def test_an_error_after_the_first_progress_is_the_last_line(
+    served: House, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploaded_files, "MAX_LINES", 9_000)
+    answer = await send(served, "import", home, table(200).encode(), accept="application/x-ndjson", times="start")
+    assert answer.status_code == 200
+    *steps, last = map(orjson.loads, answer.text.splitlines())
+    assert steps
+    assert (list(last), last["status"], last["error"]["code"]) == (["status", "error"], 413, "TOO_LARGE")
+    assert "more than 9,000 lines" in last["error"]["error"]
+
+
+OWN_PROFILE = """
+title = "Solar inverter"
+name = "spreadsheet"
+
+[text]
+delimiters = ["pipe"]
+decimal = "comma"
+
+[time]
+date_order = "day-first"
+times = "start"
+interval = "PT30M"
+
+[columns]
+time = ["zeit"]
+
+[[values]]
+columns = ["ertrag"]
+unit = "kWh"
+"""
+
+
+async def test_a_profile_of_the_callers_own_reads_a_file(served: House, home: str, subtests: pytest.Subtests) -> None:
+    content = table(2).replace("Datum;Verbrauch (kWh)", "Zeit|Ertrag").replace(";", "|")
+    inspected = (await send(served, "inspect", home, content.encode(), ownProfile=OWN_PROFILE)).json()
+    assert (inspected["profile"], inspected["title"], inspected["questions"]) == ("own", "Solar inverter", [])
+    report = (await send(served, "import", home, content.encode(), ownProfile=OWN_PROFILE)).json()
+    assert (report["added"], report["refused"], report["series"][0]["total"]) == (96, 0, 24)
+    other = (await send(served, "import", home, table(1).encode(), ownProfile=OWN_PROFILE)).json()
+    assert "No file profile reads the file" in other["error"] or "ertrag" in other["error"], other
+    encoded = base64.b64encode(content.encode()).decode()
+    answer = await served.graphql(
+        IMPORT, served.one.headers["account"], homeId=home, content=encoded, options={"ownProfile": OWN_PROFILE}
+    )
+    assert answer["data"]["importReadingFile"]["unchanged"] == 96
+    wrong = {
+        "no TOML": ({"ownProfile": "title = "}, "is not TOML"),
+        "an unknown member": ({"ownProfile": 'title = "A"\ncolour = 1'}, "unknown field"),
+        "nested too deeply": ({"ownProfile": f"title = {'[' * 1_900}"}, "nested too deeply"),
+        "too long": ({"ownProfile": "#" * 4_001}, "4,000"),
+        "two profiles": ({"ownProfile": OWN_PROFILE, "profile": "octopus"}, "Use one of them"),
+    }
+    for name, (options, message) in wrong.items():
+        with subtests.test(name):
+            answer = await send(served, "inspect", home, content.encode(), **options)
+            assert (answer.status_code, message in answer.text) == (400, True), answer.text
+            assert {problem["path"][-1] for problem in answer.json()["problems"]} <= {"ownProfile", "profile"}
 
 
 def zipped(**files: bytes) -> bytes:

@@ -61,6 +61,11 @@ DEMANDS = (
         ("graphql.transport.http:refusal_response calls encode_json",),
     ),
     Demand(
+        "operations.readings.files.uploaded_files:MAX_LISTED_LINES",
+        "rest_compat.call_charge:CallCharge.add",
+        ("rest_compat.file_intake:_lines_of calls encode_json",),
+    ),
+    Demand(
         "graphql.execution.json_encoding:LARGE_COST",
         "rest_compat.call_charge:CallCharge.raise_to",
         (

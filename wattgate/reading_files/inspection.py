@@ -228,12 +228,12 @@ def inspect_sample(
     is_whole: bool,
     zone: tzinfo,
     given: ProfileOptions = ProfileOptions(),
-    profile: str | None = None,
+    profile: FileProfile | None = None,
     check: Check = no_check,
 ) -> Inspection:
     """Inspect the start of a file, or the whole of a small one. Raise BadInput for a file that is no text.
 
-    `given` are answers that are known. With `profile`, only the profile of this name is tried. The inspection ends with
+    `given` are answers that are known. With `profile`, only this one is tried. The inspection ends with
     the error that `check` raises.
     """
     check_is_text(sample)
@@ -255,7 +255,7 @@ def inspect_sample(
             if fit.options.date_order is candidate.time.date_order and not _asks_for_order(fit):
                 fit.options = msgspec.structs.replace(fit.options, date_order=None)
             inspection.fits.append(fit)
-    if not inspection.fits and kind is Format.TABLE and profile in (None, GENERIC):
+    if not inspection.fits and kind is Format.TABLE and (profile is None or profile.name == GENERIC):
         inspection.fits += _generic_fits(tried, lines, given)
     inspection.tried = tried.tried
     inspection.fits.sort(key=lambda fit: (len(fit.refused), len(fit.questions), "spreadsheet" in fit.profile.name))
@@ -271,9 +271,9 @@ def inspect_sample(
     return inspection
 
 
-def _profiles_to_try(kind: Format, name: str | None) -> list[FileProfile]:
-    if name is not None:
-        return [packaged_profile(name)] if name != GENERIC else []
+def _profiles_to_try(kind: Format, chosen: FileProfile | None) -> list[FileProfile]:
+    if chosen is not None:
+        return [chosen] if chosen.name != GENERIC else []
     return [profile for profile in packaged_profiles() if profile.format is kind and profile.name != GENERIC]
 
 

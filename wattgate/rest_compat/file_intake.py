@@ -2,20 +2,22 @@
 
 The body is written to a temporary file while it arrives. Its size and its time are bounded, each part is charged, and
 few files exist at a time, of which each application and each user has a share. A file is read when it is complete: a
-slow upload holds no place of those that are read. There is no `multipart/form-data`: a page of any origin can send it
-without a preflight request.
+slow upload holds no place of those that are read. A client that accepts NDJSON gets the progress of the work, line by
+line, before the result. There is no `multipart/form-data`: a page of any origin can send it without a preflight
+request.
 """
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Annotated, Any, BinaryIO, Literal, NotRequired, Protocol, TypedDict, get_type_hints
 
 from msgspec import Meta
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 
 from wattgate.enums import to_camel_case
-from wattgate.errors import BadInput, TimedOut, TooLarge, Unavailable
+from wattgate.errors import BadInput, GatewayError, TimedOut, TooLarge, Unavailable
 from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.operations.core.input_limits import MAX_ID_CHARACTERS
 from wattgate.operations.readings.bulk_recorder import RunOperation, WorkCharge
@@ -35,6 +37,7 @@ from wattgate.requests.fair_share import NO_OWNER, FairShare, NoFreeSlot, owner_
 from wattgate.requests.request_context import CURRENT_PRINCIPAL
 from wattgate.rest_compat.call_charge import UploadCharge
 from wattgate.values.annotations import facts_of
+from wattgate.values.stored_json import encode_json
 
 FILE_TYPES = (
     "application/gzip",
@@ -58,6 +61,9 @@ _LISTS = {"resourceIds": "resourceId", "columns": "column"}
 """Parameters with several values, by the arguments that they become. Values are separated by a vertical bar."""
 
 Progress = Callable[[float], None]
+"""Takes the share of the work that is done, from 0 to 1."""
+
+END_OF_PROGRESS = b""
 
 
 class TakeFile(Protocol):
@@ -144,6 +150,56 @@ async def take_file(
         raise Unavailable("Too many files of readings are being uploaded. Try again.", retry_after=5) from None
     rendered: dict[str, Any] = render(result)
     return rendered
+
+
+async def report_progress(
+    work: Callable[[Progress], Awaitable[Any]], render_error: Callable[[GatewayError], Response]
+) -> AsyncIterator[bytes]:
+    """Begin work, and return the lines of its response: its progress, and at last its result or its error.
+
+    Each line is a JSON object. One with `progress` has the share that is done, in whole percent, from 0 to 1. The last
+    one has `status`, and `result` or `error`. Raise the error of work that fails before it has made progress, so that
+    the response has its status.
+    """
+    lines = asyncio.Queue[bytes]()
+    reported = 0
+
+    def report(share: float) -> None:
+        nonlocal reported
+        percent = int(share * 100)
+        if reported < percent < 100:
+            reported = percent
+            lines.put_nowait(b'{"progress":%.2f}\n' % (percent / 100))
+
+    task = asyncio.ensure_future(work(report))
+    task.add_done_callback(lambda _: lines.put_nowait(END_OF_PROGRESS))
+    try:
+        first = await lines.get()
+        if first == END_OF_PROGRESS:
+            await task
+    except BaseException:
+        task.cancel()
+        raise
+    return _lines_of(first, lines, task, render_error)
+
+
+async def _lines_of(
+    line: bytes,
+    lines: asyncio.Queue[bytes],
+    task: asyncio.Future[Any],
+    render_error: Callable[[GatewayError], Response],
+) -> AsyncIterator[bytes]:
+    try:
+        while line != END_OF_PROGRESS:
+            yield line
+            line = await lines.get()
+        try:
+            yield b'{"status":200,"result":%b}\n' % encode_json(await task)
+        except GatewayError as error:
+            response = render_error(error)
+            yield b'{"status":%d,"error":%b}\n' % (response.status_code, bytes(response.body))
+    finally:
+        task.cancel()
 
 
 async def receive(file: BinaryIO, chunks: AsyncIterator[bytes], charge: WorkCharge) -> None:

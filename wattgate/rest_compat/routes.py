@@ -35,6 +35,7 @@ from wattgate.graphql.execution.json_encoding import LARGE_COST, encode_large_js
 from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.transport.http import send_body
 from wattgate.operations.core.fields import edge_of
+from wattgate.operations.core.input_limits import check_arguments
 from wattgate.operations.core.operation import JSON, Operation, OperationKind, RestRoute
 from wattgate.operations.core.row_reader import check_permission
 from wattgate.operations.core.runner import Runner
@@ -69,7 +70,7 @@ from wattgate.requests.request_context import REQUEST_COST
 from wattgate.requests.request_limits import FREE_BODY_BYTES, check_anonymous_size, size_cost
 from wattgate.requests.request_path import decode_segment, has_encoded_slash
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
-from wattgate.rest_compat.bulk_intake import record_stream
+from wattgate.rest_compat.bulk_intake import NDJSON, record_stream
 from wattgate.rest_compat.call_charge import (
     CallCharge,
     StrangerCharge,
@@ -81,7 +82,14 @@ from wattgate.rest_compat.call_charge import (
     depends_on_arguments,
 )
 from wattgate.rest_compat.error_responses import NO_STORE, error_response, json_response
-from wattgate.rest_compat.file_intake import FILE_TYPES, TakeFile, check_announced, file_arguments, take_file
+from wattgate.rest_compat.file_intake import (
+    FILE_TYPES,
+    TakeFile,
+    check_announced,
+    file_arguments,
+    report_progress,
+    take_file,
+)
 from wattgate.rest_compat.formats import DEFAULT_FORMAT, INPUT_REQUEST_PATHS, LEGACY_FORMATS
 from wattgate.rest_compat.formats.legacy_format import FORM, LegacyFormat
 from wattgate.rest_compat.known_members import IGNORED_HEADER, KnownMembers
@@ -174,7 +182,8 @@ class ParsedRequest:
     """The bound arguments of a request, and their source.
 
     The source is the request, or, for a streamed body, a function that records the body while it arrives. `hold` is the
-    memory of a body. `ignored` names the members that the endpoint does not know.
+    memory of a body. `ignored` names the members that the endpoint does not know. With `reports_progress`, the function
+    also takes `progress`, and the response is a stream of lines.
     """
 
     arguments: dict[str, Any]
@@ -182,6 +191,7 @@ class ParsedRequest:
     wait_ends: WaitEnds = WaitEnds()  # noqa: RUF009 (it is frozen)
     hold: BodyHold | None = None
     ignored: str = ""
+    reports_progress: bool = False
 
 
 class Dispatcher:
@@ -228,14 +238,7 @@ class Dispatcher:
                 parsed = await self._accept(endpoint, request, principal, charge)
             response = _complete(endpoint, request, parsed, await self._execute(endpoint, principal, parsed, charge))
         except GatewayError as error:
-            legacy_format = endpoint.legacy_format
-            is_rejection = isinstance(error, RateLimited | Unauthenticated)
-            response = error_response(
-                error,
-                legacy_format.rejection_members if is_rejection else {},
-                {**INPUT_REQUEST_PATHS, **legacy_format.request_paths},
-                legacy_format.transform_error,
-            )
+            response = _render_error(endpoint, error)
         finally:
             if parsed is not None and parsed.hold is not None:
                 parsed.hold.release()
@@ -332,8 +335,10 @@ class Dispatcher:
         options = get_named_type(endpoint.binder.arguments["options"].type)
         assert isinstance(options, GraphQLInputObjectType)  # each operation on a file takes them
         arguments = endpoint.binder.bind(file_arguments(request.query_params, frozenset(options.fields)))
+        check_arguments(endpoint.operation, arguments)  # no operation runs with them
         source = partial(take_file, take, request.stream(), arguments, endpoint.render)
-        return ParsedRequest({}, source, WaitEnds(client_has_gone(request.scope), self._is_draining))
+        ends = WaitEnds(client_has_gone(request.scope), self._is_draining)
+        return ParsedRequest({}, source, ends, reports_progress=NDJSON in _accepted_types(request))
 
     async def _execute(
         self, endpoint: Endpoint, principal: Principal, parsed: ParsedRequest, charge: CallCharge
@@ -344,8 +349,11 @@ class Dispatcher:
         await charge.add(cost.estimate)
         if not isinstance(parsed.source, LegacyRequest):
             upload = UploadCharge(charge, parsed.wait_ends)
-            report = await parsed.source(self._run_parts(principal, upload), upload)
-            return json_response(report, endpoint.rest.status, headers)
+            take = partial(parsed.source, self._run_parts(principal, upload), upload)
+            if parsed.reports_progress:
+                lines = await report_progress(take, partial(_render_error, endpoint))
+                return StreamingResponse(lines, endpoint.rest.status, {**NO_STORE, **headers}, media_type=NDJSON)
+            return json_response(await take(), endpoint.rest.status, headers)
         run_part = self._run_parts(principal, charge)
         result = await self._runner.run(endpoint.operation, principal, parsed.arguments, charge=charge)
         if endpoint.operation.kind is OperationKind.MUTATION:
@@ -472,9 +480,25 @@ def _select_endpoint(endpoints: EndpointsByMedia, request: Request) -> Endpoint:
 
     A media type other than JSON must be named in the header. The default is JSON, or the only endpoint.
     """
-    accepted = {part.split(";")[0].strip().lower() for part in request.headers.get("accept", "").split(",")}
+    accepted = _accepted_types(request)
     selected = next((endpoint for media, endpoint in endpoints.items() if media in accepted and media != JSON), None)
     return selected or endpoints.get(JSON) or next(iter(endpoints.values()))
+
+
+def _accepted_types(request: Request) -> set[str]:
+    """Return the media types that the header Accept names."""
+    return {part.split(";")[0].strip().lower() for part in request.headers.get("accept", "").split(",")}
+
+
+def _render_error(endpoint: Endpoint, error: GatewayError) -> Response:
+    legacy_format = endpoint.legacy_format
+    is_rejection = isinstance(error, RateLimited | Unauthenticated)
+    return error_response(
+        error,
+        legacy_format.rejection_members if is_rejection else {},
+        {**INPUT_REQUEST_PATHS, **legacy_format.request_paths},
+        legacy_format.transform_error,
+    )
 
 
 def _parse_body(endpoint: Endpoint, request: Request, body: bytes) -> Any:

@@ -178,6 +178,14 @@ STREAMED_BODIES: Mapping[str, Json] = {
 }
 """Bodies that the gateway records while they arrive, by media type."""
 
+PROGRESS_LINES: Json = {
+    "schema": {
+        "type": "string",
+        "description": "Lines of JSON while the gateway works, each an object with `progress` from 0 to 1. The last "
+        "line has `status`, the status of the answer, and `result` or `error`, its body.",
+    }
+}
+
 
 def request_body(
     operation: Operation,
@@ -209,7 +217,10 @@ def success_response(
     return {
         "description": "OK",
         "headers": OPERATION_HEADER,
-        "content": {rest.media_type: response_content(operation, rest, legacy_format, components)},
+        "content": {
+            rest.media_type: response_content(operation, rest, legacy_format, components),
+            **({NDJSON: PROGRESS_LINES} if legacy_format.take_file else {}),
+        },
     }
 
 

@@ -13,6 +13,9 @@ import { inspect, preview, store } from "./requests.js";
 /** @import { Report, Setting, Transfer, Upload } from "./requests.js" */
 /** @import { TextKey } from "../display/texts.js" */
 
+/** The largest file profile that the gateway takes. */
+const MAX_PROFILE_BYTES = 4_000;
+
 export class AddDataPage {
   /** @type {HTMLElement} */
   #root;
@@ -43,7 +46,11 @@ export class AddDataPage {
     this.#root = root;
     this.#onSessionEnded = onSessionEnded;
     this.#fileForm = findAs(root, ".file-form", HTMLFormElement);
-    this.#questions = new QuestionForm(findAs(root, ".question-form", HTMLFormElement), (settings) => this.#answer(settings));
+    this.#questions = new QuestionForm(
+      findAs(root, ".question-form", HTMLFormElement),
+      (settings) => this.#answer(settings),
+      (file) => this.#useProfile(file),
+    );
     this.#report = new ReportView(find(root, ".report"));
     this.#input.addEventListener("change", () => this.#choose(this.#input.files?.[0]));
     this.#listenForDrops();
@@ -125,11 +132,19 @@ export class AddDataPage {
     if (this.#homes.length > 0) this.#inspect(); // else `start` does, when it has read the homes
   }
 
-  /** Show what the file looks like, and its questions. */
-  async #inspect() {
+  /**
+   * Show what the file looks like, and its questions.
+   * @param {Setting[]} [settings]  Known answers. If the file is refused with them, the earlier ones count again.
+   */
+  async #inspect(settings = this.#profileSettings) {
+    const before = this.#settings;
+    this.#settings = settings;
     const inspection = await this.#transfer("data.reading", inspect);
-    if (!inspection || !this.#file) return;
-    this.#questions.show(this.#file.name, inspection);
+    if (!inspection || !this.#file) {
+      this.#settings = before;
+      return;
+    }
+    this.#questions.show(this.#file.name, inspection, settings);
     this.#show(".question-form");
     this.#questions.focus();
   }
@@ -150,6 +165,19 @@ export class AddDataPage {
     }
     const report = await this.#transfer("data.checking", preview);
     if (report) this.#showReport(report);
+  }
+
+  /**
+   * Read the file with a profile of the user's own.
+   * @param {File} file
+   */
+  async #useProfile(file) {
+    if (file.size > MAX_PROFILE_BYTES) {
+      this.#say(text("data.ownProfileTooLarge"));
+      return;
+    }
+    const settings = [{ name: "ownProfile", value: await file.text() }];
+    await this.#inspect(settings);
   }
 
   async #store() {
@@ -192,12 +220,18 @@ export class AddDataPage {
         bar.removeAttribute("value"); // the gateway works
         title.textContent = text(stage, { name: file.name });
       },
+      onWork: (/** @type {number} */ part) => (bar.value = part),
     };
     bar.value = 0;
     const upload = { file, homeId: this.#homeId, settings: this.#settings };
     const result = await this.#send(() => act(upload, transfer));
     if (!result) this.#show(before);
     return result;
+  }
+
+  /** The profile of the user's own, if there is one. */
+  get #profileSettings() {
+    return this.#settings.filter(({ name }) => name === "ownProfile");
   }
 
   get #shownPart() {

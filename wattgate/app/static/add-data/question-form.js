@@ -44,8 +44,9 @@ export class QuestionForm {
   /**
    * @param {HTMLFormElement} form
    * @param {(settings: Setting[]) => void} onAnswers
+   * @param {(file: File) => void} onProfile  Called with a file profile of the user's own.
    */
-  constructor(form, onAnswers) {
+  constructor(form, onAnswers, onProfile) {
     this.#form = form;
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -53,6 +54,11 @@ export class QuestionForm {
       if (settings) onAnswers(settings);
     });
     form.addEventListener("change", () => this.#showError(""));
+    const profile = findAs(form, "#own-profile", HTMLInputElement);
+    profile.addEventListener("change", () => {
+      if (profile.files?.[0]) onProfile(profile.files[0]);
+      profile.value = ""; // so that the same file can be chosen again when it has been changed
+    });
   }
 
   /**

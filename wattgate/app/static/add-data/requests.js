@@ -59,9 +59,10 @@ import { GatewayError } from "../shared/gateway.js";
  */
 
 /**
- * How a file is sent: the address of the REST interface, a token, a listener of the part that is sent (0 to 1), and a
- * signal that ends it.
- * @typedef {{ api: string, token: string, onProgress: (part: number) => void, signal: AbortSignal }} Transfer
+ * How a file is sent: the address of the REST interface, a token, listeners of the part that is sent and of the part of
+ * the work that is done (0 to 1), and a signal that ends it.
+ * @typedef {{ api: string, token: string, onProgress: (part: number) => void, onWork: (part: number) => void,
+ *   signal: AbortSignal }} Transfer
  */
 
 /**
@@ -94,24 +95,32 @@ export function store(upload, transfer) {
   return send("import", upload, transfer);
 }
 
+const NDJSON = "application/x-ndjson";
+
 /**
- * Send a file as the body of a request. Only XMLHttpRequest reports the part that is sent.
+ * Send a file as the body of a request. Only XMLHttpRequest reports the part that is sent. The answer is lines: the
+ * progress of the work, and at last the result.
  * @param {string} action
  * @param {Upload} upload
  * @param {Transfer} transfer
  * @returns {Promise<any>}
  */
-function send(action, { file, homeId, settings }, { api, token, onProgress, signal }) {
+function send(action, { file, homeId, settings }, { api, token, onProgress, onWork, signal }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("POST", `${api}/reading-files/${action}?${toQuery(homeId, settings)}`);
     request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.setRequestHeader("Accept", NDJSON);
     request.setRequestHeader("token", token);
-    request.responseType = "json";
     request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(total ? loaded / total : 1));
+    request.addEventListener("progress", () => {
+      const { progress } = readAnswer(request);
+      if (progress !== undefined) onWork(progress);
+    });
     request.addEventListener("load", () => {
-      if (request.status === 200) resolve(request.response);
-      else reject(toError(request));
+      const { status, body } = readAnswer(request);
+      if (status === 200) resolve(body);
+      else reject(toError(status, body));
     });
     request.addEventListener("error", () => reject(new GatewayError("The upload has failed", "UNREACHABLE")));
     request.addEventListener("abort", () => reject(new GatewayError("The upload was cancelled", "CANCELLED")));
@@ -135,8 +144,35 @@ export function toQuery(homeId, settings) {
   return parameters;
 }
 
-/** @param {XMLHttpRequest} request */
-function toError({ status, response }) {
-  const message = response?.description ?? response?.error ?? `The gateway responded with status ${status}`;
-  return new GatewayError(message, status === 401 ? "UNAUTHENTICATED" : response?.code, response?.retryAfter);
+/**
+ * Return the last whole line of an answer in lines: the progress, or the status with the result or the error. An answer
+ * of another type is an error before the work, or that of a proxy.
+ * @param {Pick<XMLHttpRequest, "status" | "responseText" | "getResponseHeader">} request
+ * @returns {{ progress?: number, status?: number, body?: any }}
+ */
+export function readAnswer(request) {
+  if (!request.getResponseHeader("Content-Type")?.startsWith(NDJSON)) {
+    return { status: request.status, body: parseJson(request.responseText) };
+  }
+  const line = parseJson(request.responseText.split("\n").at(-2) ?? "");
+  return { progress: line?.progress, status: line?.status, body: line?.result ?? line?.error };
+}
+
+/** @param {string} line */
+function parseJson(line) {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * @param {number | undefined} status
+ * @param {any} body
+ */
+function toError(status, body) {
+  if (status === undefined) return new GatewayError("The answer has ended too early", "UNREACHABLE");
+  const message = body?.description ?? body?.error ?? `The gateway responded with status ${status}`;
+  return new GatewayError(message, status === 401 ? "UNAUTHENTICATED" : body?.code, body?.retryAfter);
 }

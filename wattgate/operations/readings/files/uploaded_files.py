@@ -46,7 +46,13 @@ from wattgate.reading_files.inspection import (
     inspect_sample,
 )
 from wattgate.reading_files.line_reader import Check, WrongEncoding, find_codec, text_lines
-from wattgate.reading_files.profiles import FileProfile, ProfileOptions, packaged_profile, with_options
+from wattgate.reading_files.profiles import (
+    FileProfile,
+    ProfileOptions,
+    packaged_profile,
+    parse_profile,
+    with_options,
+)
 from wattgate.reading_files.reader import ReadingFile, split_line
 from wattgate.requests.client import never
 from wattgate.requests.fair_share import NO_OWNER, FairShare, FairThreads, NoFreeSlot, owner_of_caller, user_of_caller
@@ -109,13 +115,16 @@ class FileHome:
 
 NO_PROFILE_OPTIONS = ProfileOptions()
 
+OWN_PROFILE = "own"
+"""The name of a profile that a caller sends with the file."""
+
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
     """How a caller says that a file is read."""
 
     form: ProfileOptions = NO_PROFILE_OPTIONS
-    profile: str | None = None
+    profile: FileProfile | None = None
     source: str = ""
     classifier: str = ""
     combine: bool = False
@@ -142,9 +151,23 @@ class FileOptions:
             form = msgspec.convert({**values, "columns": columns}, ProfileOptions)
         except msgspec.ValidationError as error:
             raise BadInput(f"An option of the file is invalid: {error}.") from None
-        return cls(
-            form, given.profile or None, given.source or "", given.classifier or "", given.combine, given.round_values
-        )
+        profile = _chosen_profile(given)
+        return cls(form, profile, given.source or "", given.classifier or "", given.combine, given.round_values)
+
+
+def _chosen_profile(given: types.ReadingFileOptions) -> FileProfile | None:
+    """Return the profile that a caller names or sends. Raise BadInput for both, and for one that is wrong."""
+    if given.profile and given.own_profile:
+        problems = [_problem("profile"), _problem("ownProfile")]
+        raise BadInput("The file has both profile and ownProfile. Use one of them.", problems=problems)
+    try:
+        if given.own_profile:
+            own = parse_profile(given.own_profile.encode(), OWN_PROFILE)
+            return msgspec.structs.replace(own, name=OWN_PROFILE)  # the file may state the name of another one
+        return packaged_profile(given.profile) if given.profile else None
+    except BadInput as error:
+        problem = _problem("ownProfile" if given.own_profile else "profile")
+        raise BadInput(for_upload(error.message), problems=[problem]) from None
 
 
 def _problem(option: str) -> Problem:
@@ -460,7 +483,7 @@ async def _decide_profile(upload: UploadedFile) -> FileProfile:
     inspection, fit = await upload.recognize()
     if fit is None:
         if upload.options.profile is not None:  # its reader says what is wrong
-            return with_options(packaged_profile(upload.options.profile), upload.options.form)
+            return with_options(upload.options.profile, upload.options.form)
         shown = " | ".join(inspection.lines[:3])
         raise BadInput(f"No file profile reads the file. Choose one with the option profile. The file begins: {shown}")
     open_questions = [question for question in fit.questions if question.choices]

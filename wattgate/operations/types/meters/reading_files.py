@@ -8,7 +8,10 @@ import strawberry
 
 from wattgate.operations.vocabulary import ids
 from wattgate.values import terms
-from wattgate.values.annotations import Described, MaxItems
+from wattgate.values.annotations import Described, MaxCharacters, MaxItems
+
+MAX_PROFILE_CHARACTERS = 4_000
+"""Maximum characters of a caller's own file profile. In a REST request, it is a part of the address."""
 
 LINE_NUMBER = "Number of the line in the file, counted from 1."
 
@@ -21,6 +24,14 @@ class ReadingFileOptions:
     profile: (
         Annotated[
             terms.Text100, Described("Name of a file profile, such as german-spreadsheet. Default: the one that fits.")
+        ]
+        | None
+    ) = None
+    own_profile: (
+        Annotated[
+            str,
+            MaxCharacters(MAX_PROFILE_CHARACTERS),
+            Described("File profile of your own as the text of a TOML file, instead of `profile`."),
         ]
         | None
     ) = None
@@ -119,7 +130,9 @@ class ReadingFileInspection:
     rows: list[list[str]] = strawberry.field(
         description="Cells of the first lines, the header first. Empty if the file is no table."
     )
-    profile: str | None = strawberry.field(description="Name of the file profile that reads the file. Null if none.")
+    profile: str | None = strawberry.field(
+        description="Name of the file profile that reads the file; `own` for `ownProfile`. Null if none."
+    )
     title: str | None = strawberry.field(description="Title of the file profile.")
     other_profiles: list[str] = strawberry.field(description="Names of further file profiles that read the file.")
     settings: list[ReadingFileSetting] = strawberry.field(description="Options with which the file is read.")

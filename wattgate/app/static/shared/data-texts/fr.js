@@ -26,6 +26,9 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "data.combine":
     "Additionner les relevés plus fins selon les intervalles du logement, par exemple de 15 à 30 minutes",
   "data.round": "Arrondir les valeurs au nombre de décimales du logement",
+  "data.ownProfile": "Utiliser son propre profil de fichier",
+  "data.ownProfileHint": "Un fichier TOML qui décrit la forme du fichier. Le guide «\u00a0Load data\u00a0» en montre un.",
+  "data.ownProfileTooLarge": "Un profil de fichier a au plus 4\u202f000 caractères.",
   "data.unanswered": "Répondez d’abord à chaque question.",
   "data.otherFile": "Autre fichier",
   "data.preview": "Continuer",
