@@ -49,6 +49,7 @@ def test_command_and_file_of_tariffs_set_up_a_home(
         "Fixed of electricity.consumption from 2025-01-01",
         "Spot of electricity.consumption from 2026-01-01",
         "Steps of electricity.consumption from 2026-02-01",
+        "Agile of electricity.consumption from 2026-04-01",
         "Seasons of electricity.consumption from 2026-03-01",
         "Gas of gas.consumption from 2025-01-01",
     ]

@@ -15,6 +15,7 @@ from msgspec import structs
 
 from tests.support.chance import examples
 from tests.support.pricing import (
+    ENERGY,
     EVERY_DAY,
     HALF_HOUR,
     WORKING_DAYS,
@@ -27,8 +28,9 @@ from tests.support.pricing import (
     tariff,
 )
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import PeakStep, PeakWindow, Tariff, TariffBand, TariffComponent
+from wattgate.db.models import PeakStep, PeakWindow, PriceFormula, Tariff, TariffBand, TariffComponent
 from wattgate.energy.costs import timeline
+from wattgate.energy.costs.price_windows import known_prices
 from wattgate.energy.costs.pricing import (
     Bill,
     EnergySample,
@@ -41,7 +43,9 @@ from wattgate.energy.costs.pricing import (
 )
 from wattgate.energy.costs.tariffs import find_problems
 from wattgate.energy.costs.timeline import (
+    NO_PEAKS,
     Price,
+    PriceRule,
     PricesByTariff,
     energy_needed_from,
     find_peak,
@@ -49,6 +53,7 @@ from wattgate.energy.costs.timeline import (
     rate_spans,
     standing_charge_days,
 )
+from wattgate.energy.display.rate_schedule import RateSchedule
 from wattgate.energy.ownership import ALWAYS
 from wattgate.energy.quantities import Energy, Money, Rate
 from wattgate.enums import ComponentBasis, CostLineKind, EnergyUnit, Period, RateUnit, TariffKind, Weekday
@@ -98,6 +103,17 @@ def band_lists(draw: st.DrawFn) -> list[TariffBand]:
 
 
 @st.composite
+def components(draw: st.DrawFn, place: int, basis: ComponentBasis, *, may_be_limited: bool) -> TariffComponent:
+    drawn = TariffComponent(f"component {place}", basis, draw(MILLIPENCE), draw(st.none() | VAT))
+    if basis is ComponentBasis.ENERGY and draw(st.booleans()):
+        days = draw(st.lists(st.sampled_from(EVERY_DAY), min_size=1, unique=True))
+        season = draw(st.just((None, None)) | st.tuples(DAYS_OF_YEAR, DAYS_OF_YEAR))
+        drawn.window = PeakWindow(tuple(days), draw(EDGES), draw(EDGES), *season)
+    drawn.in_limits = may_be_limited and basis is ComponentBasis.ENERGY and draw(st.booleans())
+    return drawn
+
+
+@st.composite
 def tariffs_from(draw: st.DrawFn, number: int, valid_from: datetime) -> Tariff:
     kind = draw(st.sampled_from(TariffKind))
     values = {
@@ -107,10 +123,14 @@ def tariffs_from(draw: st.DrawFn, number: int, valid_from: datetime) -> Tariff:
         "standing_charge": draw(MILLIPENCE),
         "vat_rate": draw(VAT),
         "components": [
-            TariffComponent(f"component {place}", basis, draw(MILLIPENCE), draw(st.none() | VAT))
+            draw(components(place, basis, may_be_limited=kind is TariffKind.DYNAMIC))
             for place, basis in enumerate(draw(st.lists(st.sampled_from(ComponentBasis), max_size=3)))
         ],
     }
+    if kind is TariffKind.DYNAMIC:
+        floor, cap = sorted((draw(MILLIPENCE), draw(MILLIPENCE)))
+        formulas = [PriceFormula(Decimal("2.2"), floor, cap), PriceFormula(Decimal("0.333333"), None, cap)]
+        values["price_formula"] = draw(st.sampled_from([None, *formulas]))
     if kind in (TariffKind.FLAT, TariffKind.TIME_OF_USE):
         values["rate"] = draw(MILLIPENCE)
     if kind is TariffKind.TIME_OF_USE:
@@ -431,6 +451,21 @@ def steps(*rates_and_limits: tuple[str, str | None], rate: str = "0") -> TariffC
             ("components", 1, "window"),
             "not of a DAY",
         ),
+        (
+            TariffComponent("fee", ComponentBasis.DAY, Decimal(1), in_limits=True),
+            ("components", 1, "inLimits"),
+            "not of a DAY",
+        ),
+        (
+            TariffComponent("fee", ComponentBasis.ENERGY, Decimal(1), in_limits=True),
+            ("components", 1, "inLimits"),
+            "with a floor or a cap",
+        ),
+        (
+            TariffComponent("fee", ComponentBasis.ENERGY, Decimal(1), window=structs.replace(WINTER_DAYS, weekdays=())),
+            ("components", 1, "window", "weekdays"),
+            "name the days on which it starts",
+        ),
         (steps(("1", None), ("2", None)), ("components", 1, "steps", 0, "upToKilowatts"), "only the last step"),
         (steps(("1", "5")), ("components", 1, "steps", 0, "upToKilowatts"), "the last step has no limit"),
         (steps(("1", "5"), ("2", "5"), ("3", None)), ("components", 1, "steps"), "do not ascend"),
@@ -449,6 +484,70 @@ def test_invalid_component_has_one_problem(
     (found,) = find_problems(tariff(components=[levy, component]), FOREVER)
     assert found.path == path
     assert problem in found.message
+
+
+def test_invalid_price_formula_has_one_problem() -> None:
+    """Each case is a formula, the path of its problem, and a part of the message."""
+    cases: list[tuple[tuple[str, str | None, str | None], str, str]] = [
+        (("0", None, None), "factor", "0 is not above 0 and at most 100"),
+        (("-1.5", None, None), "factor", "-1.5 is not above 0"),
+        (("100.1", None, None), "factor", "at most 100"),
+        (("NaN", None, None), "factor", "is not a number"),
+        (("1.0000001", None, None), "factor", "more than 6 decimal places"),
+        (("1", "5", "4.9"), "floor", "0.05 is above the cap of 0.049"),
+        (("1", None, "Infinity"), "cap", "is not a number"),
+        (("1", "-1000000.1", None), "floor", "is not between"),
+    ]
+    for (factor, *limits), name, message in cases:
+        floor, cap = (None if limit is None else Decimal(limit) for limit in limits)
+        dynamic = tariff(TariffKind.DYNAMIC, price_formula=PriceFormula(Decimal(factor), floor, cap))
+        (problem,) = find_problems(dynamic, FOREVER)
+        assert problem.path == ("priceFormula", name)
+        assert message in problem.message
+    for kind, more in (
+        (TariffKind.FLAT, {}),
+        (TariffKind.TIME_OF_USE, {"bands": [band("all", "7", "00:00", "00:00")]}),
+        (TariffKind.BLOCK, {"blocks": blocks((None, "1")), "block_period": Period.P1M}),
+    ):
+        (problem,) = find_problems(tariff(kind, price_formula=PriceFormula(), **more), FOREVER)
+        assert (problem.path, problem.message) == (("priceFormula",), f"does not belong to a {kind.value} tariff")
+
+
+def test_floor_and_cap_hold_for_the_price_and_the_components_in_limits() -> None:
+    """Worked by hand: rates of stored prices with and without a markup that the limits include."""
+    rule = PriceRule.of(PriceFormula(Decimal("2.2"), Decimal("-1"), Decimal("95.5")))
+    pence = 10**6
+    assert [rule.rate(price * pence, 0) for price in (10, -10, 45)] == [22 * pence, -pence, 95_500_000]
+    assert [rule.rate(price * pence, 12 * pence) for price in (10, -10, 45)] == [22 * pence, -13 * pence, 83_500_000]
+    third = PriceRule.of(PriceFormula(Decimal("0.5")))
+    assert [third.rate(price, 0) for price in (1, -1, 2, 3)] == [1, -1, 1, 2], "halves are rounded away from zero"
+
+
+def test_a_window_of_a_component_divides_prices_bills_and_the_curve() -> None:
+    """A network fee on working days from 16:15 to 19:00, under each kind of tariff. 2024-03-29 is a Friday."""
+    fee = TariffComponent("fee", ENERGY, Decimal(6), window=PeakWindow(tuple(WORKING_DAYS), "16:15", "19:00"))
+    start, stop = datetime(2024, 3, 29, tzinfo=UTC), datetime(2024, 3, 31, tzinfo=UTC)
+    begin, end = to_ms(start), to_ms(stop)
+    samples = half_hours(start, stop)
+    flat = tariff(components=[fee])
+    spans = rate_spans([flat], {}, begin, end)
+    prices = [(from_ms(span.start), span.rate_with_vat) for span in known_prices(spans, begin, end)]
+    assert prices == [
+        (start, Decimal(20)),
+        (start.replace(hour=16, minute=15), Decimal(26)),
+        (start.replace(hour=19), Decimal(20)),
+    ]
+    parts = price_samples(samples, spans, begin, 1_800_000)
+    assert lines(build_bill(parts, [], "kWh", "GBP")) == [("ENERGY", "48", "960"), ("COMPONENT", "2.75", "17")]
+    terms = {"blocks": blocks(("10", "20"), (None, "30")), "block_period": Period.P1M, "components": [fee]}
+    parts = price_samples(samples, rate_spans([tariff(TariffKind.BLOCK, **terms)], {}, begin, end), begin, 1_800_000)
+    bill_of_blocks = lines(build_bill(parts, [], "kWh", "GBP"))
+    assert bill_of_blocks == [("block 1", "10", "200"), ("block 2", "38", "1140"), ("COMPONENT", "2.5", "15")]
+    schedule = RateSchedule((flat,), tuple(spans), "kWh", NO_PEAKS)
+    (change, following) = schedule.next_change(begin, 0) or (0, None)
+    assert (from_ms(change), following and following.hundredths) == (start.replace(hour=16, minute=15), Decimal(26))
+    assert schedule.cheapest_slot(begin, end) is not None
+    assert schedule.mean_rate(begin, end) == Decimal(20) + Decimal(6) * 165 / 2880
 
 
 def test_tariff_has_at_most_twenty_components() -> None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -11,11 +11,18 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.support.pricing import WORKING_DAYS, band, blocks, half_hours, tariff
-from wattgate.clock import to_ms
-from wattgate.db.models import PeakStep, Tariff, TariffComponent
+from wattgate.clock import from_ms, to_ms
+from wattgate.db.models import PeakStep, PeakWindow, PriceFormula, Tariff, TariffComponent
 from wattgate.energy.costs.pricing import EnergySample, build_bill, price_samples
-from wattgate.energy.costs.tariffs import find_problems
-from wattgate.energy.costs.timeline import find_peak, peak_components, peak_key, rate_spans, standing_charge_days
+from wattgate.energy.costs.tariffs import find_problems, price_length_ms
+from wattgate.energy.costs.timeline import (
+    Price,
+    find_peak,
+    peak_components,
+    peak_key,
+    rate_spans,
+    standing_charge_days,
+)
 from wattgate.energy.ownership import ALWAYS
 from wattgate.enums import ComponentBasis, Period, TariffKind, Weekday
 
@@ -35,6 +42,11 @@ def stepped(name: str, *steps: tuple[int, str]) -> TariffComponent:
     return TariffComponent(name, PEAK, Decimal(0), peak_minutes=60, peak_days=3, steps=found)
 
 
+def hours(start: str, end: str, *season: str) -> PeakWindow:
+    """Return the window of some hours of each day, or of each day of a season."""
+    return PeakWindow(tuple(Weekday), start, end, *season)
+
+
 def since(year: int, month: int, **values: Any) -> dict[str, Any]:
     """Return the terms of a tariff that is valid from a day before a month."""
     return {"valid_from": datetime(year, month, 1, tzinfo=UTC) - timedelta(days=1), **values}
@@ -44,7 +56,8 @@ def since(year: int, month: int, **values: Any) -> dict[str, Any]:
 class Recorded:
     """A tariff, a month of constant power, and the lines and the total of its bill in the major unit.
 
-    `kettle` is the energy of one half hour of the month, in kWh, instead of that of the constant power.
+    `kettle` is the energy of one half hour of the month, in kWh, instead of that of the constant power. `prices` are
+    those of a dynamic tariff in hundredths: of each day, from a local hour on.
     """
 
     name: str
@@ -54,6 +67,7 @@ class Recorded:
     lines: dict[str, str]
     total: str
     kettle: str | None = None
+    prices: dict[int, str] = field(default_factory=dict)
 
 
 ONTARIO = {"currency": "CAD", "time_zone": "America/Toronto"}
@@ -601,6 +615,107 @@ SEASONS = [
 ]
 
 
+# Formulas of dynamic tariffs, and components with a window. The sheets have no prices, which are chosen here.
+
+FORMULAS = [
+    # Octopus Energy, "Agile pricing explained", December 2023: min(2.20 x W + P, cap). P is 12.00 from 16:00 to 19:00,
+    # and the cap is 100 pence with VAT of 5 %. October 2025 has 745 hours.
+    Recorded(
+        "Great Britain, Agile",
+        tariff(
+            TariffKind.DYNAMIC,
+            price_formula=PriceFormula(Decimal("2.2"), None, Decimal("95.238095")),
+            components=[
+                TariffComponent("Peak", ENERGY, Decimal(12), window=hours("16:00", "19:00"), in_limits=True),
+            ],
+            vat_rate=Decimal(5),
+        ),
+        "2025-10",
+        "1",
+        # 652 hours at 22, 62 at 44, and 31 at 95.238095 - 12; VAT is 5 % of 207.68: 10.38
+        {"ENERGY": "196.52", "Peak": "11.16"},
+        "218.06",
+        prices={0: "10", 16: "45", 17: "20", 19: "10"},
+    ),
+    # tado and aWATTar, Hourly in Germany: the price of EPEX Spot and 3 %, and 1.5 cents (1.785 with VAT of 19 %).
+    Recorded(
+        "Germany, hourly",
+        tariff(
+            TariffKind.DYNAMIC,
+            price_period=Period.PT1H,
+            price_formula=PriceFormula(Decimal("1.03")),
+            components=[part("Beschaffung", ENERGY, "1.5")],
+            vat_rate=Decimal(19),
+            currency="EUR",
+            **since(2023, 10, time_zone="Europe/Berlin"),
+        ),
+        "2023-10",
+        "1",
+        # 31 * 3 + 1 = 94 hours at -2.575, and 651 at 8.36669; VAT is 19 % of 63.23: 12.01
+        {"ENERGY": "52.05", "Beschaffung": "11.18"},
+        "75.24",
+        prices={0: "8.123", 2: "-2.5", 5: "8.123"},
+    ),
+    # Radius, network of households from 1 January 2021, without VAT of 25 %: 23.63 ore, and 63.07 from 17:00 to 20:00
+    # from October to March; electricity tax 90.00; 21 kroner a month. March 2021 has 743 hours, and April 720.
+    *(
+        Recorded(
+            f"Denmark, spot price and network, {month}",
+            tariff(
+                TariffKind.DYNAMIC,
+                price_period=Period.PT1H,
+                components=[
+                    part("Nettarif", ENERGY, "23.63"),
+                    TariffComponent(
+                        "Spidslast", ENERGY, Decimal("39.44"), window=hours("17:00", "20:00", "10-01", "03-31")
+                    ),
+                    part("Elafgift", ENERGY, "90"),
+                    part("Netabonnement", MONTH, "2100"),
+                ],
+                vat_rate=Decimal(25),
+                currency="DKK",
+                **since(2021, 1, time_zone="Europe/Copenhagen"),
+            ),
+            month,
+            "1",
+            lines,
+            total,
+            prices={0: "40", 17: "80", 20: "40"},
+        )
+        for month, lines, total in (
+            # 650 hours at 40 and 93 at 80; VAT is 25 % of 1,236.35: 309.09
+            (
+                "2021-03",
+                {
+                    "ENERGY": "334.40",
+                    "Nettarif": "175.57",
+                    "Spidslast": "36.68",
+                    "Elafgift": "668.70",
+                    "Netabonnement": "21.00",
+                },
+                "1545.44",
+            ),
+            # 630 hours at 40 and 90 at 80; VAT is 25 % of 1,163.14: 290.79 (290.785)
+            (
+                "2021-04",
+                {"ENERGY": "324.00", "Nettarif": "170.14", "Elafgift": "648.00", "Netabonnement": "21.00"},
+                "1453.93",
+            ),
+        )
+    ),
+]
+
+
+def prices_of(recorded: Recorded, begin: int, end: int, zone: ZoneInfo) -> list[Price]:
+    """Return the prices of the half hours, or hours, of a month."""
+    prices = list[Price]()
+    for at in range(begin, end, price_length_ms(recorded.terms)):
+        hour = max((hour for hour in recorded.prices if hour <= from_ms(at).astimezone(zone).hour), default=None)
+        if hour is not None:
+            prices.append(Price(at, int(Decimal(recorded.prices[hour]).scaleb(6))))
+    return prices
+
+
 def peak_of(component: TariffComponent, samples: Sequence[EnergySample], zone: ZoneInfo) -> int:
     """Return the peak that a component charges for, from half hours that begin with a local hour."""
     minutes, parts = component.peak_minutes or 30, Counter[int]()
@@ -609,7 +724,7 @@ def peak_of(component: TariffComponent, samples: Sequence[EnergySample], zone: Z
     return find_peak(parts.items(), zone, minutes, component.peak_days or 1)
 
 
-@pytest.mark.parametrize("recorded", [*RECORDED, *SEASONS], ids=lambda recorded: recorded.name)
+@pytest.mark.parametrize("recorded", [*RECORDED, *SEASONS, *FORMULAS], ids=lambda recorded: recorded.name)
 def test_bill_of_a_recorded_tariff_is_that_worked_by_hand(recorded: Recorded) -> None:
     terms, zone = recorded.terms, ZoneInfo(recorded.terms.time_zone)
     assert find_problems(terms, datetime(2025, 12, 1, tzinfo=UTC)) == []
@@ -621,7 +736,8 @@ def test_bill_of_a_recorded_tariff_is_that_worked_by_hand(recorded: Recorded) ->
         samples[700] = samples[700]._replace(energy=int(Decimal(recorded.kettle).scaleb(9)))
     begin, end = to_ms(start), to_ms(stop)
     peaks = {peak_key(terms, each, begin): peak_of(each, samples, zone) for each in peak_components(terms)}
-    parts = price_samples(samples, rate_spans([terms], {}, begin, end), begin, 30 * 60_000)
+    prices = {terms.tariff_id: prices_of(recorded, begin, end, zone)}
+    parts = price_samples(samples, rate_spans([terms], prices, begin, end), begin, 30 * 60_000)
     bill = build_bill(parts, standing_charge_days([terms], begin, end, ALWAYS), "kWh", terms.currency, peaks)
     found = {line.band or line.component or line.kind.value: str(line.subtotal.amount) for line in bill.lines}
     assert found == recorded.lines

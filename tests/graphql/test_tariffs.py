@@ -39,9 +39,11 @@ from wattgate.operations.tariffs import withdraw_tariff
 from wattgate.operations.types.meters.tariffs import (
     NewPeakStep,
     NewPeakWindow,
+    NewPriceFormula,
     NewTariffBand,
     NewTariffBlock,
     NewTariffComponent,
+    NewTariffPrice,
 )
 from wattgate.operations.vocabulary.cost_weights import PRICED_READINGS_PER_UNIT
 
@@ -326,6 +328,74 @@ async def test_components_are_part_of_the_rates_that_clients_read(served: House)
     (entry,) = body["data"]
     assert entry["currentRates"] == {"rate": 23, "standingCharge": 47.37962985}
     assert entry["plan"][0]["planDetail"] == [{"rate": 23}, {"standing": 47.37962985}]
+
+
+FORMULA = """
+query ($id: ID!, $range: TimeRange!) {
+  resource(resourceId: $id) {
+    tariff { priceFormula { factor floor { amount } cap { amount per } } components { inLimits window { start } }
+      prices(range: $range) { rate rateWithVat } }
+    currentRates { rate { amount } rateWithVat { amount } }
+    priceCurve(range: $range) { start rate { amount } rateWithVat { amount } }
+    cheapestWindow(minutes: 30) { meanRateWithVat { amount } }
+    cost(range: $range) { lines { kind component quantity subtotal { amount } } exact { amount } }
+  }
+}
+"""
+
+
+@pytest.mark.both_databases("the formula in SQL")
+async def test_the_formula_applies_wherever_a_price_is_read(served: House) -> None:
+    """Prices of 10 and 45 pence, as a source gave them, at the rates of an Agile tariff: 22 and at most 60 pence."""
+    resource_id = await served.one.add_resource()
+    day = NewPeakWindow(weekdays=list(Weekday), start="00:00", end="00:00")
+    peak, fee = (
+        NewTariffComponent(name=name, basis=ComponentBasis.ENERGY, rate=Decimal(12), window=day, in_limits=limited)
+        for name, limited in (("Peak", True), ("Network", False))
+    )
+    tariff = await served.one.set_tariff(
+        resource_id,
+        kind=TariffKind.DYNAMIC,
+        price_formula=NewPriceFormula(factor=Decimal("2.2"), cap=Decimal(60)),
+        components=[peak, fee],
+        vat_percent=Decimal(5),
+    )
+    now = utc_now()
+    start = now.replace(minute=now.minute // 30 * 30, second=0, microsecond=0)
+    starts = [start + timedelta(minutes=30 * number) for number in (0, 1)]
+    prices = [NewTariffPrice(at=at, rate=Decimal(price)) for at, price in zip(starts, (45, 10), strict=True)]
+    await served.one.set_prices(tariff.tariff_id, prices)
+    await served.one.record(resource_id, (start, "2"))
+    span = {"start": format_iso(start), "end": format_iso(start + timedelta(hours=1))}
+    headers = served.one.headers["account"]
+    found = (await served.graphql(FORMULA, headers, id=resource_id, range=span))["data"]["resource"]
+    assert found["tariff"] == {
+        "priceFormula": {"factor": "2.2", "floor": None, "cap": {"amount": "0.6", "per": "KILOWATT_HOUR"}},
+        "components": [{"inLimits": limited, "window": {"start": "00:00"}} for limited in (True, False)],
+        "prices": [{"rate": "0.45", "rateWithVat": "0.4725"}, {"rate": "0.1", "rateWithVat": "0.105"}],
+    }
+    rates = [{"rate": {"amount": "0.72"}, "rateWithVat": {"amount": "0.756"}}]
+    rates.append({"rate": {"amount": "0.46"}, "rateWithVat": {"amount": "0.483"}})
+    assert found["currentRates"] == rates[0]
+    assert found["priceCurve"] == [{"start": format_iso(at), **rate} for at, rate in zip(starts, rates, strict=True)]
+    assert found["cheapestWindow"]["meanRateWithVat"]["amount"] == "0.483"
+    assert found["cost"] == {
+        "lines": [
+            {"kind": "ENERGY", "component": None, "quantity": "2", "subtotal": {"amount": "0.96"}},
+            {"kind": "COMPONENT", "component": "Peak", "quantity": "2", "subtotal": {"amount": "0.24"}},
+            {"kind": "COMPONENT", "component": "Network", "quantity": "2", "subtotal": {"amount": "0.24"}},
+        ],
+        "exact": {"amount": "1.512"},
+    }
+    (legacy,) = (await served.call("GET", f"/resource/{resource_id}/tariff", headers)).json()["data"]
+    assert legacy["currentRates"]["rate"] == 75.6
+    refused = {"priceFormula": {"factor": "0", "floor": "0.5", "cap": "0.4"}}
+    answer = await served.graphql(SET, headers, input=tariff_fields(resource_id, **refused))
+    assert [problem["path"] for problem in refusal_of(answer)["problems"]] == [
+        ["input", "priceFormula"],
+        ["input", "priceFormula", "factor"],
+        ["input", "priceFormula", "floor"],
+    ]
 
 
 async def test_a_tariff_without_a_time_zone_has_that_of_the_home(served: House) -> None:

@@ -194,6 +194,9 @@ def _in_pounds(terms: dict[str, Any]) -> dict[str, Any]:
         replace(part, steps=[replace(step, rate=step.rate / 100) for step in part.steps])
         for part in parts["components"]
     ]
+    if formula := terms.get("price_formula"):
+        floor, cap = (None if limit is None else limit / 100 for limit in (formula.floor, formula.cap))
+        parts["price_formula"] = replace(formula, floor=floor, cap=cap)
     return {**terms, **amounts, **parts}
 
 

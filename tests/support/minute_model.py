@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -19,6 +19,7 @@ from wattgate.enums import ComponentBasis, Period, TariffKind
 from wattgate.operations.types.meters.tariffs import (
     NewPeakStep,
     NewPeakWindow,
+    NewPriceFormula,
     NewTariffBand,
     NewTariffBlock,
     NewTariffComponent,
@@ -202,6 +203,12 @@ def _draw_terms(chance: Random, at: int, zone: ZoneInfo) -> dict[str, Any]:
         is_all_year = len(terms["bands"]) == 2 or terms["bands"][0].season_start is None
         if start == end and is_all_year and terms["bands"][0].weekdays == EVERY_DAY:
             del terms["rate"]
+    if kind is TariffKind.DYNAMIC and chance.random() < 0.7:
+        terms["price_formula"] = _draw_formula(chance)
+        terms["components"] = [
+            replace(part, in_limits=part.basis is ComponentBasis.ENERGY and chance.random() < 0.5)
+            for part in terms["components"]
+        ]
     if kind is TariffKind.BLOCK:
         limit = Decimal(chance.randrange(1, 900)).scaleb(-3)
         terms["blocks"] = [NewTariffBlock(rate=rates[1], up_to=limit), NewTariffBlock(rate=rates[2])]
@@ -240,8 +247,23 @@ def _next_day(day: str, count: int) -> str:
     return f"{date.fromisoformat(f'2000-{day}') + timedelta(days=count):%m-%d}"
 
 
+def _draw_formula(chance: Random) -> NewPriceFormula:
+    """Draw a formula with a cap that some prices reach, and a floor now and then."""
+    return NewPriceFormula(
+        factor=chance.choice((Decimal(1), Decimal("2.2"), Decimal("1.03"), Decimal("0.333333"))),
+        floor=chance.choice((None, Decimal(0), Decimal("-1.5"))),
+        cap=Decimal(chance.randrange(1, 60_000)).scaleb(-3),
+    )
+
+
 def _draw_component(chance: Random, number: int, at: int, zone: ZoneInfo) -> NewTariffComponent:
     basis = chance.choice(list(ComponentBasis))
+    window: dict[str, Any] = {}
+    if chance.random() < 0.5:
+        first, last = _draw_season(chance, at, zone)
+        start, end = (f"{chance.randrange(24):02d}:{chance.choice(('00', '30', '17'))}" for _ in range(2))
+        days = chance.choice((EVERY_DAY, WORKING_DAYS))
+        window["window"] = NewPeakWindow(weekdays=days, start=start, end=end, season_start=first, season_end=last)
     peak: dict[str, Any] = {
         "peak_minutes": chance.choice((None, 15, 30, 60)),
         "peak_days": chance.choice((None, 3)),
@@ -254,13 +276,9 @@ def _draw_component(chance: Random, number: int, at: int, zone: ZoneInfo) -> New
             *(NewPeakStep(rate=Decimal(limit) / 10, up_to_kilowatts=Decimal(limit).scaleb(-3)) for limit in limits),
             NewPeakStep(rate=Decimal(chance.randrange(-300, 9_000)).scaleb(-1)),
         ]
-    if chance.random() < 0.5:
-        first, last = _draw_season(chance, at, zone)
-        start, end = (f"{chance.randrange(24):02d}:{chance.choice(('00', '30', '17'))}" for _ in range(2))
-        days = chance.choice((EVERY_DAY, WORKING_DAYS))
-        peak["window"] = NewPeakWindow(weekdays=days, start=start, end=end, season_start=first, season_end=last)
     return NewTariffComponent(
         **(peak if basis is ComponentBasis.PEAK else {}),
+        **(window if basis in (ComponentBasis.PEAK, ComponentBasis.ENERGY) else {}),
         name=f"component {number}",
         basis=basis,
         rate=Decimal(0 if has_steps else chance.randrange(-3_000, 9_000)).scaleb(-3),

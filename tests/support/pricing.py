@@ -112,9 +112,35 @@ def no_peak(tariff: Tariff, component: TariffComponent, day: date) -> Fraction:
     return Fraction(0)
 
 
-def added_cost(tariff: Tariff, kwh: Fraction) -> Fraction:
-    """Return what the components of a tariff that charge for energy add to the cost of some energy, with VAT."""
-    return sum((kwh * _with_own_vat(part, tariff) for part in tariff.components if part.basis is ENERGY), Fraction(0))
+def added_cost(tariff: Tariff, at: int, kwh: Fraction) -> Fraction:
+    """Return what the components of a tariff add to the cost of some energy at an instant, with VAT."""
+    return sum((kwh * _with_own_vat(part, tariff) for part in energy_components(tariff, at)), Fraction(0))
+
+
+def energy_components(tariff: Tariff, at: int) -> list[TariffComponent]:
+    """Return the components that charge for the energy at an instant."""
+    local = from_ms(at).astimezone(ZoneInfo(tariff.time_zone))
+    return [
+        part
+        for part in tariff.components
+        if part.basis is ENERGY and (part.window is None or band_at([part.window], local))
+    ]
+
+
+def rate_of_price(tariff: Tariff, at: int, price: Fraction) -> Fraction:
+    """Return the rate of a dynamic tariff from a stored price in pence, by a literal reading of the rule."""
+    formula = tariff.price_formula
+    if formula is None:
+        return price
+    exact = price * Fraction(formula.factor) * 10**6
+    rounded = Fraction(int(abs(exact) + Fraction(1, 2)), 10**6)
+    included = sum((Fraction(part.rate) for part in energy_components(tariff, at) if part.in_limits), Fraction(0))
+    rate = included + (rounded if exact >= 0 else -rounded)
+    if formula.cap is not None and rate > Fraction(formula.cap):
+        rate = Fraction(formula.cap)
+    if formula.floor is not None and rate < Fraction(formula.floor):
+        rate = Fraction(formula.floor)
+    return rate - included
 
 
 def charge_of_day(
@@ -198,7 +224,8 @@ def cost_with_vat(
         if cost is None:
             return None
         before, at = current, part.at
-        total += cost * (1 + Fraction(current.vat_rate) / 100) + added_cost(current, Fraction(part.energy, 10**9))
+        kwh = Fraction(part.energy, 10**9)
+        total += cost * (1 + Fraction(current.vat_rate) / 100) + added_cost(current, part.at, kwh)
     return total
 
 
@@ -221,7 +248,7 @@ def _cost(
             prices_at = [
                 price.rate for price in prices.get(tariff.tariff_id, ()) if 0 <= sample.at - price.at < 30 * 60 * 1000
             ]
-            return kwh * Fraction(prices_at[0], 10**6) if prices_at else None
+            return kwh * rate_of_price(tariff, sample.at, Fraction(prices_at[0], 10**6)) if prices_at else None
         case TariffKind.BLOCK:
             assert tariff.block_period
             since = to_ms(period_start(local, tariff.block_period).astimezone(UTC))

@@ -125,7 +125,7 @@ def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> mod
         if len(parts) > maximum:
             problem = Problem(("input", name), f"are more than {maximum}")
             raise BadInput("Invalid tariff. See `problems`.", problems=[problem])
-    in_major_unit = ("rate", "bands", "blocks", "standing_charge", "components", "vat_percent")
+    in_major_unit = ("rate", "bands", "blocks", "price_formula", "standing_charge", "components", "vat_percent")
     tariff = models.Tariff(**to_column_values(input, models.Tariff, exclude=in_major_unit))
     tariff.rate = None if input.rate is None else to_hundredths(input.rate)
     tariff.standing_charge, tariff.vat_rate = to_hundredths(input.standing_charge), input.vat_percent
@@ -142,9 +142,11 @@ def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> mod
             part.minimum_kilowatts,
             _build_window(part.window),
             [models.PeakStep(to_hundredths(step.rate), step.up_to_kilowatts) for step in part.steps],
+            part.in_limits,
         )
         for part in input.components
     ]
+    tariff.price_formula = _build_formula(input.price_formula)
     tariff.resource_id, tariff.valid_from = resource_id, from_ms(to_ms(input.valid_from))
     if tariff.kind is TariffKind.DYNAMIC and tariff.price_period is None:
         tariff.price_period = Period.PT30M
@@ -153,6 +155,13 @@ def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> mod
         raise BadInput("Invalid tariff. See `problems`.", problems=input_problems)
     normalize_rates(tariff)
     return tariff
+
+
+def _build_formula(formula: types.NewPriceFormula | None) -> models.PriceFormula | None:
+    if formula is None:
+        return None
+    floor, cap = (None if limit is None else to_hundredths(limit) for limit in (formula.floor, formula.cap))
+    return models.PriceFormula(formula.factor, floor, cap)
 
 
 def _build_window(window: types.NewPeakWindow | None) -> models.PeakWindow | None:

@@ -45,7 +45,10 @@ from wattgate.values.terms import MAX_NAME_CHARACTERS
 MAX_TARIFFS = 1_000
 """Maximum lines of a file of tariffs of one home."""
 
-_TERMS = ("kind", "rate", "bands", "blocks", "block_period", "standing_charge", "components", "vat_rate", "time_zone")
+_TERMS = (
+    *("kind", "rate", "bands", "blocks", "block_period", "price_period", "price_formula", "standing_charge"),
+    *("components", "vat_rate", "time_zone"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,14 @@ from wattgate.db.models.messages.deliveries import (
 )
 from wattgate.db.models.shared_state import SecretKey, StoredEvent, TrustedDocument
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
-from wattgate.energy.costs.tariffs import PeakStep, PeakWindow, TariffBand, TariffBlock, TariffComponent
+from wattgate.energy.costs.tariffs import (
+    PeakStep,
+    PeakWindow,
+    PriceFormula,
+    TariffBand,
+    TariffBlock,
+    TariffComponent,
+)
 from wattgate.energy.meters.meter_points import NetworkState
 from wattgate.energy.storage_fields import StorageDefinition, StorageField
 
@@ -154,6 +161,7 @@ __all__ = [
     "PairedDisplay",
     "PeakStep",
     "PeakWindow",
+    "PriceFormula",
     "Prompt",
     "PromptType",
     "PromptUser",

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from wattgate.energy import quantities
-from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffTerms
+from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffComponent, TariffTerms
 from wattgate.energy.costs.timeline import (
     AMOUNT_DECIMALS,
     ENERGY_DECIMALS,
@@ -240,7 +240,7 @@ def build_bill(
     """
     totals = _total_by_charge(parts)
     unpriced = totals.pop(None, _ChargeTotal())
-    entries = [_energy_entry(charge, total, unit) for charge, total in totals.items() if charge]
+    entries = [_energy_entry(charge, total, unit) for charge, total in _without_windows(totals).items()]
     entries += _component_entries(totals, unit)
     entries += _day_entries(days, peaks)
     taxable: dict[int, int] = {}
@@ -385,28 +385,55 @@ def _total_by_charge(parts: Iterable[PricedPart]) -> dict[Charge | None, _Charge
     return totals
 
 
+def _without_windows(totals: Mapping[Charge | None, _ChargeTotal]) -> Mapping[Charge, _ChargeTotal]:
+    """Return the totals by the charges whose lines have the energy, inside and outside windows of components."""
+    merged: dict[Charge, _ChargeTotal] = {}
+    for charge in totals:
+        if charge is not None:
+            line, total = charge.whole or charge, totals[charge]
+            if line in merged:
+                earlier = merged[line]
+                total = _ChargeTotal(
+                    earlier.energy + total.energy, earlier.amount + total.amount, earlier.estimated | total.estimated
+                )
+            merged[line] = total
+    return merged
+
+
 def _component_entries(totals: Mapping[Charge | None, _ChargeTotal], unit: str) -> Iterator[_BillEntry]:
-    """Yield a line for each component that charges for energy, with all energy that its tariff prices."""
-    by_tariff: dict[str, tuple[TariffTerms, _ChargeTotal]] = {}
+    """Yield a line for each component that charges for energy, with the energy that it charges for.
+
+    They are in the order of the tariff. A component has no line if none of the energy is in its window.
+    """
+    by_tariff: dict[str, tuple[TariffTerms, dict[str, _ChargeTotal]]] = {}
     for charge, total in totals.items():
-        if charge is not None and charge.added_rate | charge.added:
-            _, whole = by_tariff.setdefault(charge.tariff.tariff_id, (charge.tariff, _ChargeTotal()))
+        if charge is None or not charge.components:
+            continue
+        _, by_name = by_tariff.setdefault(charge.tariff.tariff_id, (charge.tariff, {}))
+        for component in charge.components:
+            if component.name not in by_name:
+                by_name[component.name] = _ChargeTotal()
+            whole = by_name[component.name]
             whole.energy += total.energy
             whole.estimated |= total.estimated
-    for tariff, total in by_tariff.values():
+    for tariff, by_name in by_tariff.values():
         for component in tariff.components:
-            if component.basis is ComponentBasis.ENERGY:
-                yield _build_entry(
-                    tariff,
-                    CostLineKind.COMPONENT,
-                    total.energy * to_scaled(component.rate),
-                    vat=component_vat(tariff, component),
-                    component=component.name,
-                    quantity=to_decimal(total.energy, ENERGY_DECIMALS),
-                    unit=rate_unit(unit),
-                    rate=to_scaled(component.rate),
-                    estimated=total.estimated,
-                )
+            if component.basis is ComponentBasis.ENERGY and component.name in by_name:
+                yield _component_entry(tariff, component, by_name[component.name], unit)
+
+
+def _component_entry(tariff: TariffTerms, component: TariffComponent, total: _ChargeTotal, unit: str) -> _BillEntry:
+    return _build_entry(
+        tariff,
+        CostLineKind.COMPONENT,
+        total.energy * to_scaled(component.rate),
+        vat=component_vat(tariff, component),
+        component=component.name,
+        quantity=to_decimal(total.energy, ENERGY_DECIMALS),
+        unit=rate_unit(unit),
+        rate=to_scaled(component.rate),
+        estimated=total.estimated,
+    )
 
 
 def _day_entries(days: Iterable[tuple[int, TariffTerms]], peaks: Peaks) -> Iterator[_BillEntry]:

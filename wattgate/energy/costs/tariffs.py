@@ -44,6 +44,12 @@ MAX_STEPS = 12
 MAX_SEASONS = 12
 """Maximum number of different seasons of a tariff's bands: one for each month."""
 
+MAX_FACTOR = 100
+"""Maximum factor of a price formula."""
+
+WINDOW_BASES = (ComponentBasis.ENERGY, ComponentBasis.PEAK)
+"""The bases of components that can have a window."""
+
 MIN_VALID_FROM = datetime(2000, 1, 1, tzinfo=UTC)
 MAX_AHEAD = timedelta(days=2 * 366)
 """How far in the future a tariff may become valid, and a price may begin."""
@@ -60,7 +66,7 @@ _ALLOWED_PARTS = {
     TariffKind.FLAT: {"rate"},
     TariffKind.TIME_OF_USE: {"rate", "bands"},
     TariffKind.BLOCK: {"blocks", "blockPeriod"},
-    TariffKind.DYNAMIC: {"pricePeriod"},
+    TariffKind.DYNAMIC: {"pricePeriod", "priceFormula"},
 }
 
 
@@ -86,7 +92,7 @@ class TariffBand(msgspec.Struct):
 
 
 class PeakWindow(msgspec.Struct, frozen=True):
-    """Hours of some weekdays, and of a season, in which a peak counts. The members are those of a band."""
+    """Hours of some weekdays, and of a season, in which a component counts. The members are those of a band."""
 
     weekdays: tuple[Weekday, ...]
     start: str
@@ -112,14 +118,29 @@ class TariffBlock(msgspec.Struct):
     up_to: Decimal | None = None
 
 
+class PriceFormula(msgspec.Struct, frozen=True):
+    """How a dynamic tariff makes its rate from a stored price: the price times `factor`, between `floor` and `cap`.
+
+    Floor and cap are hundredths for a unit without VAT. They hold for the sum of the rate and of the components of
+    energy that are `in_limits`.
+    """
+
+    factor: Decimal = Decimal(1)
+    floor: Decimal | None = None
+    cap: Decimal | None = None
+
+
 class TariffComponent(msgspec.Struct):
     """A charge beside the rate of energy and the standing charge, such as a levy, a discount or the fee of a month.
 
-    `rate` is for one unit of `basis`. Without a `vat_rate` (a percentage), the VAT of the tariff applies. The other
-    members are those of a peak. It is the highest mean power of `peak_minutes` in a month, or the mean of the highest
-    ones of `peak_days` different days. It is at least `minimum` (kW). With a `window`, only times that begin in it
-    count, and a month without a day of its season has no charge. With `steps`, the month has the charge of the step in
-    which its peak lies, and `rate` is 0.
+    `rate` is for one unit of `basis`. Without a `vat_rate` (a percentage), the VAT of the tariff applies. With a
+    `window`, a component of energy charges only for the energy in it. With `in_limits`, the floor and the cap of the
+    price formula hold for the sum with it.
+
+    The other members are those of a peak. It is the highest mean power of `peak_minutes` in a month, or the mean of the
+    highest ones of `peak_days` different days. It is at least `minimum` (kW). With a `window`, only times that begin in
+    it count, and a month without a day of its season has no charge. With `steps`, the month has the charge of the step
+    in which its peak lies, and `rate` is 0.
     """
 
     name: str
@@ -131,6 +152,7 @@ class TariffComponent(msgspec.Struct):
     minimum: Decimal | None = None
     window: PeakWindow | None = None
     steps: list[PeakStep] = msgspec.field(default_factory=list)
+    in_limits: bool = False
 
 
 class TariffTerms(Protocol):
@@ -149,6 +171,7 @@ class TariffTerms(Protocol):
     blocks: list[TariffBlock]
     block_period: Period | None
     price_period: Period | None
+    price_formula: PriceFormula | None
     standing_charge: Decimal
     components: list[TariffComponent]
     vat_rate: Decimal
@@ -181,7 +204,7 @@ def day_of_year(day: date) -> str:
     return f"{day.month:02d}-{day.day:02d}"
 
 
-def seasons(bands: Sequence[TariffBand]) -> list[tuple[str, list[int]]]:
+def seasons(bands: Sequence[Window]) -> list[tuple[str, list[int]]]:
     """Return the days of the year ("MM-DD") from which other bands hold, with their indexes. The first day is 01-01."""
     if all(band.season_start is None for band in bands):
         return [("01-01", list(range(len(bands))))]
@@ -237,7 +260,8 @@ def find_problems(tariff: TariffTerms, now: datetime) -> list[Problem]:
         *_part_problems(tariff),
         *_bands_problems(tariff),
         *_block_problems(tariff.blocks),
-        *_component_problems(tariff.components),
+        *_formula_problems(tariff.price_formula),
+        *_component_problems(tariff),
         *_validity_problems(tariff.valid_from, now),
     ]
 
@@ -252,6 +276,9 @@ def normalize_rates(tariff: TariffTerms) -> None:
     for block in tariff.blocks:
         block.rate = round(block.rate, RATE_DECIMALS)
         block.up_to = None if block.up_to is None else round(block.up_to, RATE_DECIMALS)
+    if formula := tariff.price_formula:
+        floor, cap = (None if limit is None else round(limit, RATE_DECIMALS) for limit in (formula.floor, formula.cap))
+        tariff.price_formula = PriceFormula(round(formula.factor, RATE_DECIMALS), floor, cap)
     for component in tariff.components:
         component.rate = round(component.rate, RATE_DECIMALS)
         component.vat_rate = None if component.vat_rate is None else round(component.vat_rate, RATE_DECIMALS)
@@ -325,9 +352,10 @@ def _part_problems(tariff: TariffTerms) -> Iterator[Problem]:
         "blocks": tariff.blocks,
         "blockPeriod": tariff.block_period,
         "pricePeriod": tariff.price_period,
+        "priceFormula": tariff.price_formula,
     }
     kind = tariff.kind.value
-    for name in sorted(_ALLOWED_PARTS[tariff.kind] - {"rate", "pricePeriod"}):
+    for name in sorted(_ALLOWED_PARTS[tariff.kind] - {"rate", "pricePeriod", "priceFormula"}):
         if not values[name]:
             yield Problem((name,), f"is missing: a {kind} tariff needs it")
     for name, value in values.items():
@@ -448,9 +476,25 @@ def _limits_ascend(parts: "Sequence[TariffBlock | PeakStep]") -> bool:
     return all(before < limit for before, limit in pairwise(limits))
 
 
-def _component_problems(components: Sequence[TariffComponent]) -> Iterator[Problem]:
-    names = set[str]()
-    for index, component in enumerate(components[:MAX_COMPONENTS]):
+def _formula_problems(formula: PriceFormula | None) -> Iterator[Problem]:
+    if formula is None:
+        return
+    yield from _number_problems(formula.factor, "priceFormula", "factor")
+    if formula.factor.is_finite() and not 0 < formula.factor <= MAX_FACTOR:
+        yield Problem(("priceFormula", "factor"), f"{formula.factor:f} is not above 0 and at most {MAX_FACTOR}")
+    for name, limit in (("floor", formula.floor), ("cap", formula.cap)):
+        if limit is not None:
+            yield from rate_problems(limit, "priceFormula", name)
+    limits = [limit for limit in (formula.floor, formula.cap) if limit is not None and limit.is_finite()]
+    if len(limits) == 2 and limits[0] > limits[1]:
+        message = f"{to_major(limits[0]):f} is above the cap of {to_major(limits[1]):f}"
+        yield Problem(("priceFormula", "floor"), message)
+
+
+def _component_problems(tariff: TariffTerms) -> Iterator[Problem]:
+    formula, names = tariff.price_formula, set[str]()
+    has_limits = formula is not None and (formula.floor is not None or formula.cap is not None)
+    for index, component in enumerate(tariff.components[:MAX_COMPONENTS]):
         path: ProblemPath = ("components", index)
         if not component.name.strip():
             yield Problem((*path, "name"), "is empty")
@@ -460,6 +504,13 @@ def _component_problems(components: Sequence[TariffComponent]) -> Iterator[Probl
         yield from rate_problems(component.rate, *path, "rate")
         if component.vat_rate is not None:
             yield from _vat_problems(component.vat_rate, *path, "vatPercent")
+        if component.in_limits and component.basis is not ComponentBasis.ENERGY:
+            message = f"belongs to a component of ENERGY, not of a {component.basis.value}"
+            yield Problem((*path, "inLimits"), message)
+        elif component.in_limits and not has_limits:
+            yield Problem((*path, "inLimits"), "needs a `priceFormula` with a floor or a cap")
+        if component.window is not None and component.basis in WINDOW_BASES:
+            yield from _window_problems(component.window, *path, "window")
         yield from _peak_problems(component, path)
 
 
@@ -468,9 +519,11 @@ def _peak_problems(component: TariffComponent, path: ProblemPath) -> Iterator[Pr
         "peakMinutes": component.peak_minutes,
         "peakDays": component.peak_days,
         "minimumKilowatts": component.minimum,
-        "window": component.window,
         "steps": component.steps,
     }
+    if component.window is not None and component.basis not in WINDOW_BASES:
+        message = f"belongs to a component of ENERGY or of a PEAK, not of a {component.basis.value}"
+        yield Problem((*path, "window"), message)
     if component.basis is not ComponentBasis.PEAK:
         for name, value in parts.items():
             if value not in (None, []):
@@ -484,8 +537,6 @@ def _peak_problems(component: TariffComponent, path: ProblemPath) -> Iterator[Pr
         yield from _number_problems(component.minimum, *path, "minimumKilowatts")
         if component.minimum < 0:
             yield Problem((*path, "minimumKilowatts"), f"{component.minimum} is negative")
-    if component.window is not None:
-        yield from _window_problems(component.window, *path, "window")
     yield from _step_problems(component, path)
 
 

@@ -8,7 +8,7 @@ the next one.
 from bisect import bisect_right
 from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +16,7 @@ from heapq import nlargest
 from itertools import pairwise
 from operator import itemgetter
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 from zoneinfo import ZoneInfo
 
 from wattgate.clock import from_ms, to_ms
@@ -28,8 +28,10 @@ from wattgate.energy.costs.tariffs import (
     RATE_DECIMALS,
     PeakStep,
     PeakWindow,
+    PriceFormula,
     TariffComponent,
     TariffTerms,
+    Window,
     band_changes,
     day_of_year,
     has_season_in,
@@ -43,6 +45,9 @@ from wattgate.enums import ComponentBasis, Period, TariffKind
 ENERGY_DECIMALS = 9
 AMOUNT_DECIMALS = ENERGY_DECIMALS + RATE_DECIMALS
 """Decimal places of an amount in hundredths of the currency without VAT: energy times rate."""
+
+FACTOR_WHOLE: int = 10**RATE_DECIMALS
+"""The factor 1 of a price formula."""
 
 VAT_WHOLE: int = 10 ** (2 + RATE_DECIMALS)
 """100 % of VAT."""
@@ -62,8 +67,9 @@ class Price(NamedTuple):
 class Charge:
     """A tariff and band to which energy is charged: one line of a later bill.
 
-    `rate` is None if it changes with every price. `vat_factor` is VAT_WHOLE with `vat` added. The components of the
-    tariff that charge for energy add up to `added_rate` without VAT, and to `added` with VAT. Each has its own line.
+    `rate` is None if it changes with every price. `vat_factor` is VAT_WHOLE with `vat` added. The `components` that
+    charge for the energy add up to `added_rate` without VAT, and to `added` with VAT. Each has its own line. `whole`
+    is the charge whose line has the energy, if it is another one: that of the same band outside all windows.
     """
 
     tariff: TariffTerms
@@ -73,24 +79,64 @@ class Charge:
     rate: int | None
     added_rate: int
     added: int
+    components: tuple[TariffComponent, ...] = ()
+    whole: "Charge | None" = None
 
     @classmethod
     def of(cls, tariff: TariffTerms, band: str | None, rate: int | None) -> "Charge":
-        """Return the charge of a tariff's band."""
-        added = [component for component in tariff.components if component.basis is ComponentBasis.ENERGY]
-        return cls(
-            tariff,
-            vat := to_scaled(tariff.vat_rate),
-            VAT_WHOLE + vat,
-            band,
-            rate,
-            added_rate=sum(to_scaled(component.rate) for component in added),
-            added=sum(to_scaled(part.rate) * (VAT_WHOLE + component_vat(tariff, part)) for part in added),
+        """Return the charge of a tariff's band outside all windows of components."""
+        vat = to_scaled(tariff.vat_rate)
+        bare = cls(tariff, vat, VAT_WHOLE + vat, band, rate, 0, 0)
+        for component in tariff.components:
+            if component.basis is ComponentBasis.ENERGY and component.window is None:
+                bare = bare.with_component(component)
+        return bare
+
+    def with_component(self, component: TariffComponent) -> "Charge":
+        """Return the charge with one more component of energy."""
+        rate = to_scaled(component.rate)
+        return Charge(
+            self.tariff,
+            self.vat,
+            self.vat_factor,
+            self.band,
+            self.rate,
+            self.added_rate + rate,
+            self.added + rate * (VAT_WHOLE + component_vat(self.tariff, component)),
+            (*self.components, component),
+            self.whole,
         )
 
     def price(self, rate: int) -> int:
         """Return what a unit of energy costs at a rate, with components and VAT, in 10^-14 hundredths."""
         return rate * self.vat_factor + self.added
+
+
+class PriceRule(NamedTuple):
+    """The formula of a dynamic tariff in whole numbers: `factor` in millionths, `floor` and `cap` as rates."""
+
+    factor: int
+    floor: int | None
+    cap: int | None
+
+    @classmethod
+    def of(cls, formula: PriceFormula) -> "PriceRule":
+        """Return the rule of a formula."""
+        limits = (None if limit is None else to_scaled(limit) for limit in (formula.floor, formula.cap))
+        return cls(to_scaled(formula.factor), *limits)
+
+    def rate(self, price: int, within: int) -> int:
+        """Return the rate of a stored price, rounded with halves away from zero.
+
+        The sum with `within`, the rates of the components that the limits include, is between floor and cap.
+        """
+        whole = (2 * abs(price) * self.factor + FACTOR_WHOLE) // (2 * FACTOR_WHOLE)
+        total = (whole if price >= 0 else -whole) + within
+        if self.cap is not None:
+            total = min(total, self.cap)
+        if self.floor is not None:
+            total = max(total, self.floor)
+        return total - within
 
 
 class Rate(NamedTuple):
@@ -167,16 +213,19 @@ class BlockRates(NamedTuple):
     blocks: tuple[BlockRate, ...]
 
 
-Week = list[tuple[int, Rate]]
-"""The minutes of a week, or of a day, at which the rate changes."""
-
-
 class RateSpan(NamedTuple):
     """The rule in force from `start` to the next span; None if no tariff or price is known."""
 
     start: int
     rule: Rate | BlockRates | None
 
+
+ValueT = TypeVar("ValueT")
+
+Changes = Iterator[tuple[int, ValueT]]
+"""The instants at which a value changes, in order, each with the new value."""
+
+Rule = Rate | BlockRates | None
 
 PricesByTariff = Mapping[str, Sequence[Price]]
 """The known prices of dynamic tariffs, in order, by tariff id."""
@@ -188,14 +237,16 @@ def rate_spans(tariffs: Sequence[TariffTerms], prices: PricesByTariff, start: in
     If several spans begin at the same instant, only the last of them applies.
     """
     spans = [RateSpan(start, None)]
+    tariff_spans: Changes[Rule]
     for tariff, begin, end in tariffs_in_force(tariffs, start, stop):
         if tariff.kind is TariffKind.DYNAMIC:
             tariff_spans = _dynamic_spans(tariff, prices.get(tariff.tariff_id, ()), begin)
         else:
             tariff_spans = _SPAN_BUILDERS[tariff.kind](tariff, begin, end)
-        spans += [
-            span if span.start >= begin else RateSpan(begin, span.rule) for span in tariff_spans if span.start < end
-        ]
+        of_tariff = [RateSpan(at if at >= begin else begin, rule) for at, rule in tariff_spans if at < end]
+        if tariff.price_formula is not None or (tariff.components and has_energy_window(tariff)):
+            of_tariff = _in_windows(tariff, of_tariff, begin, end)
+        spans += of_tariff
     return spans
 
 
@@ -353,83 +404,86 @@ def from_scaled(rate: int) -> Decimal:
     return Decimal(rate).scaleb(-RATE_DECIMALS)
 
 
-def _flat_spans(tariff: TariffTerms, begin: int, end: int) -> Iterator[RateSpan]:
-    yield RateSpan(begin, _build_rate(tariff, None, tariff.rate or Decimal(0)))
+def _flat_spans(tariff: TariffTerms, begin: int, end: int) -> Changes[Rule]:
+    yield begin, _build_rate(tariff, None, tariff.rate or Decimal(0))
 
 
-def _time_of_use_spans(tariff: TariffTerms, begin: int, end: int) -> Iterator[RateSpan]:
-    zone, year = ZoneInfo(tariff.time_zone), _YearOfRates(tariff)
-    week, days = year.on(from_ms(begin).astimezone(zone))
-    for midnight, following in pairwise(period_edges(begin, end, Period.P1D, zone)):
-        local = from_ms(midnight).astimezone(zone)
-        if year.has_seasons:
-            week, days = year.on(local)
-        if following - midnight == DAY_MS and not local.hour and not local.minute:
-            for minute, rate in days[local.weekday()]:
-                yield RateSpan(midnight + minute * MINUTE_MS, rate)
-        else:
-            yield from _clock_change_day_spans(year, week, midnight, following, zone)
+def _time_of_use_spans(tariff: TariffTerms, begin: int, end: int) -> Changes[Rate]:
+    """Return the changes of the rate. Bands with the same name and rate share a charge."""
+    parts = [*((band.name, band.rate) for band in tariff.bands), (None, tariff.rate or Decimal(0))]
+    rates = {part: _build_rate(tariff, *part) for part in dict.fromkeys(parts)}
+    return _Year(tariff.bands, [rates[part] for part in parts]).changes(begin, end, ZoneInfo(tariff.time_zone))
 
 
-def _clock_change_day_spans(
-    year: "_YearOfRates", week: Week, midnight: int, following: int, zone: ZoneInfo
-) -> Iterator[RateSpan]:
-    """Yield the spans of a day with a clock change. Check every minute, because the wall clock jumps."""
-    previous = None
-    for minute in range(midnight, following, MINUTE_MS):
-        local = from_ms(minute).astimezone(zone)
-        if year.has_seasons:
-            week, _ = year.on(local)
-        rate = _rate_at(week, local.weekday() * DAY_MINUTES + local.hour * 60 + local.minute)
-        if rate is not previous:
-            yield RateSpan(minute, rate)
-        previous = rate
+class _Year(Generic[ValueT]):
+    """The values of windows by season and minute of the week, and that outside them, which is the last of `values`.
 
-
-class _YearOfRates:
-    """The rates of a tariff by season and minute of the week. A season is computed when the first of its days needs it.
-
-    Bands with the same name and rate share a charge.
+    A season is computed when the first of its days needs it. The changes of a week, or of a day, are minutes of it with
+    the value from then on.
     """
 
-    def __init__(self, tariff: TariffTerms) -> None:
-        parts = [*((band.name, band.rate) for band in tariff.bands), (None, tariff.rate or Decimal(0))]
-        rates = {part: _build_rate(tariff, *part) for part in dict.fromkeys(parts)}
-        self._rates = [rates[part] for part in parts]
-        self._bands = tariff.bands
-        self._seasons = seasons(tariff.bands)
-        self._known: dict[int, tuple[Week, list[Week]]] = {}
-        self.has_seasons = len(self._seasons) > 1
+    def __init__(self, windows: Sequence[Window], values: Sequence[ValueT]) -> None:
+        self._windows, self._values = windows, values
+        self._seasons = seasons(windows)
+        self._known: dict[int, tuple[list[tuple[int, ValueT]], list[list[tuple[int, ValueT]]]]] = {}
+        self._has_seasons = len(self._seasons) > 1
 
-    def on(self, local: date) -> tuple[Week, list[Week]]:
-        """Return the week of rates that holds on a local day, and its rates by weekday, with minutes of the day."""
+    def changes(self, begin: int, end: int, zone: ZoneInfo) -> Changes[ValueT]:
+        """Yield the instants of the local days of [begin, end) at which the value changes, and each midnight."""
+        week, days = self._on(from_ms(begin).astimezone(zone))
+        for midnight, following in pairwise(period_edges(begin, end, Period.P1D, zone)):
+            local = from_ms(midnight).astimezone(zone)
+            if self._has_seasons:
+                week, days = self._on(local)
+            if following - midnight == DAY_MS and not local.hour and not local.minute:
+                for minute, value in days[local.weekday()]:
+                    yield midnight + minute * MINUTE_MS, value
+            else:
+                yield from self._clock_change_day(week, midnight, following, zone)
+
+    def _clock_change_day(
+        self, week: list[tuple[int, ValueT]], midnight: int, following: int, zone: ZoneInfo
+    ) -> Changes[ValueT]:
+        """Yield the changes of a day with a clock change. Check every minute, because the wall clock jumps."""
+        previous = None
+        for minute in range(midnight, following, MINUTE_MS):
+            local = from_ms(minute).astimezone(zone)
+            if self._has_seasons:
+                week, _ = self._on(local)
+            value = _value_at(week, local.weekday() * DAY_MINUTES + local.hour * 60 + local.minute)
+            if value is not previous:
+                yield minute, value
+            previous = value
+
+    def _on(self, local: date) -> tuple[list[tuple[int, ValueT]], list[list[tuple[int, ValueT]]]]:
+        """Return the changes of the week that holds on a local day, and those of each weekday in minutes of the day."""
         season = bisect_right(self._seasons, day_of_year(local), key=itemgetter(0)) - 1
         if season not in self._known:
             week = self._build_week(self._seasons[season][1])
             self._known[season] = week, [_changes_of_day(week, weekday) for weekday in range(7)]
         return self._known[season]
 
-    def _build_week(self, active: Sequence[int]) -> Week:
-        """Return the minutes of the week at which the rate changes, with the bands at some indexes."""
+    def _build_week(self, active: Sequence[int]) -> list[tuple[int, ValueT]]:
+        """Return the changes of a week with the windows at some indexes."""
         changes = [
-            (minute, self._rates[-1 if index is None else active[index]])
-            for minute, index in band_changes([self._bands[each] for each in active])
+            (minute, self._values[-1 if index is None else active[index]])
+            for minute, index in band_changes([self._windows[each] for each in active])
         ]
         return changes[:1] + [change for before, change in pairwise(changes) if change[1] is not before[1]]
 
 
-def _changes_of_day(week: Week, weekday: int) -> Week:
-    """Return the minutes of a day at which the rate changes, and its first minute."""
+def _changes_of_day(week: list[tuple[int, ValueT]], weekday: int) -> list[tuple[int, ValueT]]:
+    """Return the minutes of a day at which the value changes, and its first minute."""
     start = weekday * DAY_MINUTES
-    inside = [(minute - start, rate) for minute, rate in week if start < minute < start + DAY_MINUTES]
-    return [(0, _rate_at(week, start)), *inside]
+    inside = [(minute - start, value) for minute, value in week if start < minute < start + DAY_MINUTES]
+    return [(0, _value_at(week, start)), *inside]
 
 
-def _rate_at(week: Week, minute: int) -> Rate:
+def _value_at(week: list[tuple[int, ValueT]], minute: int) -> ValueT:
     return week[bisect_right(week, minute, key=itemgetter(0)) - 1][1]
 
 
-def _block_spans(tariff: TariffTerms, begin: int, end: int) -> Iterator[RateSpan]:
+def _block_spans(tariff: TariffTerms, begin: int, end: int) -> Changes[Rule]:
     blocks, floor = [], None
     for number, block in enumerate(tariff.blocks, start=1):
         ceiling = None if block.up_to is None else to_scaled(block.up_to, ENERGY_DECIMALS)
@@ -437,27 +491,96 @@ def _block_spans(tariff: TariffTerms, begin: int, end: int) -> Iterator[RateSpan
         floor = ceiling
     period = tariff.block_period or Period.P1M
     for since in period_edges(begin, end, period, ZoneInfo(tariff.time_zone))[:-1]:
-        yield RateSpan(since, BlockRates(since, tuple(blocks)))
+        yield since, BlockRates(since, tuple(blocks))
 
 
-def _dynamic_spans(tariff: TariffTerms, prices: Sequence[Price], begin: int) -> Iterator[RateSpan]:
+def _dynamic_spans(tariff: TariffTerms, prices: Sequence[Price], begin: int) -> Changes[Rate | None]:
     charge, length = Charge.of(tariff, None, None), price_length_ms(tariff)
     known_until = begin
     for at, rate in prices:
         if at + length <= begin:
             continue
         if at > known_until:
-            yield RateSpan(known_until, None)
-        yield RateSpan(at, Rate(charge, rate))
+            yield known_until, None
+        yield at, Rate(charge, rate)
         known_until = at + length
-    yield RateSpan(known_until, None)
+    yield known_until, None
+
+
+def has_energy_window(tariff: TariffTerms) -> bool:
+    """Return whether a component of a tariff charges for the energy of some hours, weekdays or a season only."""
+    for component in tariff.components:  # faster than `any`, and each cost asks
+        if component.window is not None and component.basis is ComponentBasis.ENERGY:
+            return True
+    return False
+
+
+def _in_windows(tariff: TariffTerms, spans: Sequence[RateSpan], begin: int, end: int) -> list[RateSpan]:
+    """Return the spans of a tariff in [begin, end), divided where a window of a component of energy begins or ends.
+
+    Their rates have the components that hold then, and those of a dynamic tariff follow its formula.
+    """
+    windows, rates = _window_changes(tariff, begin, end), _RatesInWindows(tariff)
+    starts = [at for at, _ in windows]
+    divided = list[RateSpan]()
+    for (start, rule), (until, _) in pairwise([*spans, RateSpan(end, None)]):
+        position = bisect_right(starts, start) - 1
+        while start < until:
+            divided.append(RateSpan(start, rates.of(rule, windows[position][1])))
+            position += 1
+            start = min(starts[position], until) if position < len(starts) else until
+    return divided
+
+
+def _window_changes(tariff: TariffTerms, begin: int, end: int) -> list[tuple[int, tuple[int, ...]]]:
+    """Return the instants from `begin` on at which other windows hold, with the indexes of their components."""
+    zone, edges = ZoneInfo(tariff.time_zone), dict[int, list[tuple[int, bool]]]()
+    for index, component in enumerate(tariff.components):
+        if component.window is not None and component.basis is ComponentBasis.ENERGY:
+            for at, is_inside in _Year([component.window], [True, False]).changes(begin, end, zone):
+                edges.setdefault(max(at, begin), []).append((index, is_inside))
+    inside, changes = set[int](), list[tuple[int, tuple[int, ...]]]([(begin, ())])
+    for at in sorted(edges):
+        for index, is_inside in edges[at]:
+            (inside.add if is_inside else inside.discard)(index)
+        if (holding := tuple(sorted(inside))) != changes[-1][1]:
+            changes.append((at, holding))
+    return changes
+
+
+class _RatesInWindows:
+    """The rates of a tariff with the components whose windows hold. Each charge with the same ones is one charge."""
+
+    def __init__(self, tariff: TariffTerms) -> None:
+        self._tariff = tariff
+        self._formula = None if tariff.price_formula is None else PriceRule.of(tariff.price_formula)
+        self._charges: dict[tuple[Charge, tuple[int, ...]], tuple[Charge, int]] = {}
+
+    def of(self, rule: Rule, holding: tuple[int, ...]) -> Rule:
+        """Return a rule with the components at some indexes. A price becomes the rate of the formula."""
+        if rule is None:
+            return None
+        if isinstance(rule, BlockRates):
+            blocks = (block._replace(rate=self._rate(block.rate, holding)) for block in rule.blocks)
+            return rule._replace(blocks=tuple(blocks))
+        return self._rate(rule, holding)
+
+    def _rate(self, rate: Rate, holding: tuple[int, ...]) -> Rate:
+        if (rate.charge, holding) not in self._charges:
+            charge = rate.charge if not holding else replace(rate.charge, whole=rate.charge)
+            for index in holding:
+                charge = charge.with_component(self._tariff.components[index])
+            within = sum(to_scaled(part.rate) for part in charge.components if part.in_limits)
+            self._charges[rate.charge, holding] = charge, within
+        charge, within = self._charges[rate.charge, holding]
+        return Rate(charge, rate.rate if self._formula is None else self._formula.rate(rate.rate, within))
 
 
 def _build_rate(tariff: TariffTerms, band: str | None, rate: Decimal) -> Rate:
     return Rate(Charge.of(tariff, band, to_scaled(rate)), to_scaled(rate))
 
 
-_SPAN_BUILDERS: Mapping[TariffKind, Callable[[TariffTerms, int, int], Iterator[RateSpan]]] = {
+_SPAN_BUILDERS: Mapping[TariffKind, Callable[[TariffTerms, int, int], Changes[Rule]]] = {
     TariffKind.FLAT: _flat_spans,
     TariffKind.TIME_OF_USE: _time_of_use_spans,
     TariffKind.BLOCK: _block_spans,

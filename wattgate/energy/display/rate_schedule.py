@@ -13,15 +13,13 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.energy import quantities
 from wattgate.energy.costs.pricing import day_hundredths, round_half_up
 from wattgate.energy.costs.tariffs import TariffTerms, price_length_ms
-from wattgate.energy.costs.timeline import BlockRates, Peaks, Rate, RateSpan
+from wattgate.energy.costs.timeline import BlockRates, Peaks, Rate, RateSpan, has_energy_window
 from wattgate.energy.display.energy_total import marginal_rate
 from wattgate.energy.quantities import to_major
 from wattgate.enums import RateUnit, TariffKind
 
 DISPLAY_RATE_DECIMALS = 2
 """Decimal places of rates in hundredths of the currency."""
-
-_TIME_DEPENDENT_KINDS = (TariffKind.TIME_OF_USE, TariffKind.DYNAMIC)
 
 
 class DisplayRate(msgspec.Struct, frozen=True, gc=False):
@@ -98,9 +96,10 @@ class RateSchedule:
 
     def next_change(self, at: int, counted: int) -> tuple[int, Rate | None] | None:
         """Return when the rate next changes, and the new rate; None if no change is known."""
-        current = marginal_rate(self.rule_at(at), counted)
+        present = self.rule_at(at)
+        current = marginal_rate(present, counted)
         for start, rule in self.spans[bisect_right(self.spans, at, key=_span_start) :]:
-            following = marginal_rate(rule, 0)
+            following = marginal_rate(rule, counted if _is_same_period(present, rule) else 0)
             if _rate_key(following) != _rate_key(current):
                 return start, following
         return None
@@ -114,7 +113,7 @@ class RateSchedule:
     def mean_rate(self, start: int, stop: int) -> Decimal | None:
         """Return the mean rate with VAT over a span; None unless the rate depends on time and changes in the span."""
         tariff = self.tariff_at(start)
-        if tariff is None or tariff.kind not in _TIME_DEPENDENT_KINDS:
+        if tariff is None or not _depends_on_time(tariff):
             return None
         first = max(bisect_right(self.spans, start, key=_span_start) - 1, 0)
         spans = [*(span for span in self.spans[first:] if span.start < stop), RateSpan(stop, None)]
@@ -135,7 +134,7 @@ class RateSchedule:
         The first of several. None unless the rate depends on time, and the slots have different rates.
         """
         tariff = self.tariff_at(at)
-        if tariff is None or tariff.kind not in _TIME_DEPENDENT_KINDS:
+        if tariff is None or not _depends_on_time(tariff):
             return None
         slots = [slot for slot in self._slots() if slot.end > at and slot.start < stop]
         if len({slot.rate for slot in slots}) < 2:
@@ -201,9 +200,21 @@ def _span_end(start: int, rate: Rate | None, next_start: int | None) -> int | No
     return min(end, next_start or end)
 
 
-def _rate_key(rate: Rate | None) -> tuple[str, str | None, int] | None:
+def _depends_on_time(tariff: TariffTerms) -> bool:
+    """Return whether the rate of a tariff depends on time, and not on the energy used."""
+    if tariff.kind is TariffKind.FLAT:
+        return has_energy_window(tariff)
+    return tariff.kind is not TariffKind.BLOCK
+
+
+def _is_same_period(rule: Rate | BlockRates | None, other: Rate | BlockRates | None) -> bool:
+    """Return whether two rules count the energy of the same period of blocks. A window may begin inside a period."""
+    return isinstance(rule, BlockRates) and isinstance(other, BlockRates) and rule.since == other.since
+
+
+def _rate_key(rate: Rate | None) -> tuple[str, str | None, int, int] | None:
     """Return the values that identify a rate."""
-    return None if rate is None else (rate.charge.tariff.tariff_id, rate.charge.band, rate.rate)
+    return None if rate is None else (rate.charge.tariff.tariff_id, rate.charge.band, rate.rate, rate.charge.added)
 
 
 def _rate_with_vat(rate: Rate | None) -> Decimal | None:

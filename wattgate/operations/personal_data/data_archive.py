@@ -25,6 +25,7 @@ from wattgate.db.personal_data.tables import USER_RULES
 from wattgate.db.readings.series_keys import resource_number
 from wattgate.db.rows.lookups import model_columns
 from wattgate.db.rows.rows import Rows
+from wattgate.energy.costs.tariffs import PriceFormula
 from wattgate.energy.costs.timeline import from_scaled
 from wattgate.energy.quantities import to_major
 from wattgate.energy.storage_fields import QUALITIES, ReadingField, parse_fields
@@ -171,6 +172,7 @@ def _in_major(model: type[Tenanted], row: Any) -> dict[str, Any]:
         "standingCharge": to_major(row.standing_charge),
         "bands": [msgspec.structs.replace(band, rate=to_major(band.rate)) for band in row.bands],
         "blocks": [msgspec.structs.replace(block, rate=to_major(block.rate)) for block in row.blocks],
+        "priceFormula": row.price_formula and _formula_in_major(row.price_formula),
         "components": [
             msgspec.structs.replace(
                 part,
@@ -180,6 +182,11 @@ def _in_major(model: type[Tenanted], row: Any) -> dict[str, Any]:
             for part in row.components
         ],
     }
+
+
+def _formula_in_major(formula: PriceFormula) -> PriceFormula:
+    limits = (None if limit is None else to_major(limit) for limit in (formula.floor, formula.cap))
+    return PriceFormula(formula.factor, *limits)
 
 
 def exported_columns(model: type[Tenanted]) -> Mapping[str, str]:

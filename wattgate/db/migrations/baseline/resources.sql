@@ -115,6 +115,7 @@ CREATE TABLE tariff (
     blocks JSONB NOT NULL,
     block_period VARCHAR(8),
     price_period VARCHAR(8),
+    price_formula JSONB,
     vat_rate BIGINT NOT NULL,
     time_zone VARCHAR NOT NULL,
     source VARCHAR NOT NULL,

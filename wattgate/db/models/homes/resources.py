@@ -19,7 +19,7 @@ from wattgate.db.column_types import (
 )
 from wattgate.db.models.tenancy import NoQuota, Quota, Tenanted
 from wattgate.energy.consent_gaps import ConsentGap, ConsentGaps
-from wattgate.energy.costs.tariffs import RATE_DECIMALS, TariffBand, TariffBlock, TariffComponent
+from wattgate.energy.costs.tariffs import RATE_DECIMALS, PriceFormula, TariffBand, TariffBlock, TariffComponent
 from wattgate.energy.storage_fields import StorageDefinition
 from wattgate.energy.withdrawals import Withdrawal, Withdrawals
 from wattgate.enums import Period, TariffKind
@@ -158,7 +158,7 @@ class Tariff(Tenanted, table=True):
     A tariff is never changed. A correction is a new row with the same `valid_from` and the next `version`; it sets
     `superseded_at` of the old row. `rate` is the flat rate, or the rate outside all bands. `vat_rate` is a percentage
     that is added to all rates and to the standing charge. `components` are charges beside both. `price_period` is how
-    long each price of a dynamic tariff holds.
+    long each price of a dynamic tariff holds, and `price_formula` how it becomes a rate.
     """
 
     __table_args__ = (UniqueConstraint("resource_id", "version"), Index(None, "resource_id", "valid_from"))
@@ -175,6 +175,9 @@ class Tariff(Tenanted, table=True):
     blocks: list[TariffBlock] = Field(default_factory=list, sa_type=StructColumn(TariffBlock))
     block_period: Period | None = Field(default=None, sa_type=Enum(Period, native_enum=False, length=8))
     price_period: Period | None = Field(default=None, sa_type=Enum(Period, native_enum=False, length=8))
+    price_formula: PriceFormula | None = Field(
+        default=None, sa_type=StructColumn(PriceFormula, many=False), nullable=True
+    )
     standing_charge: Decimal = Field(default=Decimal(0), sa_type=FixedPoint(RATE_DECIMALS))
     components: list[TariffComponent] = Field(default_factory=list, sa_type=StructColumn(TariffComponent))
     vat_rate: Decimal = Field(default=Decimal(0), sa_type=FixedPoint(RATE_DECIMALS))

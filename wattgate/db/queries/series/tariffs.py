@@ -25,6 +25,7 @@ from wattgate.energy.costs.tariffs import (
     MAX_AHEAD,
     RATE_DECIMALS,
     PeakWindow,
+    PriceFormula,
     TariffBand,
     TariffBlock,
     TariffComponent,
@@ -156,6 +157,15 @@ class ComponentRates(msgspec.Struct, gc=False):
     minimum_kilowatts: Decimal | None
     window: PeakWindow | None
     steps: list[StepRates]
+    in_limits: bool
+
+
+class FormulaRates(msgspec.Struct, gc=False):
+    """The formula of a dynamic tariff, with its floor and cap as rates."""
+
+    factor: Decimal
+    floor: Rate | None
+    cap: Rate | None
 
 
 class TariffRates(msgspec.Struct, gc=False):
@@ -174,6 +184,7 @@ class TariffRates(msgspec.Struct, gc=False):
     blocks: list[BlockRates]
     block_period: Period | None
     price_period: Period | None
+    price_formula: FormulaRates | None
     standing_charge: Rate
     standing_charge_with_vat: Rate
     components: list[ComponentRates]
@@ -200,6 +211,7 @@ def show_tariff(tariff: Tariff, resource: Resource) -> TariffRates:
         rate_with_vat=None if tariff.rate is None else _with_vat(tariff, tariff.rate, per),
         bands=[_show_band(tariff, band, per) for band in tariff.bands],
         blocks=[_show_block(tariff, block, per, energy_unit(unit)) for block in tariff.blocks],
+        price_formula=None if tariff.price_formula is None else _show_formula(tariff, tariff.price_formula, per),
         standing_charge=rate_of_hundredths(tariff.standing_charge, RateUnit.DAY, tariff.currency),
         standing_charge_with_vat=_with_vat(tariff, tariff.standing_charge, RateUnit.DAY),
         components=[_show_component(tariff, component, per) for component in tariff.components],
@@ -255,7 +267,16 @@ def _show_component(tariff: Tariff, component: TariffComponent, energy: RateUnit
             )
             for step in component.steps
         ],
+        in_limits=component.in_limits,
     )
+
+
+def _show_formula(tariff: Tariff, formula: PriceFormula, per: RateUnit) -> FormulaRates:
+    floor, cap = (
+        None if limit is None else rate_of_hundredths(limit, per, tariff.currency)
+        for limit in (formula.floor, formula.cap)
+    )
+    return FormulaRates(strip_zeros(formula.factor), floor, cap)
 
 
 def _with_vat(tariff: Tariff, hundredths: Decimal, per: RateUnit) -> Rate:

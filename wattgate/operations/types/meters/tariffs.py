@@ -30,10 +30,18 @@ SEASON_START = (
     "First day of each year on which it holds, by the time zone: MM-DD. It is inclusive, and may be after the last one."
 )
 SEASON_END = "Last day of each year on which it holds: MM-DD. It is inclusive, and 02-29 is the end of February."
-PEAK_WINDOW = (
-    "Hours, weekdays and season of which the highest mean power counts. Times that begin in it are part of it. A month "
-    "without a day of the season has no charge."
+WINDOW = (
+    "Hours, weekdays and season in which a component of ENERGY charges for the energy, and of which the highest mean "
+    "power counts for a PEAK. Times that begin in it are part of a peak. A month without a day of the season has no "
+    "charge for a peak."
 )
+IN_LIMITS = (
+    "Whether the floor and the cap of `priceFormula` hold for the sum of the price and this component of ENERGY, such "
+    "as a markup of the supplier. They do not include other components, such as network fees and taxes."
+)
+FACTOR = "Number by which each price is multiplied. The product is rounded to eight decimal places of the major unit."
+FLOOR = "Least rate without VAT. It holds for the price and the components that are `inLimits`."
+CAP = "Highest rate without VAT. It holds for the price and the components that are `inLimits`."
 PEAK_STEPS = (
     "Charges of a month by its peak, with ascending limits. The month has the charge of the step in which its peak "
     "lies. The rate for a kW is 0."
@@ -58,7 +66,7 @@ class TariffBand:
 
 
 @strawberry.type(
-    description="Hours of some weekdays, and of a season, in which a peak counts, in the tariff's time zone."
+    description="Hours of some weekdays, and of a season, in which a component counts, in the tariff's time zone."
 )
 class PeakWindow:
     weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the hours start.")
@@ -103,18 +111,27 @@ class TariffComponent:
     minimum_kilowatts: Decimal | None = strawberry.field(
         description="Power in kW that is charged for at least. Null if there is none."
     )
-    window: PeakWindow | None = strawberry.field(description=f"{PEAK_WINDOW} Null if all times count.")
+    window: PeakWindow | None = strawberry.field(description=f"{WINDOW} Null if all times count.")
     steps: list[PeakStep] = strawberry.field(description=f"{PEAK_STEPS} Empty if the peak has a rate for each kW.")
+    in_limits: bool = strawberry.field(description=IN_LIMITS)
+
+
+@strawberry.type(description="Formula of a dynamic tariff: how its rate follows from a price.")
+class PriceFormula:
+    factor: Decimal = strawberry.field(description=FACTOR)
+    floor: Rate | None = strawberry.field(description=f"{FLOOR} Null if there is none.")
+    cap: Rate | None = strawberry.field(description=f"{CAP} Null if there is none.")
 
 
 @strawberry.type(
-    description="Rate of a dynamic tariff for one period. `currency` and `per` of the tariff state its unit."
+    description="Price of a dynamic tariff for one period, before its `priceFormula`. `currency` and `per` of the "
+    "tariff state its unit."
 )
 class TariffPrice:
     at: datetime = strawberry.field(description="Start of the period, inclusive.")
     end: datetime = strawberry.field(description="End of the period, exclusive.")
-    rate: Decimal = strawberry.field(description="Rate in the major unit, without VAT. It may be negative.")
-    rate_with_vat: Decimal = strawberry.field(description="Rate in the major unit, with VAT, without rounding.")
+    rate: Decimal = strawberry.field(description="Price in the major unit, without VAT. It may be negative.")
+    rate_with_vat: Decimal = strawberry.field(description="Price in the major unit, with VAT, without rounding.")
 
 
 async def _load_prices(
@@ -161,6 +178,10 @@ class Tariff:
     price_period: Period | None = strawberry.field(
         description="How long each price of a dynamic tariff holds: PT5M, PT15M, PT30M or PT1H. Null for other kinds."
     )
+    price_formula: PriceFormula | None = strawberry.field(
+        description="How the rate of a dynamic tariff follows from a price. Null if it is the price, and for other "
+        "kinds."
+    )
     standing_charge: Rate = strawberry.field(description="Standing charge of a day without VAT.")
     standing_charge_with_vat: Rate = strawberry.field(description="Standing charge of a day with VAT.")
     components: list[TariffComponent] = strawberry.field(
@@ -183,8 +204,9 @@ class Tariff:
         needs=Permission.RESOURCE_READ,
         result_units=_units_of_prices,
         sizes=[ListSize(sample_count(HALF_HOUR, queries.MAX_PRICES), items_per_unit=SERIES_ITEMS_PER_UNIT)],
-        description="Known rates of a dynamic tariff in a time range, at most 3,000. Empty for other kinds. They are "
-        "in the major unit of `currency` for one unit `per`.",
+        description="Known prices of a dynamic tariff in a time range, at most 3,000, as its source gave them, before "
+        "`priceFormula` and components. Empty for other kinds. They are in the major unit of `currency` for one unit "
+        "`per`.",
     )
 
 
@@ -332,7 +354,7 @@ class NewTariffBand:
     )
 
 
-@strawberry.input(description="Hours of some weekdays, and of a season, in which a peak counts.")
+@strawberry.input(description="Hours of some weekdays, and of a season, in which a component counts.")
 class NewPeakWindow:
     weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the hours start.")
     start: terms.Text100 = strawberry.field(description="Time of day at which the hours start: HH:MM.")
@@ -386,12 +408,18 @@ class NewTariffComponent:
     minimum_kilowatts: Decimal | None = strawberry.field(
         default=None, description="Power in kW that is charged for at least, whatever the peak is. Default: none."
     )
-    window: NewPeakWindow | None = strawberry.field(
-        default=None, description=f"{PEAK_WINDOW} Default: all times count."
-    )
+    window: NewPeakWindow | None = strawberry.field(default=None, description=f"{WINDOW} Default: all times count.")
     steps: list[NewPeakStep] = strawberry.field(
         default_factory=list, description=f"{PEAK_STEPS} At most 12. Default: none."
     )
+    in_limits: bool = strawberry.field(default=False, description=IN_LIMITS)
+
+
+@strawberry.input(description="Formula of a dynamic tariff: how its rate follows from a price.")
+class NewPriceFormula:
+    factor: Decimal = strawberry.field(default=Decimal(1), description=f"{FACTOR} Above 0, and at most 100.")
+    floor: Decimal | None = strawberry.field(default=None, description=f"{FLOOR} Default: none.")
+    cap: Decimal | None = strawberry.field(default=None, description=f"{CAP} Default: none.")
 
 
 @strawberry.input(
@@ -424,6 +452,10 @@ class NewTariff:
         default=None,
         description="How long each price of a dynamic tariff holds: PT5M, PT15M, PT30M or PT1H. Default: PT30M.",
     )
+    price_formula: NewPriceFormula | None = strawberry.field(
+        default=None,
+        description="How the rate of a dynamic tariff follows from a price. Default: the rate is the price.",
+    )
     standing_charge: Decimal = strawberry.field(default=Decimal(0), description="Standing charge of a day without VAT.")
     components: list[NewTariffComponent] = strawberry.field(
         default_factory=list,
@@ -448,7 +480,8 @@ class NewTariffPrice:
         description="Start of the period. Periods divide the hours of the time zone of the tariff."
     )
     rate: Decimal = strawberry.field(
-        description="Rate for one unit of energy without VAT, in the major unit. It may be negative."
+        description="Price of one unit of energy without VAT, in the major unit, before the `priceFormula` of the "
+        "tariff. It may be negative."
     )
 
 
