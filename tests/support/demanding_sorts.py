@@ -127,6 +127,11 @@ SORTS = (
         ("db.queries.alert_rules:_replay_silence calls sorted",),
     ),
     Demand(
+        "energy.costs.tariffs:MAX_COMPONENTS",
+        "graphql.cost.operation_charge:OperationCharge",
+        ("energy.costs.timeline:_window_changes calls sorted",),
+    ),
+    Demand(
         "energy.costs.tariffs:MAX_PARTS",
         "graphql.cost.operation_charge:OperationCharge",
         (
