@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.energy import buckets
-from wattgate.energy.buckets import DAY_MS, MINUTE_MS
+from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, MINUTE_MS
 from wattgate.energy.costs.tariffs import (
     DAY_MINUTES,
     PEAK_MINUTES,
@@ -425,42 +425,44 @@ class _Year(Generic[ValueT]):
     def __init__(self, windows: Sequence[Window], values: Sequence[ValueT]) -> None:
         self._windows, self._values = windows, values
         self._seasons = seasons(windows)
-        self._known: dict[int, tuple[list[tuple[int, ValueT]], list[list[tuple[int, ValueT]]]]] = {}
+        self._known: dict[int, list[list[tuple[int, ValueT]]]] = {}
         self._has_seasons = len(self._seasons) > 1
 
     def changes(self, begin: int, end: int, zone: ZoneInfo) -> Changes[ValueT]:
         """Yield the instants of the local days of [begin, end) at which the value changes, and each midnight."""
-        week, days = self._on(from_ms(begin).astimezone(zone))
+        days = self._on(from_ms(begin).astimezone(zone))
         for midnight, following in pairwise(period_edges(begin, end, Period.P1D, zone)):
             local = from_ms(midnight).astimezone(zone)
             if self._has_seasons:
-                week, days = self._on(local)
+                days = self._on(local)
             if following - midnight == DAY_MS and not local.hour and not local.minute:
                 for minute, value in days[local.weekday()]:
                     yield midnight + minute * MINUTE_MS, value
             else:
-                yield from self._clock_change_day(week, midnight, following, zone)
+                yield from self._clock_change_day(midnight, following, zone)
 
-    def _clock_change_day(
-        self, week: list[tuple[int, ValueT]], midnight: int, following: int, zone: ZoneInfo
-    ) -> Changes[ValueT]:
-        """Yield the changes of a day with a clock change. Check every minute, because the wall clock jumps."""
-        previous = None
-        for minute in range(midnight, following, MINUTE_MS):
-            local = from_ms(minute).astimezone(zone)
-            if self._has_seasons:
-                week, _ = self._on(local)
-            value = _value_at(week, local.weekday() * DAY_MINUTES + local.hour * 60 + local.minute)
-            if value is not previous:
-                yield minute, value
-            previous = value
+    def _clock_change_day(self, midnight: int, following: int, zone: ZoneInfo) -> Changes[ValueT]:
+        """Yield the changes of a day with a clock change: those of each part of it without one."""
+        previous: ValueT | None = None
+        for begin, stop in pairwise([*_clock_changes(midnight, following, zone), following]):
+            while begin < stop:
+                local = from_ms(begin).astimezone(zone)
+                first = local.hour * 60 + local.minute
+                day = self._on(local)[local.weekday()]
+                later = [(minute, value) for minute, value in day if minute > first]
+                for minute, value in [(first, _value_at(day, first)), *later]:
+                    at = begin + (minute - first) * MINUTE_MS
+                    if at < stop and value is not previous:
+                        yield at, value
+                        previous = value
+                begin += (DAY_MINUTES - first) * MINUTE_MS
 
-    def _on(self, local: date) -> tuple[list[tuple[int, ValueT]], list[list[tuple[int, ValueT]]]]:
-        """Return the changes of the week that holds on a local day, and those of each weekday in minutes of the day."""
+    def _on(self, local: date) -> list[list[tuple[int, ValueT]]]:
+        """Return the changes of each weekday in the season of a local day, in minutes of the day."""
         season = bisect_right(self._seasons, day_of_year(local), key=itemgetter(0)) - 1
         if season not in self._known:
             week = self._build_week(self._seasons[season][1])
-            self._known[season] = week, [_changes_of_day(week, weekday) for weekday in range(7)]
+            self._known[season] = [_changes_of_day(week, weekday) for weekday in range(7)]
         return self._known[season]
 
     def _build_week(self, active: Sequence[int]) -> list[tuple[int, ValueT]]:
@@ -470,6 +472,18 @@ class _Year(Generic[ValueT]):
             for minute, index in band_changes([self._windows[each] for each in active])
         ]
         return changes[:1] + [change for before, change in pairwise(changes) if change[1] is not before[1]]
+
+
+def _clock_changes(start: int, stop: int, zone: ZoneInfo) -> Iterator[int]:
+    """Yield `start` and the minutes before `stop` at which the clocks change, which they do once in a half hour."""
+    yield start
+    offset = from_ms(start).astimezone(zone).utcoffset()
+    for before in range(start, stop, HALF_HOUR_MS):
+        until = min(before + HALF_HOUR_MS, stop - MINUTE_MS)
+        if from_ms(until).astimezone(zone).utcoffset() != offset:
+            minutes = range(before, until + 1, MINUTE_MS)
+            yield next(at for at in minutes if from_ms(at).astimezone(zone).utcoffset() != offset)
+            offset = from_ms(until).astimezone(zone).utcoffset()
 
 
 def _changes_of_day(week: list[tuple[int, ValueT]], weekday: int) -> list[tuple[int, ValueT]]:
