@@ -72,10 +72,16 @@ VAT = st.sampled_from([Decimal(0), Decimal(5), Decimal("17.5"), Decimal(20)])
 
 
 def bill_of(
-    samples: Sequence[EnergySample], tariffs: Sequence[Tariff], start: int, stop: int, prices: PricesByTariff
+    samples: Sequence[EnergySample],
+    tariffs: Sequence[Tariff],
+    start: int,
+    stop: int,
+    prices: PricesByTariff,
+    length: int = 0,
 ) -> Bill:
+    """Return the bill of a range. With a length of samples in ms, those in which the rate changes are divided."""
     relevant = [item for item in samples if item.at < stop]
-    parts = price_samples(relevant, rate_spans(tariffs, prices, start, stop), start)
+    parts = price_samples(relevant, rate_spans(tariffs, prices, start, stop + length), start, length)
     return build_bill(parts, standing_charge_days(tariffs, start, stop, ALWAYS), "kWh", "GBP")
 
 
@@ -229,9 +235,11 @@ def _check_lines_and_vat_add_up_to_the_total_within_the_rounding_error(priced: B
 def _check_exact_costs_of_adjacent_ranges_add_up(case: PricingCase, whole: Bill, cut: int) -> None:
     samples, tariffs, prices, start, stop = case
     middle = min(start + cut * 1_800_000, stop)
-    first, second = (bill_of(samples, tariffs, *ends, prices) for ends in ((start, middle), (middle, stop)))
-    assert first.exact.amount + second.exact.amount == whole.exact.amount
-    assert first.energy.value + second.energy.value == whole.energy.value
+    for length, expected in ((0, whole), (1_800_000, bill_of(samples, tariffs, start, stop, prices, 1_800_000))):
+        ranges = (start, middle), (middle, stop)
+        first, second = (bill_of(samples, tariffs, *ends, prices, length) for ends in ranges)
+        assert first.exact.amount + second.exact.amount == expected.exact.amount
+        assert first.energy.value + second.energy.value == expected.energy.value
 
 
 def _check_buckets_have_the_exact_energy_cost_without_standing_charge(case: PricingCase, step: int) -> None:

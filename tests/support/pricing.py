@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -87,14 +88,18 @@ def band_at(bands: Sequence[Window], local: datetime) -> Window | None:
 
 
 def in_season(window: TariffBand | PeakWindow, day: date) -> bool:
-    """Return whether a local day is in a season, by a walk from the first day of a season to its last one."""
+    """Return whether a local day is in a season."""
     if not window.season_start or not window.season_end:
         return True
-    (first_month, first_day), (last_month, last_day) = (
-        map(int, edge.split("-")) for edge in (window.season_start, window.season_end)
-    )
+    return _is_between(window.season_start, window.season_end, (day.month, day.day))
+
+
+@lru_cache(maxsize=10_000)
+def _is_between(first: str, last: str, day: tuple[int, int]) -> bool:
+    """Return whether a day of the year is in a season, by a walk from the first day of the season to its last one."""
+    (first_month, first_day), (last_month, last_day) = (map(int, edge.split("-")) for edge in (first, last))
     walked = date(2000, first_month, first_day)
-    while (walked.month, walked.day) != (day.month, day.day):
+    while (walked.month, walked.day) != day:
         if (walked.month, walked.day) == (last_month, last_day):
             return False
         walked = (walked + timedelta(days=1)).replace(year=2000)  # each year of the walk has 29 February
