@@ -124,12 +124,11 @@ def added_cost(tariff: Tariff, at: int, kwh: Fraction) -> Fraction:
 
 def energy_components(tariff: Tariff, at: int) -> list[TariffComponent]:
     """Return the components that charge for the energy at an instant."""
+    found = [part for part in tariff.components if part.basis is ENERGY]
+    if all(part.window is None for part in found):
+        return found
     local = from_ms(at).astimezone(ZoneInfo(tariff.time_zone))
-    return [
-        part
-        for part in tariff.components
-        if part.basis is ENERGY and (part.window is None or band_at([part.window], local))
-    ]
+    return [part for part in found if part.window is None or band_at([part.window], local)]
 
 
 def rate_of_price(tariff: Tariff, at: int, price: Fraction) -> Fraction:
