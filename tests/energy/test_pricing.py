@@ -28,7 +28,7 @@ from tests.support.pricing import (
     tariff,
 )
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import PeakStep, PeakWindow, PriceFormula, Tariff, TariffBand, TariffComponent
+from wattgate.db.models import ComponentWindow, PeakStep, PriceFormula, Tariff, TariffBand, TariffComponent
 from wattgate.energy.costs import timeline
 from wattgate.energy.costs.price_windows import known_prices
 from wattgate.energy.costs.pricing import (
@@ -114,7 +114,7 @@ def components(draw: st.DrawFn, place: int, basis: ComponentBasis, *, may_be_lim
     if basis is ComponentBasis.ENERGY and draw(st.booleans()):
         days = draw(st.lists(st.sampled_from(EVERY_DAY), min_size=1, unique=True))
         season = draw(st.just((None, None)) | st.tuples(DAYS_OF_YEAR, DAYS_OF_YEAR))
-        drawn.window = PeakWindow(tuple(days), draw(EDGES), draw(EDGES), *season)
+        drawn.window = ComponentWindow(tuple(days), draw(EDGES), draw(EDGES), *season)
     drawn.in_limits = may_be_limited and basis is ComponentBasis.ENERGY and draw(st.booleans())
     return drawn
 
@@ -412,7 +412,7 @@ def test_components_of_a_month_over_a_clock_change() -> None:
     assert pence(priced.total) == 8747 + 418 + 385
 
 
-WINTER_DAYS = PeakWindow(tuple(WORKING_DAYS), "07:00", "19:00", "11-01", "03-31")
+WINTER_DAYS = ComponentWindow(tuple(WORKING_DAYS), "07:00", "19:00", "11-01", "03-31")
 
 
 def windowed(**changes: Any) -> TariffComponent:
@@ -533,7 +533,7 @@ def test_floor_and_cap_hold_for_the_price_and_the_components_in_limits() -> None
 
 def test_a_window_of_a_component_divides_prices_bills_and_the_curve() -> None:
     """A network fee on working days from 16:15 to 19:00, under each kind of tariff. 2024-03-29 is a Friday."""
-    fee = TariffComponent("fee", ENERGY, Decimal(6), window=PeakWindow(tuple(WORKING_DAYS), "16:15", "19:00"))
+    fee = TariffComponent("fee", ENERGY, Decimal(6), window=ComponentWindow(tuple(WORKING_DAYS), "16:15", "19:00"))
     start, stop = datetime(2024, 3, 29, tzinfo=UTC), datetime(2024, 3, 31, tzinfo=UTC)
     begin, end = to_ms(start), to_ms(stop)
     samples = half_hours(start, stop)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.pricing import WORKING_DAYS, band, blocks, half_hours, tariff
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import PeakStep, PeakWindow, PriceFormula, Tariff, TariffComponent
+from wattgate.db.models import ComponentWindow, PeakStep, PriceFormula, Tariff, TariffComponent
 from wattgate.energy.costs.pricing import EnergySample, build_bill, price_samples
 from wattgate.energy.costs.tariffs import find_problems, price_length_ms
 from wattgate.energy.costs.timeline import (
@@ -42,9 +42,9 @@ def stepped(name: str, *steps: tuple[int, str]) -> TariffComponent:
     return TariffComponent(name, PEAK, Decimal(0), peak_minutes=60, peak_days=3, steps=found)
 
 
-def hours(start: str, end: str, *season: str) -> PeakWindow:
+def hours(start: str, end: str, *season: str) -> ComponentWindow:
     """Return the window of some hours of each day, or of each day of a season."""
-    return PeakWindow(tuple(Weekday), start, end, *season)
+    return ComponentWindow(tuple(Weekday), start, end, *season)
 
 
 def since(year: int, month: int, **values: Any) -> dict[str, Any]:

@@ -58,7 +58,7 @@ DEFAULT_SIZED_LISTS = """
     ReadingFileInspection.settings ReadingFileInspection.warnings ReadingFileQuestion.answers
     ReadingFileReport.refusedLines ReadingFileReport.series ReadingFileSeries.gaps ReadingFileSeries.months
     RecordedColumns.refused Resource.catchUps ResourceCount.resourceIdList ResourceOptions.options
-    PeakWindow.weekdays TariffComponent.steps
+    ComponentWindow.weekdays TariffComponent.steps
     Satisfaction.resources Tariff.bands Tariff.blocks Tariff.components TariffBand.weekdays Template.versions
     TemplatePreview.coverage TemplatePreview.culturesTried TemplateReport.findings TemplateReport.variables
     TypeProtocol.sensors User.applications HomeType.resources Webhook.failedAttempts WebhookEndpoint.events

@@ -37,8 +37,8 @@ from wattgate.enums import ComponentBasis, Period, TariffKind, Weekday
 from wattgate.errors import NotFound
 from wattgate.operations.tariffs import withdraw_tariff
 from wattgate.operations.types.meters.tariffs import (
+    NewComponentWindow,
     NewPeakStep,
-    NewPeakWindow,
     NewPriceFormula,
     NewTariffBand,
     NewTariffBlock,
@@ -295,7 +295,7 @@ async def test_components_are_part_of_the_rates_that_clients_read(served: House)
         rate=Decimal(0),
         peak_days=3,
         minimum_kilowatts=Decimal("2.5"),
-        window=NewPeakWindow(
+        window=NewComponentWindow(
             weekdays=[Weekday.SATURDAY], start="07:00", end="19:00", season_start="11-01", season_end="01-31"
         ),
     )
@@ -348,7 +348,7 @@ query ($id: ID!, $range: TimeRange!) {
 async def test_the_formula_applies_wherever_a_price_is_read(served: House) -> None:
     """Prices of 10 and 45 pence, as a source gave them, at the rates of an Agile tariff: 22 and at most 60 pence."""
     resource_id = await served.one.add_resource()
-    day = NewPeakWindow(weekdays=list(Weekday), start="00:00", end="00:00")
+    day = NewComponentWindow(weekdays=list(Weekday), start="00:00", end="00:00")
     peak, fee = (
         NewTariffComponent(name=name, basis=ComponentBasis.ENERGY, rate=Decimal(12), window=day, in_limits=limited)
         for name, limited in (("Peak", True), ("Network", False))

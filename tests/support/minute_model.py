@@ -17,8 +17,8 @@ from wattgate.energy.costs.pricing import EnergySample
 from wattgate.energy.costs.timeline import Price
 from wattgate.enums import ComponentBasis, Period, TariffKind
 from wattgate.operations.types.meters.tariffs import (
+    NewComponentWindow,
     NewPeakStep,
-    NewPeakWindow,
     NewPriceFormula,
     NewTariffBand,
     NewTariffBlock,
@@ -263,7 +263,7 @@ def _draw_component(chance: Random, number: int, at: int, zone: ZoneInfo) -> New
         first, last = _draw_season(chance, at, zone)
         start, end = (f"{chance.randrange(24):02d}:{chance.choice(('00', '30', '17'))}" for _ in range(2))
         days = chance.choice((EVERY_DAY, WORKING_DAYS))
-        window["window"] = NewPeakWindow(weekdays=days, start=start, end=end, season_start=first, season_end=last)
+        window["window"] = NewComponentWindow(weekdays=days, start=start, end=end, season_start=first, season_end=last)
     peak: dict[str, Any] = {
         "peak_minutes": chance.choice((None, 15, 30, 60)),
         "peak_days": chance.choice((None, 3)),

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import PeakWindow, Tariff, TariffBand, TariffBlock, TariffComponent
+from wattgate.db.models import ComponentWindow, Tariff, TariffBand, TariffBlock, TariffComponent
 from wattgate.energy.costs.pricing import EnergySample
 from wattgate.energy.costs.timeline import PricesByTariff
 from wattgate.energy.quantities import Money, to_hundredths
@@ -69,7 +69,7 @@ def half_hours(start: datetime, stop: datetime, kwh: str = "0.5") -> list[Energy
     return [EnergySample(to_ms(start + n * HALF_HOUR), energy(kwh), False) for n in range(count)]
 
 
-Window = TypeVar("Window", TariffBand, PeakWindow)
+Window = TypeVar("Window", TariffBand, ComponentWindow)
 
 
 def band_at(bands: Sequence[Window], local: datetime) -> Window | None:
@@ -87,7 +87,7 @@ def band_at(bands: Sequence[Window], local: datetime) -> Window | None:
     return None
 
 
-def in_season(window: TariffBand | PeakWindow, day: date) -> bool:
+def in_season(window: TariffBand | ComponentWindow, day: date) -> bool:
     """Return whether a local day is in a season."""
     if not window.season_start or not window.season_end:
         return True

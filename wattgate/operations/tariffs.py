@@ -164,10 +164,10 @@ def _build_formula(formula: types.NewPriceFormula | None) -> models.PriceFormula
     return models.PriceFormula(formula.factor, floor, cap)
 
 
-def _build_window(window: types.NewPeakWindow | None) -> models.PeakWindow | None:
+def _build_window(window: types.NewComponentWindow | None) -> models.ComponentWindow | None:
     if window is None:
         return None
-    return models.PeakWindow(**{**vars(window), "weekdays": tuple(window.weekdays)})
+    return models.ComponentWindow(**{**vars(window), "weekdays": tuple(window.weekdays)})
 
 
 @operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE, audit=Audit.CALLS_FOR_OTHERS)

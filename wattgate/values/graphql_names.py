@@ -132,10 +132,10 @@ SCALARS: Mapping[str, str] = MappingProxyType(
         "TariffBand.end": "LocalTime",
         "NewTariffBand.start": "LocalTime",
         "NewTariffBand.end": "LocalTime",
-        "PeakWindow.start": "LocalTime",
-        "PeakWindow.end": "LocalTime",
-        "NewPeakWindow.start": "LocalTime",
-        "NewPeakWindow.end": "LocalTime",
+        "ComponentWindow.start": "LocalTime",
+        "ComponentWindow.end": "LocalTime",
+        "NewComponentWindow.start": "LocalTime",
+        "NewComponentWindow.end": "LocalTime",
     }
 )
 """Scalars of texts, by the Python name of the field or argument, or by the type and this name. REST has plain texts."""

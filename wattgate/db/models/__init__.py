@@ -95,8 +95,8 @@ from wattgate.db.models.messages.deliveries import (
 from wattgate.db.models.shared_state import SecretKey, StoredEvent, TrustedDocument
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
 from wattgate.energy.costs.tariffs import (
+    ComponentWindow,
     PeakStep,
-    PeakWindow,
     PriceFormula,
     TariffBand,
     TariffBlock,
@@ -120,6 +120,7 @@ __all__ = [
     "AuditHead",
     "AuthorizationCode",
     "CatchUp",
+    "ComponentWindow",
     "ConsentChange",
     "Content",
     "DataExport",
@@ -160,7 +161,6 @@ __all__ = [
     "OneTimeCode",
     "PairedDisplay",
     "PeakStep",
-    "PeakWindow",
     "PriceFormula",
     "Prompt",
     "PromptType",

@@ -91,7 +91,7 @@ class TariffBand(msgspec.Struct):
     season_end: str | None = None
 
 
-class PeakWindow(msgspec.Struct, frozen=True):
+class ComponentWindow(msgspec.Struct, frozen=True):
     """Hours of some weekdays, and of a season, in which a component counts. The members are those of a band."""
 
     weekdays: tuple[Weekday, ...]
@@ -108,7 +108,7 @@ class PeakStep(msgspec.Struct):
     up_to: Decimal | None = None
 
 
-Window = TariffBand | PeakWindow
+Window = TariffBand | ComponentWindow
 
 
 class TariffBlock(msgspec.Struct):
@@ -150,7 +150,7 @@ class TariffComponent(msgspec.Struct):
     peak_minutes: int | None = None
     peak_days: int | None = None
     minimum: Decimal | None = None
-    window: PeakWindow | None = None
+    window: ComponentWindow | None = None
     steps: list[PeakStep] = msgspec.field(default_factory=list)
     in_limits: bool = False
 
@@ -217,7 +217,7 @@ def seasons(bands: Sequence[Window]) -> list[tuple[str, list[int]]]:
     ]
 
 
-def window_test(window: PeakWindow) -> Callable[[datetime], bool]:
+def window_test(window: ComponentWindow) -> Callable[[datetime], bool]:
     """Return the test of whether a wall-clock time is in a window."""
     changes = band_changes([window])
 
@@ -229,7 +229,7 @@ def window_test(window: PeakWindow) -> Callable[[datetime], bool]:
     return contains
 
 
-def has_season_in(window: PeakWindow, first: date, last: date) -> bool:
+def has_season_in(window: ComponentWindow, first: date, last: date) -> bool:
     """Return whether some day from `first` to `last`, both of one year, is in the season of a window."""
     start, end = day_of_year(first), day_of_year(last)
     if window.season_start is None:

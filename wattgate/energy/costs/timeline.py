@@ -26,8 +26,8 @@ from wattgate.energy.costs.tariffs import (
     DAY_MINUTES,
     PEAK_MINUTES,
     RATE_DECIMALS,
+    ComponentWindow,
     PeakStep,
-    PeakWindow,
     PriceFormula,
     TariffComponent,
     TariffTerms,
@@ -170,7 +170,7 @@ class PeakKey(NamedTuple):
     minutes: int
     days: int
     month: int
-    window: PeakWindow | None = None
+    window: ComponentWindow | None = None
 
 
 Peaks = Mapping[PeakKey, int]
@@ -339,7 +339,7 @@ def has_peak(tariff: TariffTerms, component: TariffComponent, at: int) -> bool:
 
 
 def find_peak(
-    energies: Iterable[tuple[int, int]], zone: tzinfo, minutes: int, days: int, window: PeakWindow | None = None
+    energies: Iterable[tuple[int, int]], zone: tzinfo, minutes: int, days: int, window: ComponentWindow | None = None
 ) -> int:
     """Return the peak of a month in billionths of a kW, from the start and energy of parts of `minutes` (10^-9 kWh).
 

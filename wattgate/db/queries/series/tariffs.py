@@ -24,7 +24,7 @@ from wattgate.energy.costs.pricing import BASIS_UNITS, add_vat, to_decimal, with
 from wattgate.energy.costs.tariffs import (
     MAX_AHEAD,
     RATE_DECIMALS,
-    PeakWindow,
+    ComponentWindow,
     PriceFormula,
     TariffBand,
     TariffBlock,
@@ -155,7 +155,7 @@ class ComponentRates(msgspec.Struct, gc=False):
     peak_minutes: int | None
     peak_days: int | None
     minimum_kilowatts: Decimal | None
-    window: PeakWindow | None
+    window: ComponentWindow | None
     steps: list[StepRates]
     in_limits: bool
 

@@ -68,7 +68,7 @@ class TariffBand:
 @strawberry.type(
     description="Hours of some weekdays, and of a season, in which a component counts, in the tariff's time zone."
 )
-class PeakWindow:
+class ComponentWindow:
     weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the hours start.")
     start: str = strawberry.field(description="Time of day at which the hours start, such as 07:00.")
     end: str = strawberry.field(
@@ -111,7 +111,7 @@ class TariffComponent:
     minimum_kilowatts: Decimal | None = strawberry.field(
         description="Power in kW that is charged for at least. Null if there is none."
     )
-    window: PeakWindow | None = strawberry.field(description=f"{WINDOW} Null if all times count.")
+    window: ComponentWindow | None = strawberry.field(description=f"{WINDOW} Null if all times count.")
     steps: list[PeakStep] = strawberry.field(description=f"{PEAK_STEPS} Empty if the peak has a rate for each kW.")
     in_limits: bool = strawberry.field(description=IN_LIMITS)
 
@@ -355,7 +355,7 @@ class NewTariffBand:
 
 
 @strawberry.input(description="Hours of some weekdays, and of a season, in which a component counts.")
-class NewPeakWindow:
+class NewComponentWindow:
     weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the hours start.")
     start: terms.Text100 = strawberry.field(description="Time of day at which the hours start: HH:MM.")
     end: terms.Text100 = strawberry.field(
@@ -408,7 +408,9 @@ class NewTariffComponent:
     minimum_kilowatts: Decimal | None = strawberry.field(
         default=None, description="Power in kW that is charged for at least, whatever the peak is. Default: none."
     )
-    window: NewPeakWindow | None = strawberry.field(default=None, description=f"{WINDOW} Default: all times count.")
+    window: NewComponentWindow | None = strawberry.field(
+        default=None, description=f"{WINDOW} Default: all times count."
+    )
     steps: list[NewPeakStep] = strawberry.field(
         default_factory=list, description=f"{PEAK_STEPS} At most 12. Default: none."
     )
