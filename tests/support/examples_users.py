@@ -113,6 +113,11 @@ async def _renaming(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
     return headers, {"name": "Grace"}
 
 
+async def _erasing(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
+    who, headers = await _logged_in(tenant)
+    return headers, {"userId": who["userId"], "password": PASSWORD}
+
+
 async def _changing_password(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
     """A new password ends the displays and the other tokens of the account."""
     _, headers = await _logged_in(tenant)
@@ -181,6 +186,7 @@ async def _approved(tenant: Tenant) -> dict[str, Any]:
 
 
 FRESH_CALLERS: dict[str, Callable[[Tenant], Awaitable[tuple[dict[str, str], dict[str, Any]]]]] = {
+    "erase_my_data": _erasing,
     "change_name": _renaming,
     "change_password": _changing_password,
     "confirm_second_factor": _confirming,
@@ -242,6 +248,7 @@ EXAMPLES: dict[str, Example] = {
     "export_my_data": _exported,
     "data_export": _exported,
     "data_export_part": _exported,
+    "erase_my_data": NOTHING,
     "rename_user": fixed(
         lambda tenant: {"userId": tenant.user_id, "username": tenant.username.upper(), "status": "active"}
     ),

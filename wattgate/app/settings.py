@@ -380,6 +380,13 @@ class Settings(ClientLimitSettings):
             "(default: six years). 0 erases them with the user."
         ),
     )
+    private_gateway: bool = Field(
+        default=False,
+        description=(
+            "Whether this gateway serves only its own households, and nobody is billed by it. If true, people delete "
+            "their homes and themselves, and nothing is kept for billing: the days above count as 0."
+        ),
+    )
     erasure_list: Path | None = Field(
         default=None,
         description=(
@@ -639,7 +646,13 @@ class Settings(ClientLimitSettings):
             session_lifetime=timedelta(days=self.session_days),
             grant_lifetime=timedelta(days=self.grant_days),
             registers_by_mail=self.register_by_mail,
+            is_private=self.private_gateway,
         )
+
+    @property
+    def kept_billing_days(self) -> int:
+        """Days for which records for billing are kept after an erasure. A private gateway keeps none."""
+        return 0 if self.private_gateway else self.billing_retention_days
 
     @property
     def consent_policy(self) -> ConsentPolicy:

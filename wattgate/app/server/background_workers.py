@@ -42,7 +42,7 @@ def background_workers(settings: Settings, hub: Hub, clock: Clock, access_log: A
 
 def job_policy(settings: Settings) -> JobPolicy:
     """Return for how long records are kept, and the list of erasures, by the settings."""
-    return JobPolicy(settings.billing_retention_days, settings.export_lifetime_hours, open_erasure_list(settings))
+    return JobPolicy(settings.kept_billing_days, settings.export_lifetime_hours, open_erasure_list(settings))
 
 
 def _mqtt_intakes(settings: Settings) -> list[BackgroundTask]:

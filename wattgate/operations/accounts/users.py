@@ -86,7 +86,7 @@ async def delete_user(call: Call, *, user_id: ids.UserId) -> types.User:
     """
     await lock_user(call.rows, user_id)
     await call.rows.lock(models.User, col(models.User.user_id) == user_id)
-    await begin_erasure(call, await call.rows.get(models.User, user_id))
+    await begin_erasure(call, call.rows, await call.rows.get(models.User, user_id))
     return await build_user(call.rows, await call.rows.get(models.User, user_id))
 
 

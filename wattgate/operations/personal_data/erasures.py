@@ -14,24 +14,30 @@ from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.identity.login_backoff import forget_username
 from wattgate.db.models import Tenanted
 from wattgate.db.personal_data.erasure_list import ListedErasure
-from wattgate.db.personal_data.rules import condition, erase_rows, replace_values
+from wattgate.db.personal_data.rules import OfUser, condition, erase_rows, replace_values
 from wattgate.db.personal_data.steps import ADDRESS_STEPS, AUDIT_LOG, BATCH_ROWS, READINGS, run_batch, steps_of
 from wattgate.db.personal_data.tables import READING_RULES, USER_RULES
+from wattgate.db.rows.lookups import model_columns
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
-from wattgate.enums import DeliveryState, ErasureAction, ErasureStage, JobState
-from wattgate.errors import NotFound
+from wattgate.enums import DeliveryState, ErasureAction, ErasureStage, JobState, UserStatus
+from wattgate.errors import Forbidden, NotFound, ReauthenticationRequired
+from wattgate.operations.core.context import require_user_id
+from wattgate.operations.core.home_events import emit_device_changed, emit_home_changed, emit_resources_changed
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
-from wattgate.operations.credentials.credential_endings import end_user
-from wattgate.operations.tenancies.tenancies import end_all_tenancies
+from wattgate.operations.credentials.credential_endings import end_home, end_user
+from wattgate.operations.credentials.login import require_recent_login
+from wattgate.operations.tenancies.tenancies import end_all_tenancies, end_tenancy_without_resources
 from wattgate.operations.types.identity import personal_data as types
 from wattgate.operations.vocabulary import ids
 from wattgate.operations.vocabulary.arguments import Id
+from wattgate.operations.vocabulary.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.operations.vocabulary.tags import Tag
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, UserJobQueued
+from wattgate.values import terms
 
 LEASE = timedelta(minutes=2)
 """Time after a worker's last batch after which another worker continues."""
@@ -72,6 +78,53 @@ async def erasure(call: Call, *, user_id: ids.UserId) -> types.Erasure:
     record = await call.rows.first(models.Erasure, col(models.Erasure.user_id) == user_id)
     if record is None:
         raise NotFound(f"User {user_id} is not erased. Erase a user with deleteUser.")
+    return build_erasure(record)
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.Erasure,
+    needs=Permission.DATA_EXPORT,
+    audit=Audit.EVERY_CALL,
+    rest=RestRoute("POST", "/user/{userId}/erasure", Tag.USERS),
+    raises=(ReauthenticationRequired, NotFound),
+    weight=PASSWORD_HASH_WEIGHT,
+)
+async def erase_my_data(
+    call: Call,
+    *,
+    user_id: ids.UserId | None = None,
+    ve_id: ids.VeId | None = None,
+    password: terms.CallerPassword | None = None,
+    code: terms.CallerCode | None = None,
+) -> types.Erasure:
+    """Erase the calling user with all data, or one home with its resources. It cannot be undone.
+
+    The home and its resources are removed at once, and a job erases their readings, tariffs and devices. A resource
+    that is in another home as well stays. For one home, `userId` of the result is the pseudonym of the erased records.
+
+    Only a private gateway allows this (`WATTGATE_PRIVATE_GATEWAY`): others keep records for billing, and their operator
+    erases users. A token whose log-in is some minutes old needs `password`; without it, the error is
+    `REAUTHENTICATION_REQUIRED`.
+    """
+    own_id = require_user_id(call)
+    if user_id not in (None, own_id):
+        raise NotFound(f"No user with ID {user_id}.")
+    if not call.account_policy.is_private:
+        raise Forbidden(
+            "This gateway keeps records for billing, so its operator erases users and homes. Ask the operator. On a "
+            "gateway of your own, set WATTGATE_PRIVATE_GATEWAY=true."
+        )
+    await require_recent_login(call, password, code)
+    with call.rows.whole_application() as rows:
+        rows.recorder = call.rows.recorder
+        await lock_user(rows, own_id)
+        await rows.lock(models.User, col(models.User.user_id) == own_id)
+        user = await rows.get(models.User, own_id)
+        erased = user if ve_id is None else await _part_with_home(call, rows, own_id, ve_id)
+        await begin_erasure(call, rows, erased)
+        record = await rows.first(models.Erasure, col(models.Erasure.user_id) == erased.user_id)
+    assert record is not None  # it has just begun
     return build_erasure(record)
 
 
@@ -145,7 +198,7 @@ async def repeat_erasure(call: Call, *, user_id: str, erased_at: datetime) -> bo
     user = await call.rows.get(models.User, user_id)
     if user.erased_at is not None:
         return False
-    await begin_erasure(call, user, erased_at)
+    await begin_erasure(call, call.rows, user, erased_at)
     return True
 
 
@@ -268,14 +321,14 @@ REPLACED_AT_ONCE = (models.Account, models.Resource, models.User)
 """The models whose personal values are replaced at once: this frees the username, and closes the resources."""
 
 
-async def begin_erasure(call: Call, user: models.User, erased_at: datetime | None = None) -> None:
+async def begin_erasure(call: Call, rows: Rows, user: models.User, erased_at: datetime | None = None) -> None:
     """Begin the erasure of a user, or do nothing if it has begun before. The user record is locked.
 
-    `erased_at` is the time of an erasure that a restored backup has undone. The default is now.
+    `rows` are those of the application. `erased_at` is the time of an erasure that a restored backup has undone. The default is now.
     """
     if user.erased_at is not None:
         return
-    rows, user_id = call.rows, user.user_id
+    user_id = user.user_id
     erasure = await rows.add(models.Erasure(user_id=user_id, due_at=rows.now, created_at=erased_at or rows.now))
     accounts = await rows.all(models.Account, col(models.Account.user_id) == user_id)
     await _withdraw_deliveries(rows, user_id)
@@ -291,6 +344,67 @@ async def begin_erasure(call: Call, user: models.User, erased_at: datetime | Non
                 where = condition(rows, model, selection, user_id)
                 await replace_values(rows, model, where, rule.replaced, MAX_ROWS_AT_ONCE)
     call.emit(Event(topics.user_jobs(), user_id, UserJobQueued(user_id)))
+
+
+async def _part_with_home(call: Call, rows: Rows, owner_id: str, ve_id: str) -> models.User:
+    """Give a home, and what belongs to it alone, to a new user without an account. Return that user.
+
+    The erasure of that user erases the home as any user is erased: in batches, listed and with a receipt. The tenancies
+    of the meter points end, so that they are free for another user. The same user continues where they ended.
+    """
+    home = await rows.edit(models.VirtualEntity, ve_id)
+    if home.owner_id != owner_id:
+        raise NotFound(f"You own no home with ID {ve_id}.")
+    await end_home(call, rows, ve_id)
+    resources = await _resources_only_in(rows, home)
+    holder = await rows.add(models.User(status=UserStatus.INACTIVE, active=False))
+    home.owner_id, home.active = holder.user_id, False
+    await rows.flush()
+    await _give_records(call, rows, home, [resource.resource_id for resource in resources], owner_id)
+    for resource in resources:
+        resource.owner_id, resource.active = holder.user_id, False
+    await rows.flush()
+    for mpxn in sorted({resource.mpxn for resource in resources if resource.mpxn}):
+        await end_tenancy_without_resources(call, owner_id, mpxn)
+    emit_home_changed(call, ve_id)
+    emit_resources_changed(call, [resource.resource_id for resource in resources])
+    return holder
+
+
+async def _resources_only_in(rows: Rows, home: models.VirtualEntity) -> list[models.Resource]:
+    """Return the resources that are in no other home than this one, and those that have their costs."""
+    link, resource = models.VirtualEntityResource, models.Resource
+    linked = {one.resource_id for one in await rows.all(link, col(link.ve_id) == home.ve_id)}
+    elsewhere = {
+        one.resource_id
+        for one in await rows.all(link, col(link.resource_id).in_(linked), col(link.ve_id) != home.ve_id)
+    }
+    own = linked - elsewhere
+    is_own = or_(col(resource.resource_id).in_(own), col(resource.cost_of).in_(own))
+    found = await rows.all(resource, col(resource.owner_id) == home.owner_id, is_own)
+    return [await rows.edit(resource, one.resource_id) for one in found if one.resource_id not in elsewhere]
+
+
+async def _give_records(
+    call: Call, rows: Rows, home: models.VirtualEntity, resource_ids: Sequence[str], owner_id: str
+) -> None:
+    """Give the records that name a home or its resources to the holder of the home, by the rules of erasures.
+
+    A device that feeds one of the resources goes as well.
+    """
+    sensor = models.DeviceSensor
+    fed = {one.device_id for one in await rows.all(sensor, col(sensor.resource_id).in_(resource_ids))}
+    of_home = {"resource_id": resource_ids, "ve_id": [home.ve_id], "device_id": sorted(fed)}
+    for rule in USER_RULES:
+        model = cast(type[Tenanted], rule.model)
+        columns = model_columns(model)
+        named = [columns[name].in_(found) for name, found in of_home.items() if name in columns]
+        owners = [found.column for found in rule.selections if isinstance(found, OfUser)]
+        if named and owners and model not in (models.Resource, models.VirtualEntity):
+            owner = owners[0]
+            await rows.update(model, columns[owner] == owner_id, or_(*named), **{owner: home.owner_id})
+    for device_id in sorted(fed):
+        emit_device_changed(call, device_id)
 
 
 async def _withdraw_deliveries(rows: Rows, user_id: str) -> None:
