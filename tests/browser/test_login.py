@@ -52,7 +52,7 @@ async def stored_keys(page: Page) -> list[str]:
 
 async def test_browser_that_cannot_run_the_script_says_so(browser: Browser, own: House) -> None:
     """Without JavaScript, and with a script that the browser cannot parse. Other browsers do not show the line."""
-    paths = ("/display", "/pair", "/preview", "/add-data", "/register")
+    paths = ("/display", "/pair", "/preview", "/add-data", "/your-data", "/register")
     for script in (None, "let new = this is {", ""):
         context = await browser.new_context(base_url=own.url, java_script_enabled=script is not None, **WITHOUT_WORKER)
         if script:

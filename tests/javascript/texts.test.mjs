@@ -73,13 +73,13 @@ describe("catalogues", () => {
 });
 
 describe("keys", () => {
-  const modules = ["", "../pair/", "../add-data/"].flatMap((folder) => {
+  const modules = ["", "../pair/", "../add-data/", "../your-data/"].flatMap((folder) => {
     const names = readdirSync(new URL(folder, FOLDER)).filter((name) => name.endsWith(".js") && name !== "texts.js");
     return names.map((name) => folder + name);
   });
   const loginFiles = ["../shared/login-form.js", "../../server/pages/login_page.py", ...LOGIN];
   const sources = [...modules, ...loginFiles].map((name) => readFileSync(new URL(name, FOLDER), "utf8"));
-  const pages = ["index.html", "../pair/index.html", "../add-data/index.html"];
+  const pages = ["index.html", "../pair/index.html", "../add-data/index.html", "../your-data/index.html"];
   const page = pages.map((name) => readFileSync(new URL(name, FOLDER), "utf8")).join("\n");
   const code = [...sources, page].join("\n");
 

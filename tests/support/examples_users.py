@@ -248,7 +248,7 @@ EXAMPLES: dict[str, Example] = {
     "export_my_data": _exported,
     "data_export": _exported,
     "data_export_part": _exported,
-    "erase_my_data": NOTHING,
+    "erase_my_data": fixed(lambda tenant: {"userId": tenant.user_id, "password": PASSWORD}),
     "rename_user": fixed(
         lambda tenant: {"userId": tenant.user_id, "username": tenant.username.upper(), "status": "active"}
     ),

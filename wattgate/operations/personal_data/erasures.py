@@ -87,7 +87,7 @@ async def erasure(call: Call, *, user_id: ids.UserId) -> types.Erasure:
     needs=Permission.DATA_EXPORT,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/user/{userId}/erasure", Tag.USERS),
-    raises=(ReauthenticationRequired, NotFound),
+    raises=(ReauthenticationRequired,),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def erase_my_data(

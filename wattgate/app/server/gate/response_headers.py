@@ -200,6 +200,7 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
         "/display/manifest.webmanifest": STATIC,
         "/pair": PAGE,
         "/add-data": PAGE,
+        "/your-data": PAGE,
         "/verify": PAGE,
         "/reset": PAGE,
         "/confirm-email": PAGE,

@@ -59,6 +59,16 @@ def page_routes(settings: Settings, runner: Runner, demonstration: Demonstration
             api=settings.base_path,
         ),
         login_page_route(
+            "/your-data",
+            "your-data/index.html",
+            welcome="Log in to see, download or delete your data.",
+            runner=runner,
+            configured_id=configured_id,
+            api=settings.base_path,
+            is_private=str(settings.private_gateway).lower(),
+            kept_days=str(settings.kept_billing_days),
+        ),
+        login_page_route(
             "/preview",
             "preview/index.html",
             welcome="Log in as a template editor or administrator to edit the templates of alerts.",

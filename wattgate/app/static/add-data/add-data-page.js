@@ -2,8 +2,9 @@
 
 import { text } from "../display/texts.js";
 import { element, find, findAll, findAs } from "../shared/dom.js";
-import { listHomes, toGatewayError } from "../shared/gateway.js";
+import { listHomes } from "../shared/gateway.js";
 import { pageAddress } from "../shared/page-address.js";
+import { SessionRequests } from "../shared/session-requests.js";
 import { QuestionForm } from "./question-form.js";
 import { ReportView } from "./report-view.js";
 import { inspect, preview, store } from "./requests.js";
@@ -19,16 +20,14 @@ const MAX_PROFILE_BYTES = 4_000;
 export class AddDataPage {
   /** @type {HTMLElement} */
   #root;
-  /** @type {() => void} */
-  #onSessionEnded;
+  /** @type {SessionRequests} */
+  #requests;
   /** @type {HTMLFormElement} */
   #fileForm;
   /** @type {QuestionForm} */
   #questions;
   /** @type {ReportView} */
   #report;
-  /** @type {Session | null} */
-  #session = null;
   /** @type {Home[]} */
   #homes = [];
   /** @type {File | null} */
@@ -44,7 +43,7 @@ export class AddDataPage {
    */
   constructor(root, onSessionEnded) {
     this.#root = root;
-    this.#onSessionEnded = onSessionEnded;
+    this.#requests = new SessionRequests(root, onSessionEnded, "data.unreachable");
     this.#fileForm = findAs(root, ".file-form", HTMLFormElement);
     this.#questions = new QuestionForm(
       findAs(root, ".question-form", HTMLFormElement),
@@ -62,8 +61,8 @@ export class AddDataPage {
 
   /** @param {Session} session */
   async start(session) {
-    this.#session = session;
-    const homes = await this.#send(() => listHomes(session.token));
+    this.#requests.session = session;
+    const homes = await this.#requests.send(() => listHomes(session.token));
     if (!homes) return;
     this.#homes = homes;
     find(this.#root, ".no-homes").hidden = homes.length > 0;
@@ -76,11 +75,11 @@ export class AddDataPage {
   /** Remove everything that was shown. */
   stop() {
     this.#sending?.abort();
-    this.#session = this.#file = null;
+    this.#requests.session = this.#file = null;
     this.#homes = [];
     this.#settings = [];
     this.#show(null);
-    this.#say("");
+    this.#requests.say("");
   }
 
   get #input() {
@@ -119,7 +118,7 @@ export class AddDataPage {
     this.#file = null;
     this.#settings = [];
     this.#input.value = "";
-    this.#say("");
+    this.#requests.say("");
     this.#show(".file-form");
     this.#input.focus();
   }
@@ -203,16 +202,16 @@ export class AddDataPage {
    */
   async #transfer(stage, act) {
     const [file, before] = [this.#file, this.#shownPart];
-    if (!file || !this.#session) return null;
+    if (!file || !this.#requests.session) return null;
     const sending = (this.#sending = new AbortController());
     const bar = findAs(this.#root, ".progress progress", HTMLProgressElement);
     const title = find(this.#root, "#progress-title");
     title.textContent = text("data.sending", { name: file.name });
-    this.#say("");
+    this.#requests.say("");
     this.#show(".progress");
     const transfer = {
       api: this.#root.dataset.api ?? "",
-      token: this.#session.token,
+      token: this.#requests.token,
       signal: sending.signal,
       onProgress: (/** @type {number} */ part) => {
         bar.value = part;
@@ -224,7 +223,7 @@ export class AddDataPage {
     };
     bar.value = 0;
     const upload = { file, homeId: this.#homeId, settings: this.#settings };
-    const result = await this.#send(() => act(upload, transfer));
+    const result = await this.#requests.send(() => act(upload, transfer));
     if (!result) this.#show(before);
     return result;
   }
@@ -238,38 +237,10 @@ export class AddDataPage {
     return [".file-form", ".question-form", ".report"].find((part) => !find(this.#root, part).hidden) ?? ".file-form";
   }
 
-  /**
-   * Return the result of a request. Return null, and show the error, if it failed.
-   * @template T
-   * @param {() => Promise<T>} request
-   * @returns {Promise<T | null>}
-   */
-  async #send(request) {
-    const session = this.#session;
-    try {
-      const result = await request();
-      return session === this.#session ? result : null;
-    } catch (thrown) {
-      if (session !== this.#session) return null;
-      const error = toGatewayError(thrown);
-      if (error.unauthenticated) this.#onSessionEnded();
-      else if (error.unreachable) this.#say(text("data.unreachable"));
-      else if (error.code !== "CANCELLED") this.#say(error.message);
-      return null;
-    }
-  }
-
   /** @param {string | null} part */
   #show(part) {
     for (const one of [".file-form", ".progress", ".question-form", ".report"]) {
       find(this.#root, one).hidden = one !== part;
     }
-  }
-
-  /** @param {string} message */
-  #say(message) {
-    const notice = find(this.#root, ".notice");
-    notice.textContent = message;
-    if (message) notice.focus();
   }
 }

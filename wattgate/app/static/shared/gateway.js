@@ -268,7 +268,7 @@ export async function call(query, variables, token) {
  * @param {string} [accepted]
  * @returns {Promise<{ data: any, refused: GatewayError | null }>}
  */
-async function callInPart(query, variables, token, accepted) {
+export async function callInPart(query, variables, token, accepted) {
   /** @type {Record<string, string>} */
   const headers = { "Content-Type": "application/json", ...(token && { token }) };
   const document = query.includes("...Refused") ? `${query} ${REFUSED}` : query;

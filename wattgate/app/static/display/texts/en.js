@@ -7,12 +7,14 @@
 
 import data from "../../shared/data-texts/en.js";
 import login from "../../shared/login-texts/en.js";
+import own from "../../shared/own-texts/en.js";
 
 /** @import { Text } from "../../shared/catalogue.js" */
 
 export default /** @satisfies {Record<string, Text>} */ ({
   ...data,
   ...login,
+  ...own,
 
   "page.title": "Home display · wattgate",
   "page.home": "Home",

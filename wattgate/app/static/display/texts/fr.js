@@ -2,12 +2,14 @@
 
 import data from "../../shared/data-texts/fr.js";
 import login from "../../shared/login-texts/fr.js";
+import own from "../../shared/own-texts/fr.js";
 
 /** @import { Catalogue } from "../texts.js" */
 
 export default /** @type {Catalogue} */ ({
   ...data,
   ...login,
+  ...own,
 
   "page.title": "Écran du logement · wattgate",
   "page.home": "Logement",

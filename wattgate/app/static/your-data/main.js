@@ -1,0 +1,14 @@
+/** Entry point of the page of the own data: shows it after the login. */
+
+import { startNotation } from "../display/notation.js";
+import { text } from "../display/texts.js";
+import { AuthenticatedView } from "../shared/authenticated-view.js";
+import { find } from "../shared/dom.js";
+import { YourDataPage } from "./your-data-page.js";
+
+find(document, ".welcome").dataset.text = "own.welcome";
+startNotation(new URLSearchParams(location.search).get("lang"));
+
+const root = find(document, ".own-view");
+const view = new AuthenticatedView(root);
+view.start(new YourDataPage(root, () => view.end(text("page.sessionEnded"))));
