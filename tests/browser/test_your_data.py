@@ -78,7 +78,7 @@ async def street(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stre
         for password in re.findall(rf"Password of {re.escape(user)}: (\S+)", created.stdout):
             passwords[user] = password
     await wattgate(database_url, "readings", "import", str(file), "--home", "My home")
-    created = await wattgate(database_url, "user", "create", "--application", "My app", "--password", EVE_PASSWORD, EVE)
+    created = await wattgate(database_url, "user", "create", "My app", EVE, "--password", EVE_PASSWORD)
     passwords[EVE] = EVE_PASSWORD
     billing = create_app(Settings(_env_file=None, database_url=database_url))
     private = create_app(Settings(_env_file=None, database_url=database_url, private_gateway=True))
@@ -132,7 +132,7 @@ async def test_a_household_takes_a_copy_deletes_a_home_and_then_everything(page:
     await log_in(page, ADA, street.passwords[ADA])
     homes = page.get_by_test_id("own-home-list").locator("> li")
     await expect(homes).to_have_count(3)
-    await expect(homes.nth(0)).to_contain_text("5 January 2026 to 1 February 2026")
+    await expect(homes.nth(0)).to_contain_text("Electricity: 5 January 2026 to 1 February 2026")
     await expect(homes.nth(1)).to_contain_text("no readings")
     await expect(homes.nth(2)).to_contain_text("Shared with you since")
     await _take_a_copy(page)

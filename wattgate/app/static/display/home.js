@@ -24,6 +24,16 @@ export function resourceIdsByEnergy({ resources }) {
 }
 
 /**
+ * Return the energy that a resource measures: electricity, gas or exported. Null if it is another quantity.
+ * @param {string | null} classifier
+ * @returns {keyof typeof CLASSIFIERS | null}
+ */
+export function energyOf(classifier) {
+  const names = /** @type {(keyof typeof CLASSIFIERS)[]} */ (Object.keys(CLASSIFIERS));
+  return names.find((name) => CLASSIFIERS[name] === classifier) ?? null;
+}
+
+/**
  * Return the time zone of a home's days. Homes without one use that of the device.
  * @param {Home} home
  */

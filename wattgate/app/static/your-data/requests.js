@@ -2,7 +2,7 @@
 
 import { call, callInPart, GatewayError } from "../shared/gateway.js";
 
-/** @typedef {{ resourceId: string, name: string, firstTime: string | null, lastTime: string | null }} Series */
+/** @typedef {{ name: string, classifier: string | null, firstTime: string | null, lastTime: string | null }} Series */
 /** @typedef {{ homeId: string, name: string, resources: Series[] }} OwnHome */
 /** @typedef {{ homeId: string, name: string, joinedAt: string }} SharedHome */
 /** @typedef {{ homes: OwnHome[], sharedHomes: SharedHome[] }} StoredData */
@@ -26,7 +26,7 @@ import { call, callInPart, GatewayError } from "../shared/gateway.js";
 const STORED = `query Stored($after: String) {
   viewer {
     homes(first: 50, after: $after) {
-      edges { node { homeId name resources { resourceId name firstTime lastTime } } }
+      edges { node { homeId name resources { name classifier costOf firstTime lastTime } } }
       pageInfo { hasNextPage endCursor }
     }
     sharedHomes { homeId name joinedAt }
@@ -49,10 +49,19 @@ export async function readStored(token) {
   for (;;) {
     /** @type {{ viewer: any }} */
     const { viewer } = (await callInPart(STORED, { after }, token, "CONSENT_REVOKED")).data;
-    homes.push(...viewer.homes.edges.map((/** @type {any} */ { node }) => node));
+    homes.push(...viewer.homes.edges.map((/** @type {any} */ { node }) => withoutCosts(node)));
     if (!viewer.homes.pageInfo.hasNextPage) return { homes, sharedHomes: viewer.sharedHomes };
     after = viewer.homes.pageInfo.endCursor;
   }
+}
+
+/**
+ * Return a home without its series of costs, which are computed and not stored.
+ * @param {any} home
+ * @returns {OwnHome}
+ */
+function withoutCosts({ homeId, name, resources }) {
+  return { homeId, name, resources: resources.filter((/** @type {any} */ { costOf }) => costOf === null) };
 }
 
 /**

@@ -1,7 +1,8 @@
 /** What the page of the own data says of homes, series, archives and of what is kept. */
 
 import { formatDay } from "../add-data/wording.js";
-import { currentLocale, text } from "../display/texts.js";
+import { energyOf } from "../display/home.js";
+import { capitalise, currentLocale, text } from "../display/texts.js";
 
 /** @import { TextKey } from "../display/texts.js" */
 /** @import { Series } from "./requests.js" */
@@ -13,7 +14,9 @@ const DAYS_OF_A_YEAR = 365;
  * Return what is stored of a series, such as "Electricity: 1 May 2025 to 30 April 2026".
  * @param {Series} series
  */
-export function describeSeries({ name, firstTime, lastTime }) {
+export function describeSeries({ name: ownName, classifier, firstTime, lastTime }) {
+  const energy = energyOf(classifier);
+  const name = energy ? capitalise(text(`energy.${energy}`)) : ownName;
   if (!firstTime || !lastTime) return text("own.withoutReadings", { name });
   return text("own.span", { name, first: formatDay(firstTime), last: formatDay(lastTime) });
 }
