@@ -1,6 +1,7 @@
 /** The dialog behind the bell: the inbox, the alert rules, the daily budget and the tenancies, one tab for each. */
 
 import { find, findAll, findAs } from "../shared/dom.js";
+import { pageAddress } from "../shared/page-address.js";
 import { BudgetPanel } from "./budget-panel.js";
 import { readInbox, readSettings, readTenancies } from "./household-requests.js";
 import { InboxPanel } from "./inbox-panel.js";
@@ -81,6 +82,7 @@ export class Household {
     this.clear();
     this.#homeId = homeId;
     this.#isOffered = isOffered;
+    find(this.#root, ".your-data").setAttribute("href", pageAddress("/your-data"));
     this.#inbox.setWallClock(wallClock);
     this.#tenancy.setWallClock(wallClock);
     this.#drawBell();

@@ -91,6 +91,7 @@ export class ExportCard {
     const isDone = shown?.state === "DONE";
     find(this.#card, ".download").hidden = !isDone;
     const prepare = find(this.#card, ".prepare");
+    find(this.#card, ".form-actions").hidden = isRunning;
     prepare.hidden = isRunning || (isDone && now() - Date.parse(shown.createdAt) < SAME_FOR_MS);
     prepare.textContent = text(shown ? "own.prepareAgain" : "own.prepare");
   }

@@ -113,6 +113,10 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "mutation AddCarbonType {\n  createResourceType(input: {\n    name: \"carbon intensity\", classifier: \"carbon.intensity\", baseUnit: \"gCO2/kWh\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2026-01-01T00:00:00Z\",\n      fields: [{fieldName: \"INTENSITY\", unit: \"gCO2/kWh\", datatype: \"integer\"}]\n    }]\n  }) { ... on ResourceType { resourceTypeId } }\n}\n",
   },
   {
+    page: "how-to/erase-and-export", pageTitle: "Erase and export a user's data", section: "Use the page Your data", name: "eraseMyData", kind: "mutation",
+    text: "mutation ($homeId: ID, $password: String) {\n  eraseMyData(homeId: $homeId, password: $password) {\n    ... on Erasure {\n      state\n    }\n    ... on Refusal {\n      code\n      message\n    }\n  }\n}\n",
+  },
+  {
     page: "how-to/erase-and-export", pageTitle: "Erase and export a user's data", section: "Export", name: "exportMyData", kind: "mutation",
     text: "mutation {\n  exportMyData {\n    ... on DataExport {\n      exportId\n      state\n    }\n  }\n}\n",
   },
