@@ -160,8 +160,12 @@ def test_operations_and_examples_match() -> None:
 
 @pytest.fixture(scope="session")
 async def own_house(databases: Databases) -> AsyncIterator[House]:
-    """A served gateway on each engine for these tests alone, because the examples change records of its tenants."""
-    async with databases() as url, house(url, recent_login_minutes=60) as opened:  # a slow walk takes more than 5
+    """A served gateway on each engine for these tests alone, because the examples change records of its tenants.
+
+    It is a private one, on which people erase themselves.
+    """
+    settings = {"recent_login_minutes": 60, "private_gateway": True}  # a slow walk takes more than 5 minutes
+    async with databases() as url, house(url, **settings) as opened:
         for tenant in (opened.one, opened.other):
             owner = await resident(tenant)
             await people.home_member(owner, tenant, await owner.add_home())

@@ -66,7 +66,9 @@ async def _stored(planted: Planted) -> dict[str, Any]:
 
 async def _until(planted: Planted, expected: dict[str, Any]) -> None:
     async with asyncio.timeout(60):
-        while await _stored(planted) != expected:
+        while True:
+            if await _stored(planted) == expected:
+                return
             await asyncio.sleep(0.05)
 
 
@@ -95,11 +97,11 @@ async def test_a_person_erases_one_home_and_then_everything(place: House, clock:
     assert erased["userId"] == planted.user_id
     assert (await place.call("GET", "/user/" + planted.user_id, planted.headers)).status_code == 401
     await _until(planted, {"billed": (False, 0, 0), "unbilled": (True, 0, 0)})
-    traces = await find_in_tables(place.gateway.database, HARDWARE_ID, "xyzzyq", "plugh")
     async with asyncio.timeout(60):
-        while traces:
+        while True:
+            if not await find_in_tables(place.gateway.database, HARDWARE_ID, "xyzzyq", "plugh"):
+                return
             await asyncio.sleep(0.05)
-            traces = await find_in_tables(place.gateway.database, HARDWARE_ID, "xyzzyq", "plugh")
 
 
 async def test_only_the_own_home_of_a_person_is_erased(place: House) -> None:

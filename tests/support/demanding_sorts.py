@@ -101,6 +101,8 @@ SORTS = (
             "operations.core.home_events:emit_homes_of_resources_changed calls sorted",
             "operations.core.home_events:emit_resources_changed calls sorted",
             "operations.personal_data.erasures:_erase_by_address calls sorted",
+            "operations.personal_data.erasures:_part_with_home calls sorted",
+            "operations.personal_data.erasures:_give_records calls sorted",
             "operations.moves.move_plans:_plan_home calls sorted",
             "operations.alerts.alert_rules:_find_home_id calls sorted",
             "operations.tenancies.withdrawals:_delete_copies calls sorted",

@@ -324,7 +324,8 @@ REPLACED_AT_ONCE = (models.Account, models.Resource, models.User)
 async def begin_erasure(call: Call, rows: Rows, user: models.User, erased_at: datetime | None = None) -> None:
     """Begin the erasure of a user, or do nothing if it has begun before. The user record is locked.
 
-    `rows` are those of the application. `erased_at` is the time of an erasure that a restored backup has undone. The default is now.
+    `rows` are those of the application. `erased_at` is the time of an erasure that a restored backup has undone. The
+    default is now.
     """
     if user.erased_at is not None:
         return
@@ -393,8 +394,9 @@ async def _give_records(
     A device that feeds one of the resources goes as well.
     """
     sensor = models.DeviceSensor
-    fed = {one.device_id for one in await rows.all(sensor, col(sensor.resource_id).in_(resource_ids))}
-    of_home = {"resource_id": resource_ids, "ve_id": [home.ve_id], "device_id": sorted(fed)}
+    sensors = await rows.all(sensor, col(sensor.resource_id).in_(resource_ids))
+    fed = sorted({one.device_id for one in sensors})
+    of_home = {"resource_id": resource_ids, "ve_id": [home.ve_id], "device_id": fed}
     for rule in USER_RULES:
         model = cast(type[Tenanted], rule.model)
         columns = model_columns(model)
@@ -403,7 +405,7 @@ async def _give_records(
         if named and owners and model not in (models.Resource, models.VirtualEntity):
             owner = owners[0]
             await rows.update(model, columns[owner] == owner_id, or_(*named), **{owner: home.owner_id})
-    for device_id in sorted(fed):
+    for device_id in fed:
         emit_device_changed(call, device_id)
 
 

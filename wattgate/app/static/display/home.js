@@ -35,7 +35,7 @@ export function energyOf(classifier) {
 
 /**
  * Return the time zone of a home's days. Homes without one use that of the device.
- * @param {Home} home
+ * @param {Pick<Home, "timeZone">} home
  */
 export function zoneOf({ timeZone }) {
   return timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -2,8 +2,8 @@
 
 import { call, callInPart, GatewayError } from "../shared/gateway.js";
 
-/** @typedef {{ name: string, classifier: string | null, firstTime: string | null, lastTime: string | null }} Series */
-/** @typedef {{ homeId: string, name: string, resources: Series[] }} OwnHome */
+/** @typedef {{ resourceId: string, name: string, classifier: string | null, firstTime: string | null, lastTime: string | null }} Series */
+/** @typedef {{ homeId: string, name: string, timeZone: string | null, resources: Series[] }} OwnHome */
 /** @typedef {{ homeId: string, name: string, joinedAt: string }} SharedHome */
 /** @typedef {{ homes: OwnHome[], sharedHomes: SharedHome[] }} StoredData */
 
@@ -26,7 +26,7 @@ import { call, callInPart, GatewayError } from "../shared/gateway.js";
 const STORED = `query Stored($after: String) {
   viewer {
     homes(first: 50, after: $after) {
-      edges { node { homeId name resources { name classifier costOf firstTime lastTime } } }
+      edges { node { homeId name timeZone resources { resourceId name classifier costOf firstTime lastTime } } }
       pageInfo { hasNextPage endCursor }
     }
     sharedHomes { homeId name joinedAt }
@@ -60,8 +60,8 @@ export async function readStored(token) {
  * @param {any} home
  * @returns {OwnHome}
  */
-function withoutCosts({ homeId, name, resources }) {
-  return { homeId, name, resources: resources.filter((/** @type {any} */ { costOf }) => costOf === null) };
+function withoutCosts(home) {
+  return { ...home, resources: home.resources.filter((/** @type {any} */ { costOf }) => costOf === null) };
 }
 
 /**

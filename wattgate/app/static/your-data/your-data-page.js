@@ -2,9 +2,11 @@
 
 import { text } from "../display/texts.js";
 import { formatDay } from "../add-data/wording.js";
+import { now } from "../shared/clock.js";
 import { element, find, findAll, findAs } from "../shared/dom.js";
 import { pageAddress } from "../shared/page-address.js";
 import { SessionRequests } from "../shared/session-requests.js";
+import { describeUse, readUse } from "./answers.js";
 import { ErasureDialog } from "./erasure-dialog.js";
 import { ExportCard } from "./export-card.js";
 import { close, erase, leave, readStored } from "./requests.js";
@@ -13,7 +15,7 @@ import { describeKept, describeSeries } from "./wording.js";
 /** @import { Session } from "../shared/session.js" */
 /** @import { OwnHome, SharedHome, StoredData } from "./requests.js" */
 
-const SECTIONS = [".homes", ".export", ".everything", ".kept"];
+const SECTIONS = [".homes", ".answers", ".export", ".everything", ".kept"];
 
 export class YourDataPage {
   /** @type {HTMLElement} */
@@ -48,7 +50,7 @@ export class YourDataPage {
     this.#requests.session = session;
     find(this.#root, ".farewell").hidden = true;
     find(this.#root, ".logout").hidden = false;
-    for (const section of SECTIONS) find(this.#root, section).hidden = section === ".homes";
+    for (const section of SECTIONS) find(this.#root, section).hidden = section === ".homes" || section === ".answers";
     await Promise.all([this.#readHomes(), this.#export.start()]);
   }
 
@@ -70,7 +72,9 @@ export class YourDataPage {
 
   async #readHomes() {
     const stored = await this.#requests.send(() => readStored(this.#requests.token));
-    if (stored) this.#showHomes(stored);
+    if (!stored) return;
+    this.#showHomes(stored);
+    await this.#readAnswers(stored.homes);
   }
 
   /** @param {StoredData} stored */
@@ -82,6 +86,33 @@ export class YourDataPage {
     find(this.#root, ".home-list").replaceChildren(...items);
     find(this.#root, ".homes").hidden = false;
     find(this.#root, ".homes").setAttribute("aria-busy", "false");
+  }
+
+  /**
+   * Show what the readings of each home say, in the order of the homes.
+   * @param {OwnHome[]} homes
+   */
+  async #readAnswers(homes) {
+    const answers = [];
+    for (const home of homes) {
+      if (!home.resources.some(({ lastTime }) => lastTime)) continue;
+      const time = now();
+      const use = await this.#requests.send(() => readUse(this.#requests.token, home, time));
+      if (use) answers.push(...this.#answersOf(describeUse(use, home, time), homes.length > 1 ? home.name : null));
+    }
+    find(this.#root, ".answer-list").replaceChildren(...answers);
+    find(this.#root, ".answers").hidden = answers.length === 0;
+  }
+
+  /**
+   * @param {ReturnType<typeof describeUse>} answers
+   * @param {string | null} name  Of the home, if there are several.
+   */
+  #answersOf(answers, name) {
+    return answers.map(({ title, sentences, note }) => {
+      const heading = name === null ? title : text("own.answerOf", { name, title });
+      return element("section", {}, element("h3", {}, heading), sentences.map((words) => element("p", {}, words)), note && element("p", { class: "note" }, note));
+    });
   }
 
   /** @param {OwnHome} home */
