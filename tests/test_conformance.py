@@ -164,8 +164,8 @@ async def own_house(databases: Databases) -> AsyncIterator[House]:
 
     It is a private one, on which people erase themselves.
     """
-    settings = {"recent_login_minutes": 60, "private_gateway": True}  # a slow walk takes more than 5 minutes
-    async with databases() as url, house(url, **settings) as opened:
+    minutes = 60  # a slow walk takes more than 5
+    async with databases() as url, house(url, recent_login_minutes=minutes, private_gateway=True) as opened:
         for tenant in (opened.one, opened.other):
             owner = await resident(tenant)
             await people.home_member(owner, tenant, await owner.add_home())

@@ -1,4 +1,4 @@
-"""The page "Your data" in a browser: what is stored, a copy of it, and the deletion of a home and of everything."""
+"""The page "Your data" in a browser: stored readings, a copy of them, and the deletion of a home and of everything."""
 
 import asyncio
 import os
@@ -176,7 +176,7 @@ async def _leave(page: Page) -> None:
 
 
 async def _delete_a_home(page: Page, street: Street) -> None:
-    """The name is asked for, then the password, because the log-in is old. A request that fails changes nothing."""
+    """The page needs the name, then the password, because the log-in is old. A request that fails changes nothing."""
     street.age_log_ins()
     await page.get_by_role("button", name="Delete home: My home").click()
     error, confirm = page.get_by_test_id("own-dialog-error"), page.get_by_test_id("own-confirm")

@@ -1,4 +1,4 @@
-"""The guides name what stands on the page "Your data"."""
+"""The guides have the words of the page "Your data"."""
 
 import re
 
@@ -15,7 +15,7 @@ SECTIONS = {
 
 
 @pytest.mark.parametrize("page", SECTIONS)
-def test_the_words_of_the_guide_stand_on_the_page(page: str) -> None:
+def test_the_words_of_the_guide_are_on_the_page(page: str) -> None:
     pattern, minimum = SECTIONS[page]
     section = re.search(pattern, (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)
     assert section is not None

@@ -49,7 +49,7 @@ async def _add_second_home(planted: Planted) -> None:
 
 
 async def _stored(planted: Planted) -> dict[str, Any]:
-    """Return what is stored of each resource: its owner, and the numbers of its readings and tariffs."""
+    """Return the state of each resource: whether the person owns it, and the numbers of its readings and tariffs."""
 
     async def read(rows: Any) -> dict[str, Any]:
         found = {}

@@ -1,4 +1,4 @@
-/** The words of the page of the own data: series, sizes, times, what is kept, and the name that confirms. */
+/** The words of the page of the own data: series, sizes, times, kept records, and the name that confirms. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -63,7 +63,7 @@ test("a week begins on Monday, and keeps its weekdays and the hours of the home 
   assert.deepEqual(month, { start: "2026-09-30T23:00:00.000Z", end: "2026-11-01T00:00:00.000Z" });
 });
 
-test("standby power is told in watts and money, with what a change would save", () => {
+test("standby power has watts and money, and the saving of a change", () => {
   const [standby] = answers({});
   assert.equal(standby[0], "Your home always draws about 80 W: 701 kWh and £172.00 a year.");
   assert.equal(standby[1], "Each 10 W less saves £21.50 a year.");

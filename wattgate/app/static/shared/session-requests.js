@@ -1,4 +1,4 @@
-/** Sends the requests of a page in its session, and shows what has failed in the notice of the page. */
+/** Sends the requests of a page in its session, and shows their errors in the notice of the page. */
 
 import { text } from "../display/texts.js";
 import { find } from "./dom.js";

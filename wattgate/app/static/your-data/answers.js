@@ -1,4 +1,4 @@
-/** What the readings of a home say: its standby power, this week and month beside last year, and when to run a task. */
+/** The answers from the readings of a home: its standby power, this week and month beside last year, and when to run a task. */
 
 import { energyOf, zoneOf } from "../display/home.js";
 import { formatEnergy, formatMoney, formatPower, formatRate, formatShare, setCurrency, WallClock } from "../display/format.js";
@@ -63,7 +63,7 @@ fragment Compared on ReadingSeries {
 fragment Window on CheapestWindow { start end meanRateWithVat { amount } }`;
 
 /**
- * Return what the readings of the electricity of a home say. Null without such a meter, or if its data is withheld.
+ * Return the facts of the electricity of a home. Null without such a meter, or if its data is withheld.
  * @param {string} token
  * @param {OwnHome} home
  * @param {number} now

@@ -15,7 +15,7 @@ import { isNameOf } from "./wording.js";
  * @property {string[]} details
  * @property {string} action  The label of the button that confirms.
  * @property {string | null} name  The name that has to be typed, if any.
- * @property {boolean} asksPassword  Whether the password is asked for at once. Otherwise it is when the gateway needs it.
+ * @property {boolean} asksPassword  Whether the password has a field from the start. Otherwise it gets one when the gateway needs it.
  * @property {(proof: Proof) => Promise<void>} act
  */
 

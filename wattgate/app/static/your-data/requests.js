@@ -1,4 +1,4 @@
-/** The requests of the page of the own data: what is stored, the export, and the ends of homes and of everything. */
+/** The requests of the page of the own data: the stored readings, the export, and the ends of homes and of everything. */
 
 import { call, callInPart, GatewayError } from "../shared/gateway.js";
 

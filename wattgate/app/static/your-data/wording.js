@@ -1,4 +1,4 @@
-/** What the page of the own data says of homes, series, archives and of what is kept. */
+/** The words of the page of the own data for series, archives and kept records. */
 
 import { formatDay } from "../add-data/wording.js";
 import { energyOf } from "../display/home.js";
@@ -11,7 +11,7 @@ const KILO = 1000;
 const DAYS_OF_A_YEAR = 365;
 
 /**
- * Return what is stored of a series, such as "Electricity: 1 May 2025 to 30 April 2026".
+ * Return the days of a series, such as "Electricity: 1 May 2025 to 30 April 2026".
  * @param {Series} series
  */
 export function describeSeries({ name: ownName, classifier, firstTime, lastTime }) {
@@ -44,7 +44,7 @@ export function formatDays(days) {
 }
 
 /**
- * Return what is kept after a deletion, and why, one text for each.
+ * Return the records that are kept after a deletion, and why, one text for each.
  * @param {boolean} isPrivate
  * @param {number} keptDays  The days for which a gateway that is not private keeps the records for billing.
  */

@@ -1,4 +1,4 @@
-/** The page of the own data: what is stored, a copy of it, and the deletion of a home or of everything. */
+/** The page of the own data: the stored readings, a copy of all data, and the deletion of a home or of everything. */
 
 import { text } from "../display/texts.js";
 import { formatDay } from "../add-data/wording.js";
@@ -89,7 +89,7 @@ export class YourDataPage {
   }
 
   /**
-   * Show what the readings of each home say, in the order of the homes.
+   * Show the answers of each home, in the order of the homes.
    * @param {OwnHome[]} homes
    */
   async #readAnswers(homes) {
@@ -193,7 +193,7 @@ export class YourDataPage {
     find(this.#root, ".farewell h2").focus();
   }
 
-  /** @param {string} message  What was done. */
+  /** @param {string} message  The act that has succeeded. */
   async #afterwards(message) {
     this.#requests.say("");
     await this.#readHomes();

@@ -80,7 +80,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "own.cancel": "Cancel",
   "own.farewell": "Your data is being deleted",
   "own.farewellText": "You are logged out, and nobody can log in as you any more. The rest is erased within a few minutes. You can close this page.",
-  "own.kept": "What is kept, and why",
+  "own.kept": "Records that are kept, and why",
   "own.keptClosed": "A closed home with its readings, so that nothing is lost by accident.",
   "own.keptBilling": "After your erasure: the energy, tariffs and consents of your meter points for {time}, because billing needs them. They are under a pseudonym.",
   "own.keptReceipt": "A receipt: how many records were erased. It has no personal data.",
