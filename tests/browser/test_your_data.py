@@ -256,3 +256,28 @@ async def test_a_gateway_that_bills_closes_homes_and_says_what_it_keeps(page: Pa
     await check_look(page, "close")
     await page.get_by_test_id("own-confirm").click()
     await expect(page.get_by_test_id("own-done")).to_have_text("Bob's est fermé.")
+    await _meet_failures(page)
+
+
+async def _meet_failures(page: Page) -> None:
+    """A refusal by its words, a gateway that does not answer, and a session that has ended."""
+    answers: list[dict[str, Any] | None] = [
+        {"data": {"exportMyData": {"refusal": "CONFLICT", "message": "User 7 is erased."}}},
+        None,
+        {"errors": [{"message": "The token has expired.", "extensions": {"code": "UNAUTHENTICATED"}}]},
+    ]
+
+    async def answer(route: Route) -> None:
+        body = answers.pop(0)
+        await (route.abort() if body is None else route.fulfill(json=body))
+
+    await page.route("**/graphql", answer)
+    notice = page.get_by_test_id("own-notice")
+    for expected in ("User 7 is erased.", "La passerelle est injoignable."):
+        await page.get_by_test_id("export").click()
+        await expect(notice).to_contain_text(expected)
+        await expect(notice).to_be_focused()
+    await page.get_by_test_id("export").click()
+    await expect(page.get_by_test_id("login-form")).to_be_visible()
+    await expect(page.locator(".login-form .error")).to_contain_text("session")
+    await page.unroute("**/graphql")
