@@ -22,7 +22,7 @@ from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
 from wattgate.enums import DeliveryState, ErasureAction, ErasureStage, JobState, UserStatus
-from wattgate.errors import Forbidden, NotFound, ReauthenticationRequired
+from wattgate.errors import Conflict, NotFound, ReauthenticationRequired
 from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.home_events import emit_device_changed, emit_home_changed, emit_resources_changed
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
@@ -87,7 +87,7 @@ async def erasure(call: Call, *, user_id: ids.UserId) -> types.Erasure:
     needs=Permission.DATA_EXPORT,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/user/{userId}/erasure", Tag.USERS),
-    raises=(ReauthenticationRequired,),
+    raises=(ReauthenticationRequired, Conflict),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def erase_my_data(
@@ -111,7 +111,7 @@ async def erase_my_data(
     if user_id not in (None, own_id):
         raise NotFound(f"No user with ID {user_id}.")
     if not call.account_policy.is_private:
-        raise Forbidden(
+        raise Conflict(
             "This gateway keeps records for billing, so its operator erases users and homes. Ask the operator. On a "
             "gateway of your own, set WATTGATE_PRIVATE_GATEWAY=true."
         )
