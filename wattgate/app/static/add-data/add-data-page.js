@@ -172,7 +172,7 @@ export class AddDataPage {
    */
   async #useProfile(file) {
     if (file.size > MAX_PROFILE_BYTES) {
-      this.#say(text("data.ownProfileTooLarge"));
+      this.#requests.say(text("data.ownProfileTooLarge"));
       return;
     }
     const settings = [{ name: "ownProfile", value: await file.text() }];
