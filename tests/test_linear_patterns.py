@@ -74,7 +74,7 @@ PATTERNS = {
     "energy.plain_columns": ["_NUMBERS"],
     "energy.storage_fields": ["_DATATYPE", "_INTERVAL"],
     "energy.costs.tariffs": ["_TIME_OF_DAY"],
-    "operations.readings.files.uploaded_files": ["_OPTION"],
+    "operations.readings.files.uploaded_files": ["_OPTION", "_REPEATED_RESOURCES"],
     "operations.vocabulary.scalars": ["_CURRENCY_CODE", "_OFFSET"],
     "graphql.execution.documents.document_limits": ["_TOKEN"],
     "graphql.execution.documents.documents": ["_LONG_NAME"],

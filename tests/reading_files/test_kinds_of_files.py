@@ -10,7 +10,7 @@ from wattgate.enums import DateOrder, Times
 from wattgate.errors import BadInput
 from wattgate.reading_files.derived_energy import FileReading, RefusedLine
 from wattgate.reading_files.inspection import inspect_sample, option_words
-from wattgate.reading_files.profiles import ProfileOptions, with_options
+from wattgate.reading_files.profiles import ProfileOptions, packaged_profile, with_options
 from wattgate.reading_files.reader import ReadingFile
 
 LONDON = ZoneInfo("Europe/London")
@@ -154,6 +154,27 @@ def test_a_meter_point_that_a_spreadsheet_rounded_is_left_out() -> None:
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"words without a table\n", b"\xff\xfe", b"<feed/>", b"100,NEM12\n"])
 def test_files_that_no_profile_reads(content: bytes) -> None:
     assert inspect_sample(content, is_whole=True, zone=LONDON).fits == []
+
+
+@pytest.mark.parametrize("times", ["start", "end"])
+def test_midnight_with_the_date_of_the_day_that_ends_is_refused(times: str) -> None:
+    """It was stored a day too early, without a word. Two meters of one day are no such file."""
+    profile = with_options(packaged_profile("german-spreadsheet"), ProfileOptions(times=Times(times), interval="PT15M"))
+
+    def refused(content: str) -> list[int]:
+        events = ReadingFile(io.BytesIO(content.encode()), profile, LONDON)
+        return [event.line for event in events if isinstance(event, RefusedLine)]
+
+    quarters = [f"{hour:02}:{minute:02}" for hour in range(24) for minute in (0, 15, 30, 45)]
+    days = ("29.06.2025", "30.06.2025")
+    header, last = "Datum;Verbrauch (kWh)\n", [*quarters[1:], "00:00"]
+    assert refused(header + "".join(f"{day} {clock};0,1\n" for day in days for clock in last)) == [97, 193]
+    assert refused(header + "".join(f"{day} {clock};0,1\n" for day in days for clock in quarters)) == []
+    falling = [f"{day} {clock};0,1\n" for day in days for clock in quarters][::-1]
+    assert refused(header + "".join(falling)) == []
+    profile = packaged_profile("wattgate")
+    two_meters = [f"{meter},2025-06-30T{clock}:00,0.1\n" for meter in ("a", "b") for clock in quarters]
+    assert refused("resourceId,localTime,value\n" + "".join(two_meters)) == []
 
 
 def test_an_archive_is_not_inspected() -> None:

@@ -28,6 +28,7 @@ from wattgate.operations.readings.files.reading_files import CONTENT_SLOTS, home
 from wattgate.operations.types.meters import reading_files as types
 from wattgate.reading_files.inspection import inspect_sample
 from wattgate.rest_compat import file_intake
+from wattgate.rest_compat.error_responses import error_response
 
 FIELDS = "stored recorded added replaced unchanged isKnown refused contradicting refusedLines { line reason }"
 REPORT = f"{FIELDS} series {{ classifier unit readings total months {{ month readings total }} missing }}"
@@ -181,6 +182,31 @@ async def test_an_error_after_the_first_progress_is_the_last_line(
     assert "more than 9,000 lines" in last["error"]["error"]
 
 
+async def test_a_line_of_progress_is_repeated_while_the_work_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy would close a response without bytes."""
+    monkeypatch.setattr(file_intake, "REPEAT_SECONDS", 0.01)
+    goes_on = asyncio.Event()
+
+    async def work(report: file_intake.Progress) -> dict[str, int]:
+        report(0.25)
+        await goes_on.wait()
+        return {"added": 1}
+
+    seen = list[bytes]()
+    async for line in await file_intake.report_progress(work, error_response):
+        seen.append(line)
+        if len(seen) == 3:
+            goes_on.set()
+    assert seen[:3] == [b'{"progress":0.25}\n'] * 3
+    assert seen[-1] == b'{"status":200,"result":{"added":1}}\n'
+
+
+async def test_an_upload_names_what_it_ignores_and_excludes_lines_by_their_weight(served: House, home: str) -> None:
+    accept = "application/json, application/x-ndjson;q=0"
+    answer = await send(served, "inspect", home, table(1).encode(), accept=accept, ownProfil="x", times="start")
+    assert (answer.headers["x-ignored-members"], answer.headers["content-type"]) == ("ownProfil", "application/json")
+
+
 OWN_PROFILE = """
 title = "Solar inverter"
 name = "spreadsheet"
@@ -216,6 +242,8 @@ async def test_a_profile_of_the_callers_own_reads_a_file(served: House, home: st
         IMPORT, served.one.headers["account"], homeId=home, content=encoded, options={"ownProfile": OWN_PROFILE}
     )
     assert answer["data"]["importReadingFile"]["unchanged"] == 96
+    marked = (await send(served, "inspect", home, content.encode(), ownProfile=f"\ufeff{OWN_PROFILE}")).json()
+    assert marked["profile"] == "own"
     wrong = {
         "no TOML": ({"ownProfile": "title = "}, "is not TOML"),
         "an unknown member": ({"ownProfile": 'title = "A"\ncolour = 1'}, "unknown field"),
@@ -236,6 +264,21 @@ def zipped(**files: bytes) -> bytes:
         for name, text in files.items():
             archive.writestr(f"{name}.csv", text)
     return content.getvalue()
+
+
+async def test_the_cause_is_named_if_no_profile_reads_a_file_that_is_no_table(
+    served: House, home: str, subtests: pytest.Subtests
+) -> None:
+    files = {
+        "NEM12 without its end": ("100,NEM12,202601010000,A,B\n200,1,E1,,E1,,M1,KWH,30,\n", "900"),
+        "XML that is cut": ('<?xml version="1.0"?>\n<feed><entry>', "not XML"),
+    }
+    for name, (content, cause) in files.items():
+        with subtests.test(name):
+            inspected = (await send(served, "inspect", home, content.encode())).json()
+            assert (inspected["profile"], cause in " ".join(inspected["warnings"])) == (None, True), inspected
+            refused = await send(served, "import", home, content.encode())
+            assert (refused.status_code, cause in refused.json()["error"]) == (400, True), refused.text
 
 
 async def test_archives_with_one_file_are_unpacked(served: House, home: str) -> None:

@@ -135,7 +135,8 @@ class Fit:
 class Inspection:
     """The form of a file, as far as its start shows it. `fits` are the profiles that read it, the best first.
 
-    `content` is the inspected part in UTF-8. `tried` counts the readings and refused lines of all that was tried.
+    `content` is the inspected part in UTF-8. `tried` counts the readings and refused lines of all that was tried. For a
+    file that is no table, `problems` says why no profile reads it.
     """
 
     encoding: str
@@ -146,6 +147,8 @@ class Inspection:
     fits: list[Fit] = field(default_factory=list)
     content: bytes = b""
     tried: int = 0
+    kind: Format = Format.TABLE
+    problems: list[str] = field(default_factory=list)
 
 
 class _ReadSample(NamedTuple):
@@ -172,6 +175,13 @@ class Sample:
     check: Check = no_check
     tried: int = 0
     _known: dict[str, _ReadSample | BadInput] = field(default_factory=dict)
+
+    def problems(self) -> list[str]:
+        """Return why profiles do not read the sample, each reason once."""
+        known = self._known.values()
+        errors = [one.message for one in known if isinstance(one, BadInput) and not isinstance(one, Ambiguous)]
+        refused = [reason for one in known if isinstance(one, _ReadSample) for _, reason in one.refused[:1]]
+        return list(dict.fromkeys([*errors, *refused]))
 
     def read(self, profile: FileProfile) -> _ReadSample:
         """Return what a profile reads. Raise BadInput if it does not fit, and Ambiguous if it leaves a fact open."""
@@ -257,7 +267,9 @@ def inspect_sample(
             inspection.fits.append(fit)
     if not inspection.fits and kind is Format.TABLE and (profile is None or profile.name == GENERIC):
         inspection.fits += _generic_fits(tried, lines, given)
-    inspection.tried = tried.tried
+    inspection.tried, inspection.kind = tried.tried, kind
+    if not inspection.fits and kind is not Format.TABLE:
+        inspection.problems = tried.problems()
     inspection.fits.sort(key=lambda fit: (len(fit.refused), len(fit.questions), "spreadsheet" in fit.profile.name))
     for fit in inspection.fits:
         fit.options = _merged(fit.options, option)

@@ -69,6 +69,9 @@ _DECLARED_DELIMITER = re.compile(r"\ufeff?sep=(.)[ \r\n]{0,4}")
 _ROUNDED_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)?[eE][+]?[0-9]+")
 _UNITS: Mapping[str, str] = MappingProxyType({unit.lower(): unit for unit in UNITS} | {"m³": "m3"})
 _DAY, _MINUTE = timedelta(days=1), timedelta(minutes=1)
+EVENING_HOUR = 22
+"""From this hour on, a time is followed by midnight of the next date. Intervals have at most an hour."""
+
 MIN_DISTANCES, MAX_DISTANCES = 4, 100
 """From so many distances of times, the interval is checked. So many different ones are counted."""
 
@@ -287,6 +290,7 @@ class _Table:
     registers: dict[SeriesName, RegisterDifferences] = field(default_factory=dict)
     needs_interval: bool = False
     last_time: datetime | None = None
+    line_before: tuple[datetime, dict[str, str]] | None = None
     distances: Counter[timedelta] = field(default_factory=Counter)
     source: str | None = None
     is_source_chosen: bool = False
@@ -361,6 +365,8 @@ class _Table:
             self._count_distance(time)
         shift_ms = (interval_ms or 0) if self.times_are_ends else 0
         name, quality = self._names(cells), self._quality(cells)
+        if "at" not in self.header.columns:
+            self._check_midnight(time, name)
         for value, positions, series, unit in self.values:
             if value.register:
                 registers = tuple(Decimal(repr(self.parse_number(cells[position]))) for position in positions)
@@ -377,6 +383,21 @@ class _Table:
             if unit in POWER_UNITS:
                 amount = energy_of_power(amount, self._known_interval(interval_ms))
             yield FileReading(number, self._named(series, name), time, amount, quality, shift_ms)
+
+    def _check_midnight(self, time: datetime, names: dict[str, str]) -> None:
+        """Raise InvalidLine for the midnight of a day after the evening of the same day.
+
+        Some files write midnight with the date of the day that ends. It would be stored a day too early.
+        """
+        before, self.line_before = self.line_before, (time, names)
+        if before is None or time.hour or time.minute or before[1] != names:
+            return
+        evening = before[0]
+        if evening.hour >= EVENING_HOUR and evening.date() == time.date():
+            raise InvalidLine(
+                f"the midnight {time:%Y-%m-%d %H:%M} comes after {evening:%H:%M} of the same date. Write the end of "
+                "this day as 24:00, or with the date of the next day"
+            )
 
     def finish(self) -> Iterator[Event]:
         """Yield what the end of the file decides. Raise BadInput if its times have another interval than stated."""

@@ -10,6 +10,8 @@ request.
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
+from types import MappingProxyType
 from typing import Annotated, Any, BinaryIO, Literal, NotRequired, Protocol, TypedDict, get_type_hints
 
 from msgspec import Meta
@@ -64,6 +66,12 @@ Progress = Callable[[float], None]
 """Takes the share of the work that is done, from 0 to 1."""
 
 END_OF_PROGRESS = b""
+
+UNBUFFERED: Mapping[str, str] = MappingProxyType({"X-Accel-Buffering": "no"})
+"""The header with which nginx passes each line at once."""
+
+REPEAT_SECONDS = 15.0
+"""Time without a line after which the last one is repeated. Proxies close a response without bytes after 60 s."""
 
 
 class TakeFile(Protocol):
@@ -158,8 +166,8 @@ async def report_progress(
     """Begin work, and return the lines of its response: its progress, and at last its result or its error.
 
     Each line is a JSON object. One with `progress` has the share that is done, in whole percent, from 0 to 1. The last
-    one has `status`, and `result` or `error`. Raise the error of work that fails before it has made progress, so that
-    the response has its status.
+    one has `status`, and `result` or `error`. A line is repeated after REPEAT_SECONDS. Raise the error of work that
+    fails before it has made progress, so that the response has its status.
     """
     lines = asyncio.Queue[bytes]()
     reported = 0
@@ -192,7 +200,8 @@ async def _lines_of(
     try:
         while line != END_OF_PROGRESS:
             yield line
-            line = await lines.get()
+            with suppress(TimeoutError):
+                line = await asyncio.wait_for(lines.get(), REPEAT_SECONDS)
         try:
             yield b'{"status":200,"result":%b}\n' % encode_json(await task)
         except GatewayError as error:

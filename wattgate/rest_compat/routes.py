@@ -84,6 +84,7 @@ from wattgate.rest_compat.call_charge import (
 from wattgate.rest_compat.error_responses import NO_STORE, error_response, json_response
 from wattgate.rest_compat.file_intake import (
     FILE_TYPES,
+    UNBUFFERED,
     TakeFile,
     check_announced,
     file_arguments,
@@ -338,7 +339,8 @@ class Dispatcher:
         check_arguments(endpoint.operation, arguments)  # no operation runs with them
         source = partial(take_file, take, request.stream(), arguments, endpoint.render)
         ends = WaitEnds(client_has_gone(request.scope), self._is_draining)
-        return ParsedRequest({}, source, ends, reports_progress=NDJSON in _accepted_types(request))
+        ignored = endpoint.known.ignored(request.query_params, None)
+        return ParsedRequest({}, source, ends, ignored=ignored, reports_progress=NDJSON in _accepted_types(request))
 
     async def _execute(
         self, endpoint: Endpoint, principal: Principal, parsed: ParsedRequest, charge: CallCharge
@@ -352,7 +354,8 @@ class Dispatcher:
             take = partial(parsed.source, self._run_parts(principal, upload), upload)
             if parsed.reports_progress:
                 lines = await report_progress(take, partial(_render_error, endpoint))
-                return StreamingResponse(lines, endpoint.rest.status, {**NO_STORE, **headers}, media_type=NDJSON)
+                headers |= {**NO_STORE, **UNBUFFERED}
+                return StreamingResponse(lines, endpoint.rest.status, headers, media_type=NDJSON)
             return json_response(await take(), endpoint.rest.status, headers)
         run_part = self._run_parts(principal, charge)
         result = await self._runner.run(endpoint.operation, principal, parsed.arguments, charge=charge)
@@ -414,6 +417,8 @@ class Dispatcher:
 
         return run_part
 
+
+_EXCLUDED = ("q=0", "q=0.0", "q=0.00", "q=0.000")
 
 MIN_ITEM_BYTES = 16
 """Minimum bytes of an item in a list of a body, such as a reading. An item costs one unit."""
@@ -486,8 +491,9 @@ def _select_endpoint(endpoints: EndpointsByMedia, request: Request) -> Endpoint:
 
 
 def _accepted_types(request: Request) -> set[str]:
-    """Return the media types that the header Accept names."""
-    return {part.split(";")[0].strip().lower() for part in request.headers.get("accept", "").split(",")}
+    """Return the media types that the header Accept names, without those that it excludes by `q=0`."""
+    parts = (part.partition(";") for part in request.headers.get("accept", "").lower().split(","))
+    return {media.strip() for media, _, quality in parts if quality.strip() not in _EXCLUDED}
 
 
 def _render_error(endpoint: Endpoint, error: GatewayError) -> Response:

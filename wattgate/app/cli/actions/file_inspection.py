@@ -100,6 +100,8 @@ def readings_inspect(*, file: Path, time_zone: str, profile: str | None) -> None
             raise BadInput(f"The profile {profile} does not fit the file. Leave out --profile to try all of them.")
         fits = [fit]
     if not fits:
+        for problem in inspection.problems:
+            out.print(printable(problem), markup=False, highlight=False, soft_wrap=True)
         out.print('No file profile fits. Write one of your own: see the guide "Load data".', soft_wrap=True)
         raise typer.Exit(1)
     _print_fit(file, fits[0])

@@ -14,8 +14,9 @@ import { inspect, preview, store } from "./requests.js";
 /** @import { Report, Setting, Transfer, Upload } from "./requests.js" */
 /** @import { TextKey } from "../display/texts.js" */
 
-/** The largest file profile that the gateway takes. */
-const MAX_PROFILE_BYTES = 4_000;
+/** The longest file profile that the gateway takes, and the bytes that it has at most. */
+const MAX_PROFILE_CHARACTERS = 4_000;
+const MAX_PROFILE_BYTES = 4 * MAX_PROFILE_CHARACTERS;
 
 export class AddDataPage {
   /** @type {HTMLElement} */
@@ -171,12 +172,9 @@ export class AddDataPage {
    * @param {File} file
    */
   async #useProfile(file) {
-    if (file.size > MAX_PROFILE_BYTES) {
-      this.#requests.say(text("data.ownProfileTooLarge"));
-      return;
-    }
-    const settings = [{ name: "ownProfile", value: await file.text() }];
-    await this.#inspect(settings);
+    const value = file.size > MAX_PROFILE_BYTES ? null : await file.text();
+    if (value === null || value.length > MAX_PROFILE_CHARACTERS) this.#requests.say(text("data.ownProfileTooLarge"));
+    else await this.#inspect([{ name: "ownProfile", value }]);
   }
 
   async #store() {

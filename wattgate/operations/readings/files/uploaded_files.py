@@ -97,6 +97,7 @@ ChargeUnits = Callable[[int], Awaitable[None]]
 """Charges units of work that is done. It waits, or raises RateLimited, if the budget of the caller is used up."""
 
 _OPTION = re.compile(r"--([a-z][a-z-]{1,30})")
+_REPEATED_RESOURCES = re.compile("resourceIds(?:(?:, | or )resourceIds){1,3}")
 _OPTIONS: Mapping[str, str] = MappingProxyType(
     {"column": "columns", "round": "roundValues"}
     | dict.fromkeys(("resource", "electricity", "gas", "export"), "resourceIds")
@@ -162,7 +163,7 @@ def _chosen_profile(given: types.ReadingFileOptions) -> FileProfile | None:
         raise BadInput("The file has both profile and ownProfile. Use one of them.", problems=problems)
     try:
         if given.own_profile:
-            own = parse_profile(given.own_profile.encode(), OWN_PROFILE)
+            own = parse_profile(given.own_profile.removeprefix("\ufeff").encode(), OWN_PROFILE)
             return msgspec.structs.replace(own, name=OWN_PROFILE)  # the file may state the name of another one
         return packaged_profile(given.profile) if given.profile else None
     except BadInput as error:
@@ -336,6 +337,7 @@ def _describe_form(inspection: Inspection, fit: Fit | None, zone: tzinfo, check:
     warnings = [for_upload(note) for note in notes if note not in asked]
     if not inspection.encoding_is_certain:
         warnings.append(f"The encoding {inspection.encoding} is a guess. Look at the letters of the first lines.")
+    warnings += map(for_upload, inspection.problems)
     lines = text_lines(inspection.content)
     return types.ReadingFileInspection(
         encoding=inspection.encoding,
@@ -424,10 +426,11 @@ def for_upload(message: str) -> str:
 
     It may repeat a cell of the file.
     """
-    return _OPTION.sub(
+    renamed = _OPTION.sub(
         lambda found: _OPTIONS.get(found.group(1)) or to_camel_case(found.group(1).replace("-", "_")),
         message if len(message) <= MAX_MESSAGE_CHARACTERS else f"{message[:MAX_MESSAGE_CHARACTERS]}...",
     )
+    return _REPEATED_RESOURCES.sub("resourceIds", renamed)
 
 
 # The preview and the import.
@@ -485,7 +488,8 @@ async def _decide_profile(upload: UploadedFile) -> FileProfile:
         if upload.options.profile is not None:  # its reader says what is wrong
             return with_options(upload.options.profile, upload.options.form)
         shown = " | ".join(inspection.lines[:3])
-        raise BadInput(f"No file profile reads the file. Choose one with the option profile. The file begins: {shown}")
+        advice = " ".join(inspection.problems) or "Choose one with the option profile."
+        raise BadInput(for_upload(f"No file profile reads the file. {advice} The file begins: {shown}"))
     open_questions = [question for question in fit.questions if question.choices]
     if open_questions:
         problems = [
