@@ -18,8 +18,10 @@ from wattgate.principal import Permission, Principal, Role
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")
 
-ERASE = """mutation ($homeId: ID, $password: String) { eraseMyData(homeId: $homeId, password: $password) {
-  ... on Erasure { state userId } ...Refused } }"""
+ERASE = """mutation ($homeId: ID, $everything: Boolean, $password: String) {
+  eraseMyData(homeId: $homeId, everything: $everything, password: $password) {
+    ... on Erasure { state userId } ...Refused } }"""
+EXPORT = "mutation { exportMyData { ... on DataExport { state } ...Refused } }"
 HOMES = "{ viewer { homes { edges { node { homeId } } } } }"
 
 
@@ -76,7 +78,17 @@ async def test_a_person_erases_one_home_and_then_everything(place: House, clock:
     planted = await plant(place, place.one)
     await _add_second_home(planted)
     assert await _stored(planted) == {"billed": (True, 4, 1), "unbilled": (True, 4, 1)}
+    await planted.ask(EXPORT, planted.headers)
+    for none_or_both in ({}, {"homeId": planted.ids["home"], "everything": True}):
+        refused = refusal_of(await place.graphql(ERASE, planted.headers, **none_or_both))
+        assert refused["code"] == "BAD_INPUT", refused
+    other_name = await place.call(
+        "POST", f"/user/{planted.user_id}/erasure", planted.headers, json={"homeId": planted.ids["home"]}
+    )
+    assert other_name.status_code == 400, other_name.text  # it erased the user
     erased = await planted.ask(ERASE, planted.headers, homeId=planted.ids["home"])
+    export = await place.call("GET", f"/user/{planted.user_id}/export", planted.headers)
+    assert export.status_code == 404, export.text  # it had the readings of the home
     assert erased["userId"] != planted.user_id
     homes = await planted.ask(HOMES, planted.headers)
     assert [edge["node"]["homeId"] for edge in homes["homes"]["edges"]] == [planted.ids["second"]]
@@ -89,11 +101,11 @@ async def test_a_person_erases_one_home_and_then_everything(place: House, clock:
     assert (await planted.ask(record, s=[{"resourceId": meter_id, "readings": readings}]))["recorded"] == 4
     # an old log-in needs the password
     clock.now += timedelta(minutes=30)
-    old = refusal_of(await place.graphql(ERASE, planted.headers))
+    old = refusal_of(await place.graphql(ERASE, planted.headers, everything=True))
     assert old["code"] == "REAUTHENTICATION_REQUIRED", old
-    wrong = refusal_of(await place.graphql(ERASE, planted.headers, password="wrong horse"))
+    wrong = refusal_of(await place.graphql(ERASE, planted.headers, everything=True, password="wrong horse"))
     assert (wrong["code"], wrong["problems"][0]["path"]) == ("BAD_INPUT", ["password"]), wrong
-    erased = await planted.ask(ERASE, planted.headers, password=PASSWORD)
+    erased = await planted.ask(ERASE, planted.headers, everything=True, password=PASSWORD)
     assert erased["userId"] == planted.user_id
     assert (await place.call("GET", "/user/" + planted.user_id, planted.headers)).status_code == 401
     await _until(planted, {"billed": (False, 0, 0), "unbilled": (True, 0, 0)})
@@ -102,6 +114,15 @@ async def test_a_person_erases_one_home_and_then_everything(place: House, clock:
             if not await find_in_tables(place.gateway.database, HARDWARE_ID, "xyzzyq", "plugh"):
                 return
             await asyncio.sleep(0.05)
+
+
+async def test_a_resource_of_two_homes_goes_with_the_second_one(place: House) -> None:
+    """It also goes if the worker has not deleted the first home yet: the erasures come at once."""
+    planted = await plant(place, place.other)
+    await _add_second_home(planted)
+    erasures = (planted.ask(ERASE, planted.headers, homeId=planted.ids[name]) for name in ("home", "second"))
+    await asyncio.gather(*erasures)
+    await _until(planted, {"billed": (False, 0, 0), "unbilled": (False, 0, 0)})
 
 
 async def test_only_the_own_home_of_a_person_is_erased(place: House) -> None:
@@ -119,5 +140,5 @@ async def test_only_the_own_home_of_a_person_is_erased(place: House) -> None:
 
 
 async def test_the_operator_of_another_gateway_erases(served: House) -> None:
-    refused = refusal_of(await served.graphql(ERASE, served.one.headers["account"]))
+    refused = refusal_of(await served.graphql(ERASE, served.one.headers["account"], everything=True))
     assert (refused["code"], "WATTGATE_PRIVATE_GATEWAY=true" in refused["message"]) == ("CONFLICT", True), refused

@@ -115,7 +115,7 @@ async def _renaming(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
 
 async def _erasing(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
     who, headers = await _logged_in(tenant)
-    return headers, {"userId": who["userId"], "password": PASSWORD}
+    return headers, {"userId": who["userId"], "password": PASSWORD, "everything": True}
 
 
 async def _changing_password(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
@@ -248,7 +248,7 @@ EXAMPLES: dict[str, Example] = {
     "export_my_data": _exported,
     "data_export": _exported,
     "data_export_part": _exported,
-    "erase_my_data": fixed(lambda tenant: {"userId": tenant.user_id, "password": PASSWORD}),
+    "erase_my_data": fixed(lambda tenant: {"userId": tenant.user_id, "everything": True, "password": PASSWORD}),
     "rename_user": fixed(
         lambda tenant: {"userId": tenant.user_id, "username": tenant.username.upper(), "status": "active"}
     ),

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import cast
+from typing import Annotated, cast
 
 from sqlalchemy import func, or_
 from sqlmodel import col
@@ -17,17 +17,18 @@ from wattgate.db.personal_data.erasure_list import ListedErasure
 from wattgate.db.personal_data.rules import OfUser, condition, erase_rows, replace_values
 from wattgate.db.personal_data.steps import ADDRESS_STEPS, AUDIT_LOG, BATCH_ROWS, READINGS, run_batch, steps_of
 from wattgate.db.personal_data.tables import READING_RULES, USER_RULES
-from wattgate.db.rows.lookups import model_columns
+from wattgate.db.rows.lookups import model_columns, not_found
 from wattgate.db.rows.rows import Rows
 from wattgate.db.scope.row_scope import SystemAccess
 from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
 from wattgate.enums import DeliveryState, ErasureAction, ErasureStage, JobState, UserStatus
-from wattgate.errors import Conflict, NotFound, ReauthenticationRequired
+from wattgate.errors import BadInput, Conflict, NotFound, Problem, ReauthenticationRequired
 from wattgate.operations.core.context import require_user_id
 from wattgate.operations.core.home_events import emit_device_changed, emit_home_changed, emit_resources_changed
 from wattgate.operations.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.operations.credentials.credential_endings import end_home, end_user
 from wattgate.operations.credentials.login import require_recent_login
+from wattgate.operations.personal_data.data_exports import delete_export
 from wattgate.operations.tenancies.tenancies import end_all_tenancies, end_tenancy_without_resources
 from wattgate.operations.types.identity import personal_data as types
 from wattgate.operations.vocabulary import ids
@@ -38,6 +39,11 @@ from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, UserJobQueued
 from wattgate.values import terms
+from wattgate.values.annotations import Described
+
+Everything = Annotated[
+    bool, Described("Whether the user is erased with all data. Exactly one of this and the home must be given.")
+]
 
 LEASE = timedelta(minutes=2)
 """Time after a worker's last batch after which another worker continues."""
@@ -95,13 +101,15 @@ async def erase_my_data(
     *,
     user_id: ids.UserId | None = None,
     ve_id: ids.VeId | None = None,
+    everything: Everything = False,
     password: terms.CallerPassword | None = None,
     code: terms.CallerCode | None = None,
 ) -> types.Erasure:
-    """Erase the calling user with all data, or one home with its resources. It cannot be undone.
+    """Erase one home of the calling user with its resources, or the user with all data. It cannot be undone.
 
     The home and its resources are removed at once, and a job erases their readings, tariffs and devices. A resource
-    that is in another home as well stays. For one home, `userId` of the result is the pseudonym of the erased records.
+    that is in another home as well stays. A copy of the user's data that was exported before is deleted. For one home,
+    `userId` of the result is the pseudonym of the erased records.
 
     Only a private gateway allows this (`WATTGATE_PRIVATE_GATEWAY`): others keep records for billing, and their operator
     erases users. A token whose log-in is some minutes old needs `password`; without it, the error is
@@ -115,6 +123,9 @@ async def erase_my_data(
             "This gateway keeps records for billing, so its operator erases users and homes. Ask the operator. On a "
             "gateway of your own, set WATTGATE_PRIVATE_GATEWAY=true."
         )
+    if everything is (ve_id is not None):
+        problems = [Problem(("veId",), "is one of two"), Problem(("everything",), "is one of two")]
+        raise BadInput("Name the home to erase, or set `everything` to erase the user.", problems=problems)
     await require_recent_login(call, password, code)
     with call.rows.whole_application() as rows:
         rows.recorder = call.rows.recorder
@@ -355,8 +366,11 @@ async def _part_with_home(call: Call, rows: Rows, owner_id: str, ve_id: str) -> 
     """
     home = await rows.edit(models.VirtualEntity, ve_id)
     if home.owner_id != owner_id:
-        raise NotFound(f"You own no home with ID {ve_id}.")
+        raise not_found(models.VirtualEntity, ve_id)
     await end_home(call, rows, ve_id)
+    export = await rows.first(models.DataExport, col(models.DataExport.user_id) == owner_id)
+    if export is not None:  # it has the readings of the home, or a worker is about to add them
+        await delete_export(rows, export.export_id)
     resources = await _resources_only_in(rows, home)
     holder = await rows.add(models.User(status=UserStatus.INACTIVE, active=False))
     home.owner_id, home.active = holder.user_id, False
@@ -373,13 +387,17 @@ async def _part_with_home(call: Call, rows: Rows, owner_id: str, ve_id: str) -> 
 
 
 async def _resources_only_in(rows: Rows, home: models.VirtualEntity) -> list[models.Resource]:
-    """Return the resources that are in no other home than this one, and those that have their costs."""
+    """Return the resources that are in no other home than this one, and those that have their costs.
+
+    A home whose erasure has begun keeps its links until the worker deletes them. It counts no more.
+    """
     link, resource = models.VirtualEntityResource, models.Resource
     linked = {one.resource_id for one in await rows.all(link, col(link.ve_id) == home.ve_id)}
-    elsewhere = {
-        one.resource_id
-        for one in await rows.all(link, col(link.resource_id).in_(linked), col(link.ve_id) != home.ve_id)
-    }
+    links = await rows.all(link, col(link.resource_id).in_(linked), col(link.ve_id) != home.ve_id)
+    homes = await rows.get_many(models.VirtualEntity, {one.ve_id for one in links})
+    owners = await rows.get_many(models.User, {one.owner_id for one in homes.values() if one.owner_id})
+    erased = {owner_id for owner_id, owner in owners.items() if owner.erased_at is not None}
+    elsewhere = {one.resource_id for one in links if one.ve_id in homes and homes[one.ve_id].owner_id not in erased}
     own = linked - elsewhere
     is_own = or_(col(resource.resource_id).in_(own), col(resource.cost_of).in_(own))
     found = await rows.all(resource, col(resource.owner_id) == home.owner_id, is_own)

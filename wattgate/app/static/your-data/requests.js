@@ -111,10 +111,10 @@ export async function download(address, token) {
  */
 export async function erase(token, homeId, { password, code }) {
   await call(
-    `mutation Erase($homeId: ID, $password: String, $code: String) {
-      eraseMyData(homeId: $homeId, password: $password, code: $code) { ...Refused }
+    `mutation Erase($homeId: ID, $everything: Boolean, $password: String, $code: String) {
+      eraseMyData(homeId: $homeId, everything: $everything, password: $password, code: $code) { ...Refused }
     }`,
-    { homeId, password, code },
+    { homeId, everything: homeId === null, password, code },
     token,
   );
 }
