@@ -79,7 +79,10 @@ def test_the_glossary_has_no_name_without_use() -> None:
 def test_mutations_have_the_verbs_of_the_table() -> None:
     assert SCHEMA.mutation_type is not None
     mutations = set(SCHEMA.mutation_type.fields)
-    assert {name for name in mutations if re.match(r"(add|new|insert|edit|erase)[A-Z]", name)} == {"addResourceToHome"}
+    assert {name for name in mutations if re.match(r"(add|new|insert|edit|erase)[A-Z]", name)} == {
+        "addResourceToHome",
+        "eraseMyData",
+    }
     assert {name for name in mutations if name.startswith("remove")} == {
         "removeHomeAttributes",
         "removeMemberFromHome",

@@ -23,7 +23,7 @@ SETTING_ALSO = {"move_in_new_user"}
 """Operations that set a password by the function of `create_user`."""
 
 PROVING = {"authenticate", "authorise", "request_verification", "verify_user", "change_email", "rename_user"} | {
-    *("enrol_second_factor", "remove_second_factor"),
+    *("enrol_second_factor", "remove_second_factor", "erase_my_data"),
 }
 """Operations with a password that they compare."""
 

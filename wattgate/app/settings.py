@@ -646,7 +646,7 @@ class Settings(ClientLimitSettings):
             session_lifetime=timedelta(days=self.session_days),
             grant_lifetime=timedelta(days=self.grant_days),
             registers_by_mail=self.register_by_mail,
-            is_private=self.private_gateway,
+            allows_own_erasure=self.private_gateway,
         )
 
     @property

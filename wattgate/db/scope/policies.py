@@ -25,8 +25,8 @@ class AccountPolicy(NamedTuple):
     `max_tokens` is the maximum of valid log-in tokens of an account; a further one ends the oldest. `session_lifetime`
     is the time after a log-in in which its token can be renewed. Paired displays have neither limit. After
     `grant_lifetime`, the client of an OAuth grant must ask the user again. If `registers_by_mail` is true, a
-    registration has one answer whether or not the name is in use, and only a mail to its address says more. On a
-    gateway that `is_private`, users erase themselves and their homes.
+    registration has one answer whether or not the name is in use, and only a mail to its address says more. With
+    `allows_own_erasure`, users erase themselves and their homes.
     """
 
     recent_login: timedelta = timedelta(minutes=10)
@@ -34,7 +34,7 @@ class AccountPolicy(NamedTuple):
     session_lifetime: timedelta = timedelta(days=90)
     grant_lifetime: timedelta = timedelta(days=365)
     registers_by_mail: bool = False
-    is_private: bool = False
+    allows_own_erasure: bool = False
 
 
 DEFAULT_ACCOUNT_POLICY = AccountPolicy()

@@ -118,7 +118,7 @@ async def erase_my_data(
     own_id = require_user_id(call)
     if user_id not in (None, own_id):
         raise NotFound(f"No user with ID {user_id}.")
-    if not call.account_policy.is_private:
+    if not call.account_policy.allows_own_erasure:
         raise Conflict(
             "This gateway keeps records for billing, so its operator erases users and homes. Ask the operator. On a "
             "gateway of your own, set WATTGATE_PRIVATE_GATEWAY=true."
