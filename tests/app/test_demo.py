@@ -232,7 +232,11 @@ async def test_device_and_meter_point_paths_return_demo_data(demo_url: str) -> N
         assert len(devices) == len(seed.HOMES)
         for device in devices:
             path = f"/device/{device['deviceId']}"
-            assert (await get(f"{path}/status"))["found"]
+            async with asyncio.timeout(60):
+                while True:  # its first live packet comes after the start
+                    if (await get(f"{path}/status"))["found"]:
+                        break
+                    await asyncio.sleep(0.05)
             assert (await get(f"/discover/{device['hardwareId']}")) == device
             for sensor in device["protocol"]["sensors"]:
                 resource = f"/resource/{sensor['resourceId']}"
