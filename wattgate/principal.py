@@ -92,6 +92,7 @@ class Permission(Enum):
     AUDIT_READ = auto()
     DIRECTORY_MANAGE = auto()
     DATA_EXPORT = auto()
+    DATA_ERASE = auto()
     SYSTEM = auto()
 
 
@@ -192,6 +193,7 @@ _ACCOUNT_GRANTS = (
         Permission.FLEXIBILITY_READ: AccessScope.OWN,
         Permission.FLEXIBILITY_JOIN: AccessScope.OWN,
         Permission.DATA_EXPORT: AccessScope.OWN,
+        Permission.DATA_ERASE: AccessScope.OWN,
     }
 )
 
@@ -201,7 +203,9 @@ _EDITOR_GRANTS = _ACCOUNT_GRANTS | {
 }
 
 _APPLICATION_GRANTS: dict[Permission, AccessScope] = {
-    permission: AccessScope.OWN if permission is Permission.DATA_EXPORT else AccessScope.APPLICATION
+    permission: AccessScope.OWN
+    if permission in (Permission.DATA_EXPORT, Permission.DATA_ERASE)
+    else AccessScope.APPLICATION
     for permission in Permission
     if permission not in (Permission.SYSTEM, Permission.OWN_DISPLAY) and permission not in _OWN_CREDENTIAL_GRANTS
 }
@@ -230,6 +234,7 @@ OWN_CREDENTIAL_PERMISSIONS = frozenset(
         Permission.ACCOUNT_ADD,
         Permission.ACCOUNT_MANAGE,
         Permission.USER_DELETE,
+        Permission.DATA_ERASE,
         Permission.OWN_DISPLAY,
         Permission.PAIRED_DISPLAY_WRITE,
     }
@@ -287,6 +292,7 @@ OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
             Permission.USER_DELETE,
             Permission.WEBHOOK_MANAGE,
             Permission.DATA_EXPORT,
+            Permission.DATA_ERASE,
             Permission.SYSTEM,
         },
     }
@@ -295,7 +301,7 @@ OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
 
 No scope allows a client to make or change credentials, which would outlive its grant: users, accounts, tokens, access
 of other people to homes, and webhook endpoints with their secrets. None allows it to download all data of the user at
-once. The scope `write` does not read.
+once, or to erase the user. The scope `write` does not read.
 """
 
 

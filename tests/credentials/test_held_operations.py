@@ -1,6 +1,7 @@
 """Operations that wait while their credential ends: nothing that they make lives, in whichever order they run."""
 
 import asyncio
+import inspect
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, replace
@@ -44,7 +45,7 @@ from wattgate.operations.core.row_reader import check_permission
 from wattgate.operations.credentials import tokens
 from wattgate.operations.credentials.credential_endings import STORED_CAPABILITIES
 from wattgate.operations.homes import paired_displays
-from wattgate.principal import Principal
+from wattgate.principal import OWN_CREDENTIAL_PERMISSIONS, Permission, Principal
 from wattgate.realtime.operation_request import OperationRequest
 
 pytestmark = pytest.mark.both_databases("locks differ between databases")
@@ -320,3 +321,11 @@ async def stored(tenant: Tenant) -> dict[str, list[str]]:
             statement = select(*columns_of_requests(table))
             rows[table.name] = sorted(repr(tuple(row)) for row in await connection.execute(statement))
     return rows
+
+
+def test_operations_that_take_the_lock_of_their_user_alone_do_so_from_the_start() -> None:
+    """To share the lock first would let two such calls of a user wait for each other, until the database ends one."""
+    taking = [one for one in OPERATIONS if "lock_user(" in inspect.getsource(one.resolver)]
+    assert {"change_password", "delete_user", "erase_my_data"} <= {one.name for one in taking}
+    known = OWN_CREDENTIAL_PERMISSIONS | {Permission.ANYONE}  # without credentials, there is no lock to share
+    assert [one.name for one in taking if one.needs not in known] == []

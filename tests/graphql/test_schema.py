@@ -72,6 +72,7 @@ def sentences_about_callers(operation: Operation) -> dict[str, bool]:
             needs
             in (
                 Permission.CREDENTIAL_WRITE,
+                Permission.DATA_ERASE,
                 Permission.DATA_EXPORT,
                 Permission.HOME_MEMBER_WRITE,
                 Permission.PAIRED_DISPLAY_WRITE,

@@ -90,7 +90,7 @@ async def erasure(call: Call, *, user_id: ids.UserId) -> types.Erasure:
 @operation(
     OperationKind.MUTATION,
     returns=types.Erasure,
-    needs=Permission.DATA_EXPORT,
+    needs=Permission.DATA_ERASE,
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/user/{userId}/erasure", Tag.USERS),
     raises=(ReauthenticationRequired, Conflict),
