@@ -237,7 +237,8 @@ def _check_columns(options: ImportOptions, zone: tzinfo) -> None:
         return
     inspection = inspect_sample(sample, is_whole=len(sample) < SAMPLE_BYTES, zone=zone)
     if not inspection.fits:
-        raise BadInput(f"{problem}. No file profile fits. The file begins: {' | '.join(inspection.lines[:3])}")
+        reasons = " ".join(["No file profile fits.", *inspection.problems])
+        raise BadInput(f"{problem}. {reasons} The file begins: {' | '.join(inspection.lines[:3])}")
     raise BadInput(
         f"{problem}. Nothing is recorded. The file fits the profile {inspection.fits[0].profile.name}. Look at it "
         f"with:\n  wattgate readings inspect {shlex.quote(str(file))}\n"
