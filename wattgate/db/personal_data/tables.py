@@ -130,8 +130,8 @@ _TARIFF = replaced(
     {"name": constant("Tariff")},
     {
         _PSEUDONYM: "application_id tariff_id resource_id",
-        _BILLED: "kind rate bands blocks block_period price_formula standing_charge components vat_rate time_zone "
-        "source valid_from version superseded_at created_at",
+        _BILLED: "kind rate bands blocks block_period price_period price_formula standing_charge components vat_rate "
+        "time_zone source valid_from version superseded_at created_at",
     },
 )
 _BILLING_RULES = (
