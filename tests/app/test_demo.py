@@ -4,6 +4,7 @@ import asyncio
 import re
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,6 +13,7 @@ import httpx
 import pytest
 
 from tests.support.schema import bring_up
+from tests.support.waiting import until_answer
 from wattgate.app.demo import live, seed
 from wattgate.app.demo import tariffs as demo_tariffs
 from wattgate.app.demo.demo_settings import demo_settings
@@ -226,17 +228,16 @@ async def test_device_and_meter_point_paths_return_demo_data(demo_url: str) -> N
             assert response.status_code == 200, (path, response.text)
             return response.json()
 
+        async def is_found(path: str) -> bool:
+            return bool((await get(f"{path}/status"))["found"])
+
         studio = next(home for home in await get("/virtualentity") if home["name"] == "Garden Studio")
         without_tariff = {resource["resourceId"] for resource in studio["resources"]}
         devices = await get("/device")
         assert len(devices) == len(seed.HOMES)
         for device in devices:
             path = f"/device/{device['deviceId']}"
-            async with asyncio.timeout(60):
-                while True:  # its first live packet comes after the start
-                    if (await get(f"{path}/status"))["found"]:
-                        break
-                    await asyncio.sleep(0.05)
+            await until_answer(partial(is_found, path))  # its first live packet comes after the start
             assert (await get(f"/discover/{device['hardwareId']}")) == device
             for sensor in device["protocol"]["sensors"]:
                 resource = f"/resource/{sensor['resourceId']}"

@@ -13,6 +13,7 @@ from tests.support.refusals import refusal_of
 from tests.support.servers import Databases
 from tests.support.timed import Clock
 from tests.support.traces import find_in_tables
+from tests.support.waiting import until_answer
 from wattgate.db import models
 from wattgate.principal import Permission, Principal, Role
 
@@ -67,11 +68,10 @@ async def _stored(planted: Planted) -> dict[str, Any]:
 
 
 async def _until(planted: Planted, expected: dict[str, Any]) -> None:
-    async with asyncio.timeout(60):
-        while True:
-            if await _stored(planted) == expected:
-                return
-            await asyncio.sleep(0.05)
+    async def is_reached() -> bool:
+        return await _stored(planted) == expected
+
+    await until_answer(is_reached)
 
 
 async def test_a_person_erases_one_home_and_then_everything(place: House, clock: Clock) -> None:
@@ -109,11 +109,11 @@ async def test_a_person_erases_one_home_and_then_everything(place: House, clock:
     assert erased["userId"] == planted.user_id
     assert (await place.call("GET", "/user/" + planted.user_id, planted.headers)).status_code == 401
     await _until(planted, {"billed": (False, 0, 0), "unbilled": (True, 0, 0)})
-    async with asyncio.timeout(60):
-        while True:
-            if not await find_in_tables(place.gateway.database, HARDWARE_ID, "xyzzyq", "plugh"):
-                return
-            await asyncio.sleep(0.05)
+
+    async def has_no_trace() -> bool:
+        return not await find_in_tables(place.gateway.database, HARDWARE_ID, "xyzzyq", "plugh")
+
+    await until_answer(has_no_trace)
 
 
 async def test_a_resource_of_two_homes_goes_with_the_second_one(place: House) -> None:
