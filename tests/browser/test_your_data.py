@@ -199,6 +199,7 @@ async def _delete_a_home(page: Page, street: Street) -> None:
     await confirm.click()
     await expect(page.get_by_test_id("own-done")).to_contain_text("My home is deleted.")
     await expect(page.get_by_test_id("own-home-list").locator("> li")).to_have_count(1)
+    await expect(page.get_by_test_id("download")).to_be_hidden()  # the copy had the readings of the home
     await check_look(page, "deleted")
 
 

@@ -1,6 +1,6 @@
 /** The requests of the page that adds data: it sends a file to be inspected, previewed and imported. */
 
-import { GatewayError } from "../shared/gateway.js";
+import { GatewayError, toRestError } from "../shared/gateway.js";
 
 /** @typedef {{ name: string, value: string }} Setting */
 
@@ -173,6 +173,5 @@ function parseJson(line) {
  */
 function toError(status, body) {
   if (status === undefined) return new GatewayError("The answer has ended too early", "UNREACHABLE");
-  const message = body?.description ?? body?.error ?? `The gateway responded with status ${status}`;
-  return new GatewayError(message, status === 401 ? "UNAUTHENTICATED" : body?.code, body?.retryAfter);
+  return toRestError(status, body);
 }

@@ -241,6 +241,16 @@ function toHistorySeries({ firstTime, readings, costs, readingsBefore, costsBefo
 }
 
 /**
+ * Return the error of an answer of the REST interface. Without a body of the gateway, the error has the status alone.
+ * @param {number} status
+ * @param {any} body
+ */
+export function toRestError(status, body) {
+  const message = body?.description ?? body?.error ?? `The gateway responded with status ${status}`;
+  return new GatewayError(message, status === 401 ? "UNAUTHENTICATED" : body?.code, body?.retryAfter);
+}
+
+/**
  * Return a range as the gateway takes it.
  * @param {{ start: number, end: number }} range  In milliseconds since 1970.
  */

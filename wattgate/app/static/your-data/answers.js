@@ -12,7 +12,7 @@ import { callInPart, toTimeRange } from "../shared/gateway.js";
 /** @typedef {{ current: Part, previous: Part, baselineIsShorter: boolean, changeRatio: number | null }} Comparison */
 /** @typedef {{ unit: string, comparison: Comparison | null }} Compared */
 /** @typedef {{ amount: string }} Amount */
-/** @typedef {{ start: string, end: string, meanRateWithVat: Amount }} Window */
+/** @typedef {{ start: string, end: string, meanRateWithVat: Amount & { currency: string } }} Window */
 
 /**
  * @typedef {object} Standby
@@ -60,7 +60,7 @@ fragment Compared on ReadingSeries {
     current { value completeness } previous { value completeness } baselineIsShorter changeRatio
   }
 }
-fragment Window on CheapestWindow { start end meanRateWithVat { amount } }`;
+fragment Window on CheapestWindow { start end meanRateWithVat { amount currency } }`;
 
 /**
  * Return the facts of the electricity of a home. Null without such a meter, or if its data is withheld.
@@ -108,7 +108,7 @@ export function periodsOf(now, zone) {
  * @returns {{ title: string, sentences: string[], note: string | null }[]}
  */
 export function describeUse(use, home, now) {
-  setCurrency(use.standby?.yearlyCostWithVat?.currency ?? null);
+  setCurrency((use.best?.meanRateWithVat ?? use.standby?.yearlyCostWithVat)?.currency ?? null);
   return [
     { title: text("own.standby"), sentences: standbyWords(use.standby), note: methodOf(use.standby) },
     { title: text("own.lastYear"), sentences: [comparedWords("week", use.week), comparedWords("month", use.month)], note: null },

@@ -1,6 +1,6 @@
 /** The requests of the page of the own data: the stored readings, the export, and the ends of homes and of everything. */
 
-import { call, callInPart, GatewayError } from "../shared/gateway.js";
+import { call, callInPart, GatewayError, toRestError } from "../shared/gateway.js";
 
 /** @typedef {{ resourceId: string, name: string, classifier: string | null, firstTime: string | null, lastTime: string | null }} Series */
 /** @typedef {{ homeId: string, name: string, timeZone: string | null, resources: Series[] }} OwnHome */
@@ -98,9 +98,7 @@ export async function download(address, token) {
   } catch {
     throw new GatewayError("The download has failed", "UNREACHABLE");
   }
-  const body = await response.json().catch(() => null);
-  const message = body?.description ?? body?.error ?? `The gateway responded with status ${response.status}`;
-  throw new GatewayError(message, response.status === 401 ? "UNAUTHENTICATED" : body?.code);
+  throw toRestError(response.status, await response.json().catch(() => null));
 }
 
 /**

@@ -196,7 +196,7 @@ export class YourDataPage {
   /** @param {string} message  The act that has succeeded. */
   async #afterwards(message) {
     this.#requests.say("");
-    await this.#readHomes();
+    await Promise.all([this.#readHomes(), this.#export.start()]); // a deleted home deletes the copy that has its readings
     this.#confirm(message);
   }
 
