@@ -7,7 +7,7 @@ import pytest
 from tests.support.guide_documents import DOCS
 from wattgate.app.server.pages.pages import STATIC_DIRECTORY
 
-TEXTS = (STATIC_DIRECTORY / "shared" / "own-texts" / "en.js").read_text()
+TEXTS = (STATIC_DIRECTORY / "your-data" / "texts" / "en.js").read_text()
 SECTIONS = {
     "how-to/erase-and-export.md": (r"^## Use the page Your data\n(.*?)^## ", 7),
     "how-to/share-a-home.md": (r"^## See and end the access\n(.*)", 1),

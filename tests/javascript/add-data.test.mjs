@@ -2,8 +2,13 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import dataEn from "../../wattgate/app/static/add-data/texts/en.js";
+import dataFr from "../../wattgate/app/static/add-data/texts/fr.js";
+import { addTexts } from "../../wattgate/app/static/display/texts.js";
 import { formatMonth, formatSpan } from "../../wattgate/app/static/add-data/wording.js";
 import { readAnswer, toQuery } from "../../wattgate/app/static/add-data/requests.js";
+
+addTexts({ en: dataEn, fr: dataFr });
 
 test("answers are parameters, and columns are one of them", () => {
   const settings = [

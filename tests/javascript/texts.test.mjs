@@ -4,10 +4,15 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { afterEach, describe, test } from "node:test";
 
+import dataEn from "../../wattgate/app/static/add-data/texts/en.js";
+import dataFr from "../../wattgate/app/static/add-data/texts/fr.js";
+import ownEn from "../../wattgate/app/static/your-data/texts/en.js";
+import ownFr from "../../wattgate/app/static/your-data/texts/fr.js";
 import { loginText } from "../../wattgate/app/static/shared/login-texts.js";
 import {
   CATALOGUES,
   DEFAULT_LOCALE,
+  addTexts,
   capitalise,
   chooseLocale,
   currentLocale,
@@ -15,6 +20,9 @@ import {
   supportedLocale,
   text,
 } from "../../wattgate/app/static/display/texts.js";
+
+addTexts({ en: dataEn, fr: dataFr });
+addTexts({ en: ownEn, fr: ownFr });
 
 const FOLDER = new URL("../../wattgate/app/static/display/", import.meta.url);
 const [english, ...translations] = Object.entries(CATALOGUES);
@@ -97,6 +105,15 @@ describe("keys", () => {
     const named = [...page.matchAll(/data-text(?:-\w+)?="([^"]*)"/g)].map(([, key]) => key);
     assert.ok(named.length > 30);
     assert.deepEqual(named.filter((key) => !Object.hasOwn(english[1], key)), []);
+  });
+
+  test("that a page adds are on this page alone, because the others do not load them", () => {
+    const pagesOfPrefix = { data: "../add-data/", own: "../your-data/" };
+    for (const file of [...modules, ...pages, ...LOGIN]) {
+      const source = readFileSync(new URL(file, FOLDER), "utf8");
+      const used = [...source.matchAll(/["`](data|own)\.(?:\w+["`]|\$\{)/g)].map(([, prefix]) => prefix);
+      assert.deepEqual(used.filter((prefix) => !file.startsWith(pagesOfPrefix[prefix])), [], file);
+    }
   });
 });
 

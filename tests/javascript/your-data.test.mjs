@@ -2,9 +2,13 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { setLocale } from "../../wattgate/app/static/display/texts.js";
+import ownEn from "../../wattgate/app/static/your-data/texts/en.js";
+import ownFr from "../../wattgate/app/static/your-data/texts/fr.js";
+import { addTexts, setLocale } from "../../wattgate/app/static/display/texts.js";
 import { describeUse, periodsOf } from "../../wattgate/app/static/your-data/answers.js";
 import { describeKept, describeSeries, formatDays, formatSize, isNameOf } from "../../wattgate/app/static/your-data/wording.js";
+
+addTexts({ en: ownEn, fr: ownFr });
 
 const TIMES = { firstTime: "2025-01-06T12:00:00Z", lastTime: "2026-02-01T12:00:00Z" };
 
@@ -49,8 +53,8 @@ function answers(changes) {
     standby: { days: 28, power: { value: 80 }, noPowerReason: null, yearlyEnergy: { value: 701 }, yearlyCostWithVat: { amount: "172", currency: "GBP" } },
     week: { unit: "kWh", comparison },
     month: { unit: "kWh", comparison: { ...comparison, changeRatio: 0.1 } },
-    best: { start: "2026-10-26T01:30:00Z", end: "2026-10-26T03:30:00Z", meanRateWithVat: { amount: "0.09" } },
-    soon: { start: "2026-10-25T12:00:00Z", end: "2026-10-25T14:00:00Z", meanRateWithVat: { amount: "0.25" } },
+    best: { start: "2026-10-26T01:30:00Z", end: "2026-10-26T03:30:00Z", meanRateWithVat: { amount: "0.09", currency: "GBP" } },
+    soon: { start: "2026-10-25T12:00:00Z", end: "2026-10-25T14:00:00Z", meanRateWithVat: { amount: "0.25", currency: "GBP" } },
     priceCurve: [{ rateWithVat: { amount: "0.25" } }, { rateWithVat: { amount: "0.09" } }],
     ...changes,
   };
@@ -95,6 +99,7 @@ test("the cheapest two hours are named only if the price changes", () => {
   assert.match(cheapest[0], /01:30 to .*03:30, at 9.*p for each kWh\.$/);
   assert.match(cheapest[1], /^That is 16.*p less/);
   assert.match(answers({ priceCurve: [{ rateWithVat: { amount: "0.25" } }] })[2][0], /^At any time/);
+  assert.match(answers({ standby: null })[2][0], /at 9.*p for each kWh\.$/); // the price has a currency of its own
   assert.match(answers({ best: null })[2][0], /not known/);
   assert.equal(answers({ soon: null })[2].length, 1);
 });

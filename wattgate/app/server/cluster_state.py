@@ -17,7 +17,7 @@ from wattgate.requests.client import AddressPolicy
 MINUTE_SECONDS, HOUR_SECONDS = 60, 3_600
 
 
-FILES_OF_A_LOAD = 384
+FILES_OF_A_LOAD = 256
 """Files of pages that an address may get at once, whatever its limit of requests is.
 
 A page is blank without one of its files. The display page loads its files, and its worker then keeps all of them.

@@ -1,4 +1,7 @@
-/** The texts of the home display in the current language, and the locale of its numbers and dates. */
+/**
+ * The texts of the home display in the current language, and the locale of its numbers and dates. Pages that share them
+ * add their own texts, which the display does not load.
+ */
 
 import { writeText } from "../shared/catalogue.js";
 import en from "./texts/en.js";
@@ -6,22 +9,31 @@ import fr from "./texts/fr.js";
 
 /** @import { Text, TextValues } from "../shared/catalogue.js" */
 
-/** @typedef {keyof typeof en} TextKey */
+/** @typedef {keyof typeof import("../add-data/texts/en.js").default} DataKey */
+/** @typedef {keyof typeof import("../your-data/texts/en.js").default} OwnKey */
+/** @typedef {keyof typeof en | DataKey | OwnKey} TextKey */
 
 /**
- * The texts of a language.
- * @typedef {Record<TextKey, Text>} Catalogue
+ * The texts of the display in a language.
+ * @typedef {Record<keyof typeof en, Text>} Catalogue
  */
 
 /** The locale of homes and browsers whose language has no catalogue, and of the language "en" without a region. */
 export const DEFAULT_LOCALE = "en-GB";
 
-/** @type {Readonly<Record<string, Catalogue>>} */
-export const CATALOGUES = Object.freeze({ en, fr });
+/** @type {Readonly<Record<string, Record<string, Text>>>} */
+export const CATALOGUES = Object.freeze({ en: { ...en }, fr: { ...fr } });
 
 let locale = DEFAULT_LOCALE;
-/** @type {Catalogue} */
-let catalogue = en;
+let catalogue = CATALOGUES.en;
+
+/**
+ * Add the texts of a page, by language. Call it before the page uses them.
+ * @param {{ [language in "en" | "fr"]: Readonly<Record<string, Text>> }} texts
+ */
+export function addTexts(texts) {
+  for (const [language, added] of Object.entries(texts)) Object.assign(CATALOGUES[language], added);
+}
 
 /**
  * Return the current locale, a BCP 47 tag such as en-GB.

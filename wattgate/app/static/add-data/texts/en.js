@@ -1,12 +1,11 @@
 /** The texts of the page that adds data in English. */
 
-/** @import { Text } from "../catalogue.js" */
+/** @import { Text } from "../../shared/catalogue.js" */
 
 export default /** @satisfies {Record<string, Text>} */ ({
   "data.title": "Add data",
   "data.page": "Add data · wattgate",
   "data.welcome": "Log in to add a file of readings to your home.",
-  "data.logOut": "Log out",
   "data.toDisplay": "Display",
   "data.home": "Home",
   "data.choose": "Choose a file of readings, or drop it here",
@@ -66,5 +65,4 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "data.repeated": { one: "{count} line repeats another one", other: "{count} lines repeat other ones" },
   "data.refused": { one: "{count} line is refused", other: "{count} lines are refused" },
   "data.missing": { one: "{count} reading is missing in between", other: "{count} readings are missing in between" },
-  "history.addData": "Add a file of readings",
 });

@@ -1,12 +1,11 @@
 /** The texts of the page that adds data in French. */
 
-/** @import { Text } from "../catalogue.js" */
+/** @import { Text } from "../../shared/catalogue.js" */
 
 export default /** @satisfies {Record<string, Text>} */ ({
   "data.title": "Ajouter des données",
   "data.page": "Ajouter des données · wattgate",
   "data.welcome": "Connectez-vous pour ajouter un fichier de relevés à votre logement.",
-  "data.logOut": "Se déconnecter",
   "data.toDisplay": "Écran",
   "data.home": "Logement",
   "data.choose": "Choisissez un fichier de relevés, ou déposez-le ici",
@@ -68,5 +67,4 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "data.repeated": { one: "{count} ligne en répète une autre", other: "{count} lignes en répètent d’autres" },
   "data.refused": { one: "{count} ligne est refusée", other: "{count} lignes sont refusées" },
   "data.missing": { one: "{count} relevé manque dans l’intervalle", other: "{count} relevés manquent dans l’intervalle" },
-  "history.addData": "Ajouter un fichier de relevés",
 });

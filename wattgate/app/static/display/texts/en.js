@@ -5,16 +5,12 @@
  * each plural category of the language. Words that are also parts of sentences are in lower case.
  */
 
-import data from "../../shared/data-texts/en.js";
 import login from "../../shared/login-texts/en.js";
-import own from "../../shared/own-texts/en.js";
 
 /** @import { Text } from "../../shared/catalogue.js" */
 
 export default /** @satisfies {Record<string, Text>} */ ({
-  ...data,
   ...login,
-  ...own,
 
   "page.title": "Home display · wattgate",
   "page.home": "Home",
@@ -121,6 +117,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "history.measure": "Measure",
   "history.legend": "Legend",
   "history.noReadings": "No readings yet",
+  "history.addData": "Add a file of readings",
   "history.failed": "The history cannot be read. Trying again soon.",
   "history.costs": "Costs {basis}",
   "history.bar": "{name}: {details}",
@@ -356,6 +353,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "rules.saysPace": "{meter} will exceed {amount} in the {period}",
   "rules.saysSilence": "{meter}: no reading for {age}",
 
+  "household.yourData": "Your data",
   "tenancy.tab": "Tenancy",
   "tenancy.loading": "Reading your times at meter points.",
   "tenancy.failed": "Your times at meter points cannot be read. Trying again soon.",

@@ -1,15 +1,11 @@
 /** The texts of the home display in French. Spaces before `:` and units are not to break a line. */
 
-import data from "../../shared/data-texts/fr.js";
 import login from "../../shared/login-texts/fr.js";
-import own from "../../shared/own-texts/fr.js";
 
 /** @import { Catalogue } from "../texts.js" */
 
 export default /** @type {Catalogue} */ ({
-  ...data,
   ...login,
-  ...own,
 
   "page.title": "Écran du logement · wattgate",
   "page.home": "Logement",
@@ -116,6 +112,7 @@ export default /** @type {Catalogue} */ ({
   "history.measure": "Grandeur",
   "history.legend": "Légende",
   "history.noReadings": "Aucun relevé pour l’instant",
+  "history.addData": "Ajouter un fichier de relevés",
   "history.failed": "L’historique ne peut pas être lu. Nouvel essai dans un instant.",
   "history.costs": "Coûts\u00a0: {basis}",
   "history.bar": "{name}\u00a0: {details}",
@@ -354,6 +351,7 @@ export default /** @type {Catalogue} */ ({
   "rules.saysPace": "{meter} va dépasser {amount} sur la période ({period})",
   "rules.saysSilence": "{meter}\u00a0: aucun relevé depuis {age}",
 
+  "household.yourData": "Vos données",
   "tenancy.tab": "Logement",
   "tenancy.loading": "Lecture de vos périodes aux points de comptage.",
   "tenancy.failed": "Vos périodes ne peuvent pas être lues. Nouvel essai dans un instant.",

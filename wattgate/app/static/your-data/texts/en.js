@@ -1,10 +1,12 @@
 /** The texts of the page of the own data in English. */
 
-/** @import { Text } from "../catalogue.js" */
+/** @import { Text } from "../../shared/catalogue.js" */
 
 export default /** @satisfies {Record<string, Text>} */ ({
   "own.title": "Your data",
   "own.page": "Your data · wattgate",
+  "own.toDisplay": "Display",
+  "own.toAddData": "Add data",
   "own.welcome": "Log in to see, download or delete your data.",
   "own.unreachable": "The gateway cannot be reached. Nothing was changed, or you do not see it yet. Try again.",
   "own.homes": "Your homes",

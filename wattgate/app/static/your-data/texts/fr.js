@@ -1,10 +1,12 @@
 /** The texts of the page of the own data in French. */
 
-/** @import { Text } from "../catalogue.js" */
+/** @import { Text } from "../../shared/catalogue.js" */
 
 export default /** @satisfies {Record<string, Text>} */ ({
   "own.title": "Vos données",
   "own.page": "Vos données · wattgate",
+  "own.toDisplay": "Écran",
+  "own.toAddData": "Ajouter des données",
   "own.welcome": "Connectez-vous pour voir, télécharger ou supprimer vos données.",
   "own.unreachable": "La passerelle est injoignable. Rien n’a changé, ou vous ne le voyez pas encore. Réessayez.",
   "own.homes": "Vos logements",
